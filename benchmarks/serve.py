@@ -71,7 +71,7 @@ def scene_body(item: Item[Any], number: int, parts: bool) -> bytes:
 
 @contextlib.contextmanager
 def served() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "formalimg", "serve", "--port", "0", "--processes", "1", "--at-once", "64"]
+    command = [sys.executable, "-m", "formalimg", "serve", "--port", "0", "--processes", "1", "--max-concurrent", "64"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {CORES[0]})
     ) as process:

@@ -16,7 +16,7 @@ from formalimg.rewards import Scored, Scorer
 from formalimg.runs import execute
 from formalimg.scenes import SolverLimitError, solve
 from formalimg.suites import FormulaSpec, Item
-from formalimg.web.playground.jobs import ERRANDS
+from formalimg.web.playground.jobs import JOBS
 from tests.rewards_server.servers import visitor
 from tests.support.command import formalimg
 from tests.support.hard_formulas import crowd, far_apart
@@ -93,7 +93,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 def test_in_the_playground() -> None:
     asked = {"formula": HARD, "scene": json.dumps(CROWD.to_json()), "vocabulary": "knolling", "draws": False}
     with pytest.raises(ValueError, match=TOO_HARD):
-        ERRANDS["verify"]({**asked, "semantics": "strict", "style": None})
+        JOBS["verify"]({**asked, "semantics": "strict", "style": None})
 
 
 def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ class RatingPage(HTMLParser):
         self.steps: dict[str, str] = {}
         self._open: list[str] = []
         self.feed(text)
-        self.words = self.words.removeprefix("The words")
+        self.words = self.words.removeprefix("Prompt")
 
     @property
     def number(self) -> tuple[int, int]:

@@ -106,7 +106,7 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
         assert "rater-1" in _said(study, "--status")
     with _served(*asked) as said:  # the very same command
         assert _links(said) == {}
-        assert "Raters go on with the links they have" in said[1]
+        assert "Raters keep the links they have" in said[1]
         assert _code(links["rater-1"]) == 200
         assert _post(f"{links['rater-1']}/finish", {"task": task[1]}) == 200
     with _served(study, "--port", port, "--new-link", "rater-2") as said:
@@ -141,7 +141,7 @@ def half_done(run: Path, tmp_path: Path) -> str:
         port = str(taken.getsockname()[1])
         asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-image", "1", "--study", study]
         said = _refused(*asked, "--port", port)
-    assert said.endswith("choose another --port, and --new-links: nobody has seen those that were made")
+    assert said.endswith("choose another --port, and --new-links: the links just created were not shown")
     with open_study(study) as opened:
         take(opened, "rater-1", lambda task, step: 5)
     return study
@@ -165,7 +165,7 @@ def test_status_and_export(half_done: str, tmp_path: Path) -> None:
 
 def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_path: Path) -> None:
     other = rated_run(tmp_path / "other", concept_items(2))
-    for words, told in (
+    for words, expected in (
         ([half_done, "--raters", "3"], "(raters: was 2, now 3)"),
         ([str(run), "--study", half_done, "--protocol", "questions"], "(protocol: was likert, now questions)"),
         ([half_done, "--levels", "1"], "(levels: was all, now 1)"),
@@ -174,7 +174,7 @@ def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_pat
     ):
         said = _refused(*words, "--port", "0")
         assert f"{half_done} is a study with other settings" in said
-        assert told in said
+        assert expected in said
 
 
 def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,15 +187,15 @@ def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monke
 
 
 def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
-    for words, told in (
-        ([str(run)], "say where the study is to be kept, with --study DIR"),
-        ([str(run), str(run), "--protocol", "likert"], "say where the study is to be kept, with --study DIR"),
-        ([str(tmp_path / "nowhere"), "--status"], "nowhere is not there: name the folder of a study"),
-        ([str(run), "--study", str(tmp_path / "new")], "choose how people judge: --protocol"),
+    for words, expected in (
+        ([str(run)], "name the folder of the study with --study DIR"),
+        ([str(run), str(run), "--protocol", "likert"], "name the folder of the study with --study DIR"),
+        ([str(tmp_path / "nowhere"), "--status"], "nowhere does not exist: name the folder of a study"),
+        ([str(run), "--study", str(tmp_path / "new")], "choose how raters judge: --protocol"),
         ([str(run), "--study", str(tmp_path)], "is not a study: it has no study.toml"),
         ([str(run), "--study", str(tmp_path / "new"), "--protocol", "scores"], "take runs of cf-world"),
         ([str(run), "--study", str(tmp_path / "new"), "--status"], "is not a study"),
         ([str(tmp_path), "--study", str(tmp_path / "new"), "--protocol", "likert"], "is not a run"),
     ):
-        assert told in _refused(*words, "--port", "0")
+        assert expected in _refused(*words, "--port", "0")
     assert not (tmp_path / "new").exists()

@@ -1,4 +1,4 @@
-"""Commands on CF-World: what a census counts, and that what cannot count is told before anything is made."""
+"""Commands on CF-World: what a census counts, and that warnings about what cannot count come first."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
         for level in (1, 2, 3):
             (images / f"physics-classical-mechanics-{number}-l{level}.png").write_bytes(b"")
 
-    def told(*more: object) -> list[str]:
+    def warnings(*more: object) -> list[str]:
         judge = ("--judge", "openai/q", "-J", "base_url=http://127.0.0.1:9/v1") if command == "run" else ()
         asked = (command, "cf-world", "-m", f"folder/{images}", *judge, "--items", published, "--dry-run", *more)
         done = formalimg(*asked)
@@ -62,10 +62,10 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
         f"`formalimg census cf-world --items '{published}'` lists what was tidied up"
     )
     gate = "level 1 is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
-    assert told() == [silent]
-    assert told("--levels", "1") == []
-    assert told("--levels", "2,3") == [gate, silent]
-    assert told("--levels", "3", "--per-level", 1) == [gate]
+    assert warnings() == [silent]
+    assert warnings("--levels", "1") == []
+    assert warnings("--levels", "2,3") == [gate, silent]
+    assert warnings("--levels", "3", "--per-level", 1) == [gate]
 
 
 def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_pa
     first, _ = warnings_about("cf-world", kept, None)
     assert first.startswith("level 1 of 1 group is left out")
     probe = [item for item in items if item.level == 2]
-    assert not [told for told in warnings_about("cf-world-denominalised", probe, None) if "level 1" in told]
+    assert not [warning for warning in warnings_about("cf-world-denominalised", probe, None) if "level 1" in warning]
 
 
 def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:

@@ -22,15 +22,15 @@ import os, time
 from formalimg.cli.progress import run_progress
 from formalimg.runs import Progress
 
-with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as told:
+with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:
     progress = Progress(1000, 1000, made=120, passed=60, not_passed=40, started=time.monotonic() - 10)
-    told(progress)
+    update(progress)
     os.write(1, b"shown\\n")
     os.read(0, 1)
     progress.stopped = True
-    told(progress)
+    update(progress)
 """
-_STOPPING = "stopping: what is being made is still kept; Ctrl-C again gives it up"
+_STOPPING = "stopping: work in progress is still saved; Ctrl-C again discards it"
 
 
 def _environment() -> dict[str, str]:
@@ -84,6 +84,6 @@ def test_log_files_are_told_at_once_that_a_run_stops() -> None:
 
 
 def test_a_run_that_cannot_go_on_says_that_it_still_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    with run_progress(_TITLE) as told:
-        told(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
-    assert capsys.readouterr().err.endswith("; it cannot go on: what is being made is still kept; Ctrl-C gives it up\n")
+    with run_progress(_TITLE) as update:
+        update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
+    assert capsys.readouterr().err.endswith("; cannot continue: work in progress is still saved; Ctrl-C discards it\n")

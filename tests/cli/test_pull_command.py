@@ -48,7 +48,7 @@ def test_from_an_archive_and_then_loaded(tmp_path: Path) -> None:
         code, out, err = formalimg("pull", "formalimg", "--to", str(folder), "--from", str(archive))
         assert code == 0
         assert str(archive) in out
-        assert "nothing proves" in err
+        assert "not verified" in err
         (item,) = load("knolling", folder)
         assert str(item.spec.formula) == DSL
 

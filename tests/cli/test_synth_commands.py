@@ -53,7 +53,7 @@ def test_solve_refuses_what_it_cannot_decide(tmp_path: Path) -> None:
 
 def test_solve_says_how_far_it_has_looked() -> None:
     endless = "(forall ?x (implies (Is ?x 'cup') (exists ?y (and (Is ?y 'cup') (RightOf ?y ?x)))))"
-    code, out, _ = formalimg("solve", "--formula", endless, "--up-to", "3")
+    code, out, _ = formalimg("solve", "--formula", endless, "--max-objects", "3")
     assert code == 1
     assert out.startswith("no scene of up to 3 objects satisfies it; larger ones were not tried\n")
 
@@ -79,7 +79,7 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
         "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"
     )
     assert code == 2
-    assert "is there already" in err
+    assert "exists already" in err
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:

@@ -101,5 +101,5 @@ def test_options_without_effect_are_told(tmp_path: Path) -> None:
         "--threshold has no effect on cf-world-rules: only cf-world has a gate"
     ]
     assert warnings(folder, "--epsilon", 0.7) == [
-        "--epsilon has no effect on cf-world: there are mean scores, and no rates to be held"
+        "--epsilon has no effect on cf-world: it has mean scores instead of pass rates"
     ]

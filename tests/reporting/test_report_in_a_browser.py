@@ -121,7 +121,7 @@ def test_images_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> 
     page.mouse.move(2, 2)
     assert "0" in page.evaluate(seen)
     assert (
-        page.locator(".exhibit.fail:visible .object.fault").first.evaluate("(one) => getComputedStyle(one).opacity")
+        page.locator(".exhibit.fail:visible .detected.fault").first.evaluate("(one) => getComputedStyle(one).opacity")
         == "1"
     )
     page.get_by_label("show all boxes").check()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formalimg.human_eval import RatingProtocol, open_study
-from formalimg.web.annotate.app import make_annotation_app
+from formalimg.web.annotate.app import create_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied
 
@@ -30,7 +30,7 @@ def screens(browser: Browser, home: Path) -> Iterator[Look]:
         def opened(protocol: RatingProtocol, screen: dict[str, Any], **how: Any) -> Page:
             made = studied(home, protocol, **how)
             study = stack.enter_context(open_study(made.folder))
-            here = stack.enter_context(served_at(make_annotation_app(study, token=None)))
+            here = stack.enter_context(served_at(create_annotation_app(study, token=None)))
             context = browser.new_context(**screen)
             stack.callback(context.close)
             context.set_default_timeout(PATIENCE)

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from formalimg.authoring import ReviewDesk, export_queue
 from formalimg.suites import Group, our_groups
-from formalimg.web import make_review_app
+from formalimg.web import create_review_app
 from tests.web.sites import HARM
 
 OURS = our_groups()
@@ -54,5 +54,5 @@ def asked(group: Group) -> dict[str, Any]:
 
 def reviewer(queue: Path, token: str | None = None) -> TestClient:
     """Somebody who reviews a queue, at this machine."""
-    app = make_review_app(ReviewDesk(queue), token=token)
+    app = create_review_app(ReviewDesk(queue), token=token)
     return TestClient(app, base_url="http://127.0.0.1:8423", headers=OWN)

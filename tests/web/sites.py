@@ -15,7 +15,7 @@ from formalimg.judges import LoadedImage, Part, Unscored, Verdict, open_judge
 from formalimg.models import CallableModel, Setting, open_image_model
 from formalimg.runs import RunConfig, Selection, execute
 from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
-from formalimg.web import Site, make_app
+from formalimg.web import Site, create_viewer_app
 
 HARM = "<script>pwned=1</script><img src=x onerror=pwned=1>'\"&</textarea></title>{{7*7}}"
 """Text that does something wherever it is taken for markup or for a template."""
@@ -98,4 +98,4 @@ def change(folder: Path, query: str, *values: object) -> None:
 
 def visitor(folder: Path, token: str | None = None) -> TestClient:
     """Somebody who looks at the site, at this machine."""
-    return TestClient(make_app(Site(folder), token=token), base_url="http://127.0.0.1:8421")
+    return TestClient(create_viewer_app(Site(folder), token=token), base_url="http://127.0.0.1:8421")

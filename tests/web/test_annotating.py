@@ -15,7 +15,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg.human_eval import RatingProtocol, RatingTask, Study, open_study, read_study
-from formalimg.web.annotate.app import make_annotation_app
+from formalimg.web.annotate.app import create_annotation_app
 from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
 from tests.web.sites import HARM
@@ -44,7 +44,7 @@ class Open(NamedTuple):
 
 
 def _client(study: Study, token: str | None = None) -> TestClient:
-    return TestClient(make_annotation_app(study, token=token), base_url="http://127.0.0.1:8422")
+    return TestClient(create_annotation_app(study, token=token), base_url="http://127.0.0.1:8422")
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ def test_questions_are_not_told_before_the_whole_is_answered(opened: Open) -> No
     assert (code, said["moved_on"]) == (409, True)
     after = opened.visitor.get(page).text
     assert "Is there a" in after
-    assert "You said no." in after
+    assert "You answered no." in after
     assert 'data-step="alignment"' not in after
 
 

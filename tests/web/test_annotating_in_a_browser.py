@@ -14,7 +14,7 @@ import uvicorn
 
 from formalimg.human_eval import RatedTask, RatingProtocol, open_study, read_study
 from formalimg.scenes import Scene
-from formalimg.web.annotate.app import make_annotation_app
+from formalimg.web.annotate.app import create_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 
-class Served:
+class ServerLocation:
     """A study that is served, and can be away for a while."""
 
     def __init__(self, folder: Path, links: dict[str, str]) -> None:
@@ -33,7 +33,7 @@ class Served:
 
     def start(self) -> None:
         self._study = open_study(self.folder)
-        app = make_annotation_app(self._study, token=None)
+        app = create_annotation_app(self._study, token=None)
         self._server = uvicorn.Server(
             uvicorn.Config(app, port=self._port, log_level="critical", timeout_graceful_shutdown=1)
         )
@@ -57,16 +57,16 @@ class Served:
         return sorted(done, key=lambda task: task.finished)
 
 
-Serve = Callable[..., Served]
+Serve = Callable[..., ServerLocation]
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(protocol: RatingProtocol, **how: Any) -> Served:
+        def start(protocol: RatingProtocol, **how: Any) -> ServerLocation:
             made = studied(tmp_path, protocol, **how)
-            served = Served(made.folder, dict(made.links))
+            served = ServerLocation(made.folder, dict(made.links))
             stack.callback(served.stop)
             return served
 
@@ -133,15 +133,15 @@ def test_five_points_by_keyboard(serve: Serve, new_page: Callable[[], Page]) -> 
 def test_questions_by_keyboard_and_a_reload_in_the_middle(serve: Serve, new_page: Callable[[], Page]) -> None:
     served = serve("questions", count=2)
     page = _open(new_page(), served.address())
-    assert page.locator(".asked").count() == 1
+    assert page.locator(".rating-step").count() == 1
     page.keyboard.press("n")
-    page.get_by_text("You said no.").wait_for()
+    page.get_by_text("You answered no.").wait_for()
     _at(page, 1)
     page.keyboard.press("y")
     page.get_by_text("Saved.").wait_for()
     page.reload()
     _at(page, 1)
-    assert page.get_by_text("You said no.").is_visible()
+    assert page.get_by_text("You answered no.").is_visible()
     assert page.locator("input:checked").count() == 1
     page.keyboard.press("n")
     page.keyboard.press("ArrowUp")
@@ -149,7 +149,7 @@ def test_questions_by_keyboard_and_a_reload_in_the_middle(serve: Serve, new_page
     page.keyboard.press("Enter")
     _at(page, 2)
     page.keyboard.press("y")
-    page.get_by_text("You said yes.").wait_for()
+    page.get_by_text("You answered yes.").wait_for()
     _at(page, 2)
     for _ in range(2):
         page.keyboard.press("y")
@@ -211,7 +211,7 @@ def test_boxes_by_keyboard_and_mouse(serve: Serve, new_page: Callable[[], Page])
     keys.press("Enter")
     page.reload()  # what was drawn is still there
     _at(page, 1)
-    assert page.locator(".objects li").count() == 2
+    assert page.locator(".box-list li").count() == 2
     keys.press("Tab")
     keys.press("Delete")
     keys.press("z")
@@ -259,7 +259,7 @@ def test_a_server_that_is_away_loses_no_answer(serve: Serve, new_page: Callable[
     served = serve("questions", count=1)
     page = _open(new_page(), served.address())
     page.keyboard.press("y")
-    page.get_by_text("You said yes.").wait_for()
+    page.get_by_text("You answered yes.").wait_for()
     _at(page, 1)
     served.stop()
     page.keyboard.press("n")

@@ -77,7 +77,7 @@ def test_there_is_no_next_image_before_the_questions(look: Look) -> None:
     page = look("questions", DESK, count=1)
     assert page.locator(".next").is_hidden()
     page.keyboard.press("y")
-    page.get_by_text("You said yes.").wait_for()
+    page.get_by_text("You answered yes.").wait_for()
     assert page.locator(".next").is_visible()
 
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message
 
-from formalimg.web.security import taking_json
+from formalimg.web.security import json_endpoint
 
 
 @pytest.mark.parametrize(("chunks", "taken"), [(3, 3), (40, 17)])
@@ -25,7 +25,7 @@ def test_what_is_too_large_is_taken_before_it_is_refused_but_not_without_end(chu
 
     async def ask() -> None:
         scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
-        handle = taking_json(lambda request, body: JSONResponse({}), most=1024)
+        handle = json_endpoint(lambda request, body: JSONResponse({}), max_bytes=1024)
         await handle(Request(scope, receive))
 
     with pytest.raises(Exception, match="too large: send no more than 1 KB"):
@@ -47,7 +47,7 @@ def test_what_is_as_large_as_allowed_is_read() -> None:
 
     async def ask() -> None:
         scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json; charset=utf-8")]}
-        handle = taking_json(work, most=1024)
+        handle = json_endpoint(work, max_bytes=1024)
         await handle(Request(scope, receive))
 
     anyio.run(ask)

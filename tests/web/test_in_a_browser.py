@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.web import Site, make_app
+from formalimg.web import Site, create_viewer_app
 from tests.support.browser import PATIENCE, needs_browser, served_at
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ pytestmark = needs_browser
 
 @pytest.fixture(scope="module")
 def address(runs: Path) -> Iterator[str]:
-    with served_at(make_app(Site(runs), token=None)) as found:
+    with served_at(create_viewer_app(Site(runs), token=None)) as found:
         yield found
 
 
@@ -126,7 +126,7 @@ def test_a_filter_can_be_changed_on_by_keyboard(page: Page) -> None:
 
 def test_boxes_show_when_they_are_asked_for(page: Page) -> None:
     page.goto("/item?run=knolling&item=0&sample=0")
-    seen = "getComputedStyle(document.querySelector('.thing:not(.fault)')).opacity"
+    seen = "getComputedStyle(document.querySelector('.detected:not(.fault)')).opacity"
     page.mouse.move(2, 2)
     assert page.evaluate(seen) == "0"
     page.keyboard.press("b")

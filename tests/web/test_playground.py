@@ -16,9 +16,9 @@ from formalimg.judges import open_judge
 from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneObject, draw, layout_file
 from formalimg.suites import same_meaning_as_written, understand
-from formalimg.web.playground import Bench, playground_routes
-from formalimg.web.playground.worker_pool import TooLongError
-from formalimg.web.server import assemble
+from formalimg.web.playground import JobPool, playground_routes
+from formalimg.web.playground.worker_pool import JobTimeoutError
+from formalimg.web.server import build_app
 from tests.web.sites import HARM
 
 CUP_AND_FORK = "(exists ?c (exists ?f (and (Is ?c 'cup') (Has ?c 'red') (Is ?f 'fork') (LeftOf ?c ?f))))"
@@ -39,22 +39,22 @@ class Visitor:
         origin = "http://127.0.0.1:8421"
         self.client = TestClient(app, base_url=origin, headers={"Origin": origin})
 
-    def told(self, matter: str, status: int = 200, /, **asked: object) -> dict[str, object]:
+    def reply(self, matter: str, status: int = 200, /, **asked: object) -> dict[str, object]:
         sent = json.dumps({"vocabulary": "knolling", **asked})
         headers = {"Content-Type": "application/json"}
         answer = self.client.post(f"/playground/{matter}", content=sent, headers=headers)
         assert answer.status_code == status, answer.text
-        told = answer.json()
-        assert isinstance(told, dict)
-        return told
+        reply = answer.json()
+        assert isinstance(reply, dict)
+        return reply
 
     def refusal(self, status: int, matter: str, /, **asked: object) -> str:
-        return str(self.told(matter, status, **asked)["error"])
+        return str(self.reply(matter, status, **asked)["error"])
 
 
 @pytest.fixture(scope="module")
 def visitor() -> Visitor:
-    return Visitor(assemble(playground_routes(), token=None, command="formalimg view"))
+    return Visitor(build_app(playground_routes(), token=None, command="formalimg view"))
 
 
 def _base64(data: bytes) -> str:
@@ -73,21 +73,21 @@ def _text(scene: Scene) -> str:
 
 def test_problems_have_their_places_and_advice(visitor: Visitor) -> None:
     formula = "(exists ?x\n  (and (Is ?x 'cupp') (Above ?x ?y)))"
-    told = visitor.told("check", formula=formula)["problems"]
-    assert isinstance(told, list)
-    for one, problem in zip(told, check(formula, "knolling"), strict=True):
+    reply = visitor.reply("check", formula=formula)["problems"]
+    assert isinstance(reply, list)
+    for one, problem in zip(reply, check(formula, "knolling"), strict=True):
         assert {name: one[name] for name in problem.to_json()} == problem.to_json()
         source, caret = one["excerpt"].splitlines()
         assert source.strip() == formula.splitlines()[1].strip()
         marked = source[caret.index("^") : len(caret)]
         assert marked == formula[one["start"] : one["end"]]
-    assert (told[0]["line"], told[0]["column"]) == (2, 15)
-    assert "did you mean 'cup'?" in told[0]["message"]
+    assert (reply[0]["line"], reply[0]["column"]) == (2, 15)
+    assert "did you mean 'cup'?" in reply[0]["message"]
 
 
 def test_far_too_many_problems_are_counted(visitor: Visitor) -> None:
-    told = visitor.told("check", formula="(x)" * 3000)
-    problems, more = told["problems"], told["more"]
+    reply = visitor.reply("check", formula="(x)" * 3000)
+    problems, more = reply["problems"], reply["more"]
     assert isinstance(problems, list)
     assert isinstance(more, int)
     assert len(problems) + more == len(check("(x)" * 3000, "knolling"))
@@ -98,46 +98,46 @@ def test_a_formula_is_measured_and_worded_as_the_library_does_it(visitor: Visito
     shipped = visitor.client.get("/playground/examples?vocabulary=knolling").json()["examples"]
     styled = "(and (IsStyle 'photo') (exists ?p (and (Is ?p 'plant') (HasColor ?p 'purple'))))"
     for suite, formula in [*(("knolling", one["formula"]) for one in shipped), ("natural", styled)]:
-        told = visitor.told("check", formula=formula, vocabulary=suite)
-        assert told["problems"] == []
-        assert told["k"] == complexity(formula)
-        assert told["clauses"] == [{"kind": one.kind, "text": one.text} for one in clauses(formula)]
-        assert same_meaning_as_written(understand(str(told["words"]), suite), parse(formula))
-        assert bool(told["styles"]) is (suite == "natural")
-        assert told["solvable"] is (suite == "knolling")
+        reply = visitor.reply("check", formula=formula, vocabulary=suite)
+        assert reply["problems"] == []
+        assert reply["k"] == complexity(formula)
+        assert reply["clauses"] == [{"kind": one.kind, "text": one.text} for one in clauses(formula)]
+        assert same_meaning_as_written(understand(str(reply["words"]), suite), parse(formula))
+        assert bool(reply["styles"]) is (suite == "natural")
+        assert reply["solvable"] is (suite == "knolling")
 
 
 def test_what_cannot_be_said_or_laid_out_says_so(visitor: Visitor) -> None:
-    told = visitor.told("check", formula="(exists ?x (iff (Is ?x 'cup') (Has ?x 'red')))")
-    assert (told["words"], "iff" in str(told["wordless"])) == ("", True)
+    reply = visitor.reply("check", formula="(exists ?x (iff (Is ?x 'cup') (Has ?x 'red')))")
+    assert (reply["words"], "iff" in str(reply["wordless"])) == ("", True)
     many = " ".join(["(and (Is ?x 'cup') (Has ?x 'red'))"] * 30)
-    told = visitor.told("check", formula=f"(exists ?x (or {many}))")
-    assert told["clauses"] is None
-    assert told["k"] == 1
-    assert told["unlisted"]
+    reply = visitor.reply("check", formula=f"(exists ?x (or {many}))")
+    assert reply["clauses"] is None
+    assert reply["k"] == 1
+    assert reply["unlisted"]
     tower = "(iff (Is ?x 'cup') " * 60 + "(Is ?x 'cup')" + ")" * 60
-    told = visitor.told("check", formula=f"(exists ?x {tower})")
-    assert (told["problems"], told["k"], told["words"]) == ([], None, "")
-    assert "lifted form" in str(told["unlisted"])
-    assert visitor.told("verify", formula=f"(exists ?x {tower})", scene=_text(RED))["passed"] is True
+    reply = visitor.reply("check", formula=f"(exists ?x {tower})")
+    assert (reply["problems"], reply["k"], reply["words"]) == ([], None, "")
+    assert "lifted form" in str(reply["unlisted"])
+    assert visitor.reply("verify", formula=f"(exists ?x {tower})", scene=_text(RED))["passed"] is True
 
 
 def test_a_witness_is_one_and_another_seed_gives_another(visitor: Visitor) -> None:
-    told = visitor.told("solve", formula=CUP_AND_FORK)
-    scene = Scene.from_json(json.loads(str(told["scene"])))
-    assert told["outcome"] == "witness"
+    reply = visitor.reply("solve", formula=CUP_AND_FORK)
+    scene = Scene.from_json(json.loads(str(reply["scene"])))
+    assert reply["outcome"] == "witness"
     assert verify(CUP_AND_FORK, scene)
-    head, _, data = str(told["image"]).partition(",")
+    head, _, data = str(reply["image"]).partition(",")
     assert head == "data:image/png;base64"
     assert Image.open(io.BytesIO(base64.b64decode(data))).size == (640, 640)
-    assert visitor.told("solve", formula=CUP_AND_FORK, seed=0) == told
-    assert visitor.told("solve", formula=CUP_AND_FORK, seed=1)["scene"] != told["scene"]
+    assert visitor.reply("solve", formula=CUP_AND_FORK, seed=0) == reply
+    assert visitor.reply("solve", formula=CUP_AND_FORK, seed=1)["scene"] != reply["scene"]
 
 
 def test_what_has_no_witness_has_a_proof(visitor: Visitor) -> None:
-    told = visitor.told("solve", formula="(exists ?x (and (OnLeftSide ?x) (OnRightSide ?x)))")
-    assert told["outcome"] == "unsatisfiable"
-    assert "line 1, column 17: (OnLeftSide ?x)" in str(told["words"])
+    reply = visitor.reply("solve", formula="(exists ?x (and (OnLeftSide ?x) (OnRightSide ?x)))")
+    assert reply["outcome"] == "unsatisfiable"
+    assert "line 1, column 17: (OnLeftSide ?x)" in str(reply["words"])
 
 
 def test_only_formulas_that_the_solver_has_rules_for_are_solved(visitor: Visitor) -> None:
@@ -150,41 +150,41 @@ def test_scenes_get_the_verdicts_of_the_library(visitor: Visitor, scene: Scene, 
     formula = (
         "(and (forall ?k (implies (Is ?k 'knife') (Has ?k 'red'))) (exists ?c (and (Is ?c 'cup') (Has ?c 'red'))))"
     )
-    told = visitor.told("verify", formula=formula, semantics=semantics, scene=_text(scene))
+    reply = visitor.reply("verify", formula=formula, semantics=semantics, scene=_text(scene))
     reading = "strict" if semantics == "strict" else "classical"
     verdict = verify(formula, scene, reading)  # type: ignore[arg-type]
     best = best_binding(formula, scene, reading)  # type: ignore[arg-type]
-    assert told["passed"] is verdict.passed
-    assert told["explanation"] == verdict.explain()
-    judged = told["clauses"]
+    assert reply["passed"] is verdict.passed
+    assert reply["explanation"] == verdict.explain()
+    judged = reply["clauses"]
     assert isinstance(judged, list)
     assert [(one["text"], one["holds"]) for one in judged] == [(one.clause.text, one.holds) for one in best.clauses]
-    assert Scene.from_json(json.loads(str(told["scene"]))) == scene
+    assert Scene.from_json(json.loads(str(reply["scene"]))) == scene
 
 
 def test_drawn_images_get_the_verdict_of_the_judge(visitor: Visitor) -> None:
     for scene, passed in ((RED, True), (BLUE, False)):
-        told = visitor.told("verify", formula=CUP_AND_FORK, image=_base64(_png(draw(scene, 256))))
-        assert told["passed"] is passed
-        assert open_judge("knolling").name in str(told["by"])
-        boxes = told["boxes"]
+        reply = visitor.reply("verify", formula=CUP_AND_FORK, image=_base64(_png(draw(scene, 256))))
+        assert reply["passed"] is passed
+        assert open_judge("knolling").name in str(reply["by"])
+        boxes = reply["boxes"]
         assert isinstance(boxes, list)
-        assert [box["at_fault"] for box in boxes] == [not passed, False]
+        assert [box["failed"] for box in boxes] == [not passed, False]
         assert [box["looks"] for box in boxes] == [obj.looks() for obj in scene.objects]
 
 
 def test_layouts_are_read_from_their_files_in_any_vocabulary(visitor: Visitor) -> None:
-    told = visitor.told(
+    reply = visitor.reply(
         "verify", formula="(exists ?c (Is ?c 'cup'))", vocabulary="natural", image=_base64(layout_file(RED))
     )
-    assert (told["passed"], "layout" in str(told["by"])) == (True, True)
+    assert (reply["passed"], "layout" in str(reply["by"])) == (True, True)
 
 
 def test_the_style_of_an_image_must_be_told(visitor: Visitor) -> None:
     asked = {"formula": "(IsStyle 'photo')", "vocabulary": "natural", "scene": _text(RED)}
     assert "style of the image is not known" in visitor.refusal(422, "verify", **asked)
-    assert visitor.told("verify", **asked, style="photo")["passed"] is True
-    assert visitor.told("verify", **asked, style="cartoon")["passed"] is False
+    assert visitor.reply("verify", **asked, style="photo")["passed"] is True
+    assert visitor.reply("verify", **asked, style="cartoon")["passed"] is False
     visitor.refusal(400, "verify", **asked, style=HARM)
 
 
@@ -197,7 +197,7 @@ def test_what_cannot_be_verified_says_why(visitor: Visitor) -> None:
     assert "unreadable image" in why(image=_base64(_png(draw(RED, 256))[:900]))
     assert "base64" in why(image="no base64!")
     assert "builtin/icons reads only drawings" in why(image=_base64(noise))
-    assert "need a judge" in why(image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
+    assert "need a vision model" in why(image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
     assert "pixels" in why(413, image=_base64(_png(Image.new("1", (9000, 9000)))))
     assert "not valid JSON" in why(scene="{")
     assert "not valid JSON" in why(scene="[" * 100_000)
@@ -238,17 +238,17 @@ def test_long_work_is_stopped_and_few_work_at_once() -> None:
             for y in range(0, 900, 90)
         ]
     )
-    bench = Bench(places=1, patience=0.01)
+    bench = JobPool(workers=1, queue_timeout=0.01)
     asked = {"formula": ENDLESS, "vocabulary": "knolling", "semantics": "strict", "style": None, "draws": False}
-    with pytest.raises(TooLongError):
-        bench.do("verify", 0.7, **asked, scene=_text(scene))
-    assert bench.do("verify", 5, **{**asked, "formula": CUP_AND_FORK}, scene=_text(RED))["passed"] is True
-    full = playground_routes(Bench(places=0, patience=0.01))
-    crowded = Visitor(assemble(full, token=None, command="formalimg view"))
+    with pytest.raises(JobTimeoutError):
+        bench.run("verify", 0.7, **asked, scene=_text(scene))
+    assert bench.run("verify", 5, **{**asked, "formula": CUP_AND_FORK}, scene=_text(RED))["passed"] is True
+    full = playground_routes(JobPool(workers=0, queue_timeout=0.01))
+    crowded = Visitor(build_app(full, token=None, command="formalimg view"))
     assert "try again" in crowded.refusal(503, "solve", formula=CUP_AND_FORK)
     assert "try again" in crowded.refusal(503, "verify", formula=CUP_AND_FORK, scene=_text(RED))
-    assert "try again" in str(crowded.told("check", formula=CUP_AND_FORK)["wordless"])
-    assert crowded.told("check", formula="(")["problems"]
+    assert "try again" in str(crowded.reply("check", formula=CUP_AND_FORK)["wordless"])
+    assert crowded.reply("check", formula="(")["problems"]
 
 
 def test_examples_are_shipped_items_of_growing_complexity(visitor: Visitor) -> None:

@@ -13,7 +13,7 @@ import pytest
 from formalimg.logic import verify
 from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.web.playground import playground_routes
-from formalimg.web.server import assemble
+from formalimg.web.server import build_app
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 from tests.web.sites import HARM
 
@@ -47,7 +47,7 @@ LATE = """() => {
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with served_at(assemble(playground_routes(), token=None, command="formalimg view")) as found:
+    with served_at(build_app(playground_routes(), token=None, command="formalimg view")) as found:
         yield found
 
 
@@ -124,8 +124,8 @@ def test_dropped_scenes_and_images_are_verified_and_again_when_the_formula_chang
     page.locator("#verdict .fail").wait_for()
     assert page.locator("#clauses .fail").count() == 1
     assert "(OnLeftSide ?c)" in page.locator("#clauses tr", has=page.locator(".fail")).inner_text()
-    page.locator("#stage .object.fault").wait_for()
-    assert page.locator("#stage .object.fault text").text_content() == "red cup"
+    page.locator("#stage .detected.fault").wait_for()
+    assert page.locator("#stage .detected.fault text").text_content() == "red cup"
     assert HARM in page.locator("#warnings").inner_text()
     assert "centre x 700" in page.locator("#explanation").inner_text()
 

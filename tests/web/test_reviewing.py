@@ -43,8 +43,8 @@ def version(queue: Path, name: str) -> str:
 def send(person: TestClient, queue: Path, name: str, **what: Any) -> dict[str, Any]:
     answer = person.post("/decide", json={"group": name, "version": version(queue, name), **what})
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    reply: dict[str, Any] = answer.json()
+    return reply
 
 
 def test_import_gives_exactly_what_was_decided(queue: Path, tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_import_gives_exactly_what_was_decided(queue: Path, tmp_path: Path) -> N
     assert send(person, queue, IDS[0], choice="accept", note="lovely")["decided"] == "accepted"
     assert read_review(queue).decisions[IDS[0]] == "accept"  # on the disk before the next one
     assert send(person, queue, IDS[1], choice="reject")["decision"] == "reject"
-    told = send(person, queue, IDS[2], choice="accept", changes={"factual": edited})
-    assert (told["decision"], told["findings"], told["changed"]) == ("edit", [], True)
-    assert told["counts"] == "1 accepted, 1 accepted as edited, 1 rejected, 1 undecided"
+    reply = send(person, queue, IDS[2], choice="accept", changes={"factual": edited})
+    assert (reply["decision"], reply["findings"], reply["changed"]) == ("edit", [], True)
+    assert reply["counts"] == "1 accepted, 1 accepted as edited, 1 rejected, 1 undecided"
     send(person, queue, IDS[3], choice="reject")
     send(person, queue, IDS[3], choice="")
     done = CliRunner().invoke(review_app, ["import", str(queue), "--out", str(tmp_path / "kept")])
@@ -92,10 +92,10 @@ def test_the_queue_shows_decisions_and_findings_and_can_be_filtered(queue: Path)
 def test_what_is_typed_is_looked_at_by_the_checker_and_not_kept(queue: Path) -> None:
     before = queue.read_bytes()
     changes = {"factual": "A gun.", "shows": "The lamp is green."}
-    told = reviewer(queue).post("/try", json={"group": IDS[0], "changes": changes}).json()
-    assert "unsafe: factual says 'gun'" in told["findings"]
-    assert told["asked"][1]["questions"][-1]["question"] == "Does the picture show this: the lamp is green?"
-    assert [question["weight"] for question in told["asked"][0]["questions"]] == ["3", "8", "15"]
+    reply = reviewer(queue).post("/try", json={"group": IDS[0], "changes": changes}).json()
+    assert "unsafe: factual says 'gun'" in reply["findings"]
+    assert reply["questions"][1]["questions"][-1]["question"] == "Does the picture show this: the lamp is green?"
+    assert [question["weight"] for question in reply["questions"][0]["questions"]] == ["3", "8", "15"]
     assert queue.read_bytes() == before
 
 
@@ -186,7 +186,7 @@ def test_a_queue_that_somebody_broke_meanwhile_is_told_in_words(queue: Path) -> 
     person = reviewer(queue)
     queue.write_text("no queue\n", encoding="utf-8")
     answer = person.get("/")
-    assert (answer.status_code, "line 1: no JSON" in answer.text) == (422, True)
+    assert (answer.status_code, "line 1: not JSON" in answer.text) == (422, True)
     queue.unlink()
     assert "cannot read the queue" in person.get(f"/group?id={IDS[0]}").text
 

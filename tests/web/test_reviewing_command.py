@@ -1,4 +1,4 @@
-"""`formalimg review open`: a real server over a real file, and mistakes told in one line."""
+"""`formalimg review open`: a real server over a real file, and user errors in one line."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def test_a_decision_is_kept_by_a_server_that_is_then_interrupted(tmp_path: Path)
 def test_a_queue_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "broken.jsonl").write_text("[]\n")
-    for name, words in (("none", "cannot read"), ("empty", "holds no groups"), ("broken", "line 1: no object")):
-        with pytest.raises(FormalimgError, match=words) as told:
+    for name, words in (("none", "cannot read"), ("empty", "holds no groups"), ("broken", "line 1: not an object")):
+        with pytest.raises(FormalimgError, match=words) as caught:
             CliRunner().invoke(review_app, ["open", str(tmp_path / f"{name}.jsonl")], catch_exceptions=False)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_long_queue_is_summed_up_in_few_words(tmp_path: Path) -> None:

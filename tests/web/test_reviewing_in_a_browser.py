@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formalimg.authoring import ReviewDesk, read_review
-from formalimg.web import make_review_app
+from formalimg.web import create_review_app
 from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM
@@ -32,7 +32,7 @@ def queue(tmp_path: Path) -> Path:
 @pytest.fixture
 def page(browser: Browser, queue: Path) -> Iterator[Page]:
     """A page of the queue that has seen no complaint, but of answers that refuse, or that we kept from coming."""
-    with served_at(make_review_app(ReviewDesk(queue), token=None)) as address:
+    with served_at(create_review_app(ReviewDesk(queue), token=None)) as address:
         complaints: list[str] = []
         context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
         context.set_default_timeout(PATIENCE)
@@ -56,7 +56,7 @@ def page(browser: Browser, queue: Path) -> Iterator[Page]:
 
 
 def said(page: Page, words: str) -> None:
-    playwright.expect(page.locator(".said")).to_contain_text(words)
+    playwright.expect(page.locator(".status")).to_contain_text(words)
 
 
 def test_three_groups_by_keyboard_and_a_reload_in_the_middle(page: Page, queue: Path) -> None:
@@ -148,5 +148,5 @@ def test_harmful_text_is_text_also_where_it_is_edited_and_narrow_windows_do_not_
     page.wait_for_url("**/group?id=**")
     page.keyboard.press("e")
     page.get_by_label("Changed law").fill(f"{HARM} and more")
-    playwright.expect(page.locator(".asked").last).to_contain_text("and more")  # written by the script
+    playwright.expect(page.locator(".questions-table").last).to_contain_text("and more")  # written by the script
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

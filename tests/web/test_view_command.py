@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.web.security import is_loopback
-from formalimg.web.server import Served
+from formalimg.web.server import ServerLocation
 
 
 def _started(*words: str, cache: Path) -> subprocess.Popen[str]:
@@ -57,12 +57,12 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
             ([str(tmp_path), "--port", port], "choose another --port"),
             ([str(tmp_path), "--host", "no such host"], "is not an address of this machine: choose another --host"),
         ]
-        for words, told in cases:
+        for words, expected in cases:
             with _started(*words, "--no-browser", cache=tmp_path) as done:
                 _, error = done.communicate(timeout=20)
             assert done.returncode == 2
             assert error.startswith("error: ")
-            assert told in error
+            assert expected in error
             assert error.count("\n") == 1
 
 
@@ -84,4 +84,4 @@ def test_only_addresses_of_this_machine_need_no_token(host: str, alone: bool) ->
 
 
 def test_addresses_with_colons_can_be_opened() -> None:
-    assert Served("::1", 80, None).address() == "http://[::1]:80/"
+    assert ServerLocation("::1", 80, None).url() == "http://[::1]:80/"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from formalimg.judges import Part
 from formalimg.stats import Interval, Rate
 from formalimg.suites import suite
-from formalimg.web.viewer.highlight import marked
-from formalimg.web.viewer.item import formula_pieces
+from formalimg.web.viewer.highlight import highlight_prompt
+from formalimg.web.viewer.item import highlight_formula
 from formalimg.web.viewer.runs import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
@@ -18,8 +18,8 @@ PARTS = (
 
 
 def test_atoms_are_told_apart_by_the_clauses_they_stand_in() -> None:
-    pieces = formula_pieces(FORMULA, PARTS)
-    sorts = {piece.text: piece.sort for piece in pieces if piece.text.startswith("(") and piece.sort}
+    pieces = highlight_formula(FORMULA, PARTS)
+    sorts = {piece.text: piece.kind for piece in pieces if piece.text.startswith("(") and piece.kind}
     assert sorts == {
         "(Is ?cup 'cup')": "holds",
         "(Is ?hat 'hat')": "holds",
@@ -31,18 +31,18 @@ def test_atoms_are_told_apart_by_the_clauses_they_stand_in() -> None:
 
 def test_an_atom_that_fails_in_one_clause_is_not_shown_as_holding() -> None:
     parts = [Part("(or (Is ?x 'cup') (Is ?x 'hat'))", "object", 1.0), Part("(Is ?x 'cup')", "object", 0.0)]
-    sorts = {piece.text: piece.sort for piece in formula_pieces("(exists ?x (Is ?x 'cup'))", parts)}
+    sorts = {piece.text: piece.kind for piece in highlight_formula("(exists ?x (Is ?x 'cup'))", parts)}
     assert sorts["(Is ?x 'cup')"] == "fails"
 
 
 def test_a_formula_that_cannot_be_read_is_shown_as_it_is() -> None:
-    assert "".join(piece.text for piece in formula_pieces("(and (Oops", PARTS)) == "(and (Oops"
+    assert "".join(piece.text for piece in highlight_formula("(and (Oops", PARTS)) == "(and (Oops"
 
 
 def test_the_phrase_of_a_failed_predicate_is_marked_in_the_prompt() -> None:
     prompt = "There is a cup in the upper half of the image. The hat is above the cup."
-    phrases = marked(prompt, PARTS, suite("knolling"))
-    assert [phrase.text for phrase in phrases if phrase.is_at_fault] == ["in the upper half of the image"]
+    phrases = highlight_prompt(prompt, PARTS, suite("knolling"))
+    assert [phrase.text for phrase in phrases if phrase.failed] == ["in the upper half of the image"]
     assert "".join(phrase.text for phrase in phrases) == prompt
 
 
@@ -52,7 +52,7 @@ def clauses(*texts: str) -> list[Part]:
 
 
 def with_marks(prompt: str, parts: list[Part], name: str) -> str:
-    return "".join(f"[{one.text}]" if one.is_at_fault else one.text for one in marked(prompt, parts, suite(name)))
+    return "".join(f"[{one.text}]" if one.failed else one.text for one in highlight_prompt(prompt, parts, suite(name)))
 
 
 def test_of_two_alike_phrases_the_one_that_says_what_failed_is_marked() -> None:

@@ -105,8 +105,8 @@ _register(_TOOLS, "models", models_command)
 _register(_TOOLS, "doctor", doctor_command)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"formalimg {__version__}")
         raise typer.Exit
 
@@ -152,7 +152,7 @@ def main() -> None:
 
 
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
-"""Errors of the machine (permissions, full disk), which are no bugs of ours."""
+"""Errors of the machine (permissions, full disk), which are not bugs."""
 
 
 def _end_without_output(code: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`formalimg agree`."""
+"""`formalimg agree`: measure agreement between judges, and with human ratings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import judges_compared, people_studied, ratings_studied, scores_studied
+from formalimg.cli.comparisons import compare_judge_pairs, compare_with_ratings, compare_with_scores, compare_with_votes
 from formalimg.cli.output import (
     Figures,
     FiguresAs,
-    StudyFile,
-    StudyFormat,
-    formats_of_figures,
-    put_figures,
-    put_out,
-    studied_format,
+    OutputFile,
+    OutputFormat,
+    figure_formats,
+    output_format,
+    write_figures,
+    write_output,
 )
 from formalimg.errors import FormalimgError
 
@@ -32,8 +32,7 @@ def agree_command(
         tuple[str, str] | None,
         typer.Option(
             metavar="A B",
-            help="Two judges of the runs, by name or by number in the order in which they judged. Default: the last "
-            "two.",
+            help="Two judges of the runs, by name, or by number in the order they judged. Default: the last two.",
             show_default=False,
         ),
     ] = None,
@@ -41,7 +40,7 @@ def agree_command(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="Votes of people: model, item, sample, question, rater, vote. They are compared with each other and "
+            help="Human votes: model, item, sample, question, rater, vote. They are compared with each other and "
             "with the last judge, or with both of --judges.",
             show_default=False,
         ),
@@ -50,7 +49,7 @@ def agree_command(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="Scores of people, 0 to 1, for runs of cf-world and its probes: model, item, sample, question, rater, "
+            help="Human scores, 0 to 1, for runs of cf-world and its probes: model, item, sample, question, rater, "
             "score. They are compared with the last judge, or with both of --judges.",
             show_default=False,
         ),
@@ -59,8 +58,8 @@ def agree_command(
         Path | None,
         typer.Option(
             metavar="STUDY",
-            help="What people said in a study that `formalimg annotate` made (its folder), or a CSV file with votes, "
-            "scores, or ratings from 1 to 5: compared with each other and with the last judge, or with both of "
+            help="Human ratings: the folder of a study by `formalimg annotate`, or a CSV file with votes, "
+            "scores, or ratings from 1 to 5; compared with each other and with the last judge, or with both of "
             "--judges. Corrected boxes measure the grounder.",
             show_default=False,
         ),
@@ -69,8 +68,8 @@ def agree_command(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="With --ratings: leave out raters who missed more than this share of their attention checks, such as "
-            "0.2. They are named. Default: everybody counts.",
+            help="With --ratings: exclude raters who missed more than this share of their attention checks, such as "
+            "0.2; they are listed. Default: none.",
             show_default=False,
         ),
     ] = None,
@@ -78,7 +77,7 @@ def agree_command(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="For corrected boxes: how far boxes must overlap (intersection over union) to be the same. Default: "
+            help="For corrected boxes: minimum overlap (intersection over union) of matching boxes. Default: "
             "0.9, as in the paper.",
             show_default=False,
         ),
@@ -89,38 +88,38 @@ def agree_command(
     ] = "paper",
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
-    format: StudyFormat = None,  # noqa: A002  # what users call it
-    out: StudyFile = None,
+    format: OutputFormat = None,  # noqa: A002  # what users call it
+    out: OutputFile = None,
 ) -> None:
     """Measure how far two judges, or human raters and a judge, agree on the same images."""
-    form = studied_format(format, out, "the agreement")
-    drawn_as = formats_of_figures(figures, figures_as)
+    form = output_format(format, out, "the agreement")
+    formats = figure_formats(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
     if not ratings and (exclude_inattentive is not None or iou is not None):
         option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
-        raise FormalimgError(f"{option} is about a study that was annotated: give it with --ratings")
+        raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")
     if ratings:
         from formalimg.analysis import people_table, people_text  # here, so that other commands start faster
 
-        people = ratings_studied(runs, judges, ratings, exclude_inattentive, iou, profile)
-        put_out(form, out, lambda: people_text(people, form), lambda: people_table(people))
-        _draw(people, figures, drawn_as)
+        studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile)
+        write_output(form, out, lambda: people_text(studies_of_ratings, form), lambda: people_table(studies_of_ratings))
+        _draw(studies_of_ratings, figures, formats)
     elif scores:
         from formalimg.analysis import scores_table, scores_text
 
-        found = scores_studied(runs, judges, scores, profile)
-        put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
-        _draw(found, figures, drawn_as)
+        found = compare_with_scores(runs, judges, scores, profile)
+        write_output(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
+        _draw(found, figures, formats)
     else:
         from formalimg.analysis import agreement_table, agreement_text
 
         studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
-            *(judges_compared(runs, judges, profile) if judges or not votes else []),
-            *(people_studied(runs, judges, votes) if votes else []),
+            *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
+            *(compare_with_votes(runs, judges, votes) if votes else []),
         ]
-        put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
-        _draw(studies, figures, drawn_as)
+        write_output(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
+        _draw(studies, figures, formats)
 
 
 def _draw(
@@ -128,11 +127,11 @@ def _draw(
     figures: Path | None,
     formats: Sequence[DrawingFormat],
 ) -> None:
-    """Write the figures of all studies; where there are several, each has a numbered folder of its own."""
+    """Write the figures of all studies; each of several studies has its own numbered folder."""
     if figures is None:
         return
     from formalimg.reporting import drawings_of_study
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures
-        put_figures(drawings_of_study(study), folder, formats, "no image has both")
+        write_figures(drawings_of_study(study), folder, formats, "no image has both")

@@ -1,4 +1,4 @@
-"""`formalimg annotate`."""
+"""`formalimg annotate`: collect human ratings in the browser."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.options import read_levels
+from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
 from formalimg.cli.output import print_table
-from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.human_eval import RatingProtocol, Study, StudyConfig
 
 _RATERS = 5
-"""How many people looked at each image in the studies of the papers."""
+"""Raters per image in the studies of the papers."""
 
 
 def annotate_command(
@@ -26,14 +25,14 @@ def annotate_command(
         list[Path],
         typer.Argument(
             metavar="RUN|STUDY",
-            help="Run folders of one suite, for a study of their images; or the folder of a study, to go on with it.",
+            help="Run folders of one suite, for a study of their images; or the folder of a study, to resume it.",
             show_default=False,
         ),
     ],
     protocol: Annotated[
         Literal["likert", "questions", "scores", "boxes"] | None,
         typer.Option(
-            help="How people judge: five points; the image as a whole, then yes or no to each question (conceptmix); "
+            help="How raters judge: five points; the image as a whole, then yes or no to each question (conceptmix); "
             "scores from 0 to 1 (cf-world); or correcting boxes, classes and colours (knolling, natural).",
             show_default=False,
         ),
@@ -42,16 +41,16 @@ def annotate_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The folder of the study. It is made if it is not there; if it is, the study goes on. Default: "
+            help="The folder of the study: created if it does not exist, resumed if it does. Default: "
             "studies/RUN-PROTOCOL, for one run.",
             show_default=False,
         ),
     ] = None,
     raters: Annotated[
-        int | None, typer.Option(min=1, help=f"How many people there are. Default: {_RATERS}.", show_default=False)
+        int | None, typer.Option(min=1, help=f"Number of raters. Default: {_RATERS}.", show_default=False)
     ] = None,
     per_image: Annotated[
-        int | None, typer.Option(min=1, help="How many of them look at each image. Default: all.", show_default=False)
+        int | None, typer.Option(min=1, help="Raters per image. Default: all.", show_default=False)
     ] = None,
     levels: Annotated[
         str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
@@ -60,7 +59,7 @@ def annotate_command(
         int | None,
         typer.Option(
             min=1,
-            help="So many images of each run and level, drawn by lot, of the same items for all runs. Default: all.",
+            help="Images per run and level, sampled at random, of the same items for all runs. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -69,14 +68,14 @@ def annotate_command(
         typer.Option(
             min=0,
             max=0.5,
-            help="The share of attention checks in what a rater sees, as in 0.05: images that the rater does not see "
-            "otherwise, beside words that do not fit. Default: none.",
+            help="Share of attention checks among the tasks of a rater, as in 0.05: images the rater does not see "
+            "otherwise, shown with a prompt that does not fit. Default: none.",
             show_default=False,
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Another seed, another choice, assignment and order. Default: 0.", show_default=False),
+        typer.Option(help="Seed of sampling, assignment and order. Default: 0.", show_default=False),
     ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Make new links for all raters; the old ones no longer work.")
@@ -85,22 +84,22 @@ def annotate_command(
         list[str] | None,
         typer.Option(metavar="RATER", help="Make a new link for this rater, as in rater-2.", show_default=False),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Say how far raters are, and end.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show the progress of the raters, and exit.")] = False,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the answers so far as CSV and JSONL, and end.", show_default=False),
+        typer.Option(metavar="DIR", help="Write the answers so far as CSV and JSONL, and exit.", show_default=False),
     ] = None,
     leave_out: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RATER",
-            help="With --export: somebody whose answers do not count, as in rater-2.",
+            help="With --export: a rater whose answers are excluded, as in rater-2.",
             show_default=False,
         ),
     ] = None,
     port: Port = 8422,
-    host: Host = HERE,
-    browser: Browser = True,
+    host: Host = LOOPBACK,
+    browser: OpenBrowser = True,
 ) -> None:
     """Collect human ratings in the browser: a study with one link per rater, and their answers as files.
 
@@ -108,81 +107,81 @@ def annotate_command(
     """
     from formalimg.human_eval import StudyConfig, is_study, open_study  # here, so that other commands start faster
 
-    goes_on = study is None and len(folders) == 1 and is_study(folders[0])
-    place = folders[0] if goes_on else study or _usual_place(folders, protocol)
-    runs = () if goes_on else tuple(folders)
+    resumes = study is None and len(folders) == 1 and is_study(folders[0])
+    place = folders[0] if resumes else study or _default_folder(folders, protocol)
+    runs = () if resumes else tuple(folders)
     if leave_out and not export:
-        raise FormalimgError("--leave-out says whose answers do not count in files: give --export DIR with it")
+        raise FormalimgError("--leave-out excludes raters from exported files: give --export DIR with it")
     if status or export:
-        _write_and_tell(place, export, leave_out or [])
+        _show_status(place, export, leave_out or [])
         return
-    wanted = StudyConfig(
+    config = StudyConfig(
         runs, protocol, raters, per_image, None if levels is None else read_levels(levels), per_level, checks, seed
     )
-    with needing_web("rating images"):
+    with require_web_extra("rating images"):
         from formalimg.web import serve_study
-    links = _made_or_found(place, wanted)
+    links = _create_or_resume(place, config)
     with open_study(place) as opened:
         again = [it.rater for it in opened.progress()] if new_links else new_link or []
         links = {**links, **{rater: opened.new_link(rater) for rater in again}}
 
-        told: list[str] = []
+        links_shown = False
 
-        def tell(address: str, addresses: Mapping[str, str]) -> None:
-            told.append(address)
-            _tell(opened, address, addresses)
+        def on_ready(address: str, addresses: Mapping[str, str]) -> None:
+            nonlocal links_shown
+            links_shown = True
+            _show_links(opened, address, addresses)
 
         try:
-            serve_study(opened, links, host=host, port=port, opens_browser=browser, tell=tell)
+            serve_study(opened, links, host=host, port=port, open_browser=browser, on_ready=on_ready)
         except FormalimgError as error:
-            if links and not told:
-                raise FormalimgError(f"{error}, and --new-links: nobody has seen those that were made") from error
+            if links and not links_shown:
+                raise FormalimgError(f"{error}, and --new-links: the links just created were not shown") from error
             raise
-    typer.echo(f"{place} is kept; `formalimg annotate {place}` goes on with it")
+    typer.echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
 
 
-def _usual_place(folders: Sequence[Path], protocol: RatingProtocol | None) -> Path:
-    """Where the study of one run is kept, unless told otherwise: not among the runs, which it is none of."""
+def _default_folder(folders: Sequence[Path], protocol: RatingProtocol | None) -> Path:
+    """Return the default study folder of one run: outside the runs folder, since a study is not a run."""
     if len(folders) != 1 or protocol is None:
         missing = next((folder for folder in folders if not folder.exists()), None)
         if missing is not None:
-            raise FormalimgError(f"{missing} is not there: name the folder of a study, or of runs")
+            raise FormalimgError(f"{missing} does not exist: name the folder of a study, or of runs")
         raise FormalimgError(
-            "say where the study is to be kept, with --study DIR; or name one run and a --protocol, or the folder of a "
-            "study"
+            "name the folder of the study with --study DIR; or name one run and a --protocol, or an existing study"
         )
     return Path("studies") / f"{folders[0].resolve().name}-{protocol}"
 
 
-def _made_or_found(place: Path, wanted: StudyConfig) -> Mapping[str, str]:
-    """The links of a study that is made now; none, if it is there already and is the one that is wanted."""
+def _create_or_resume(place: Path, config: StudyConfig) -> Mapping[str, str]:
+    """Create the study and return its links; none if it exists already with the same configuration."""
     from formalimg import __version__
     from formalimg.human_eval import create_study, read_study_manifest, require_same_config
     from formalimg.runs import open_run
 
     if place.exists():
-        require_same_config(place, read_study_manifest(place), wanted)
+        require_same_config(place, read_study_manifest(place), config)
         return {}
-    if wanted.protocol is None:
-        raise FormalimgError("choose how people judge: --protocol likert, questions, scores or boxes")
-    raters = wanted.raters or _RATERS
+    if config.protocol is None:
+        raise FormalimgError("choose how raters judge: --protocol likert, questions, scores or boxes")
+    raters = config.raters or _RATERS
     with ExitStack() as opened:
         made = create_study(
             place,
-            [opened.enter_context(closing(open_run(folder))) for folder in wanted.runs],
-            wanted.protocol,
+            [opened.enter_context(closing(open_run(folder))) for folder in config.runs],
+            config.protocol,
             raters=raters,
-            per_image=wanted.per_image or raters,
-            levels=wanted.levels,
-            per_level=wanted.per_level,
-            checks=wanted.checks or 0.0,
-            seed=wanted.seed or 0,
+            per_image=config.per_image or raters,
+            levels=config.levels,
+            per_level=config.per_level,
+            checks=config.checks or 0.0,
+            seed=config.seed or 0,
             made_with=__version__,
         )
     return made.links
 
 
-def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
+def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> None:
     manifest = study.manifest
     images = sum(run.images for run in manifest.runs)
     shown = (
@@ -195,11 +194,11 @@ def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
         typer.echo("These links are shown only now: send each to one person.")
     if len(addresses) < manifest.raters:
         who = "Other raters" if addresses else "Raters"
-        typer.echo(f"{who} go on with the links they have. Only digests are kept: --new-links makes new ones for all.")
+        typer.echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
     typer.echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
 
 
-def _write_and_tell(place: Path, export: Path | None, leave_out: list[str]) -> None:
+def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None:
     from rich.table import Table
 
     from formalimg.human_eval import export_study, read_study, summarize_raters

@@ -1,4 +1,4 @@
-"""`formalimg calibrate`."""
+"""`formalimg calibrate`: choose the gate threshold of CF-World by human labels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import typer
 from formalimg.cli.output import (
     Figures,
     FiguresAs,
-    StudyFile,
-    StudyFormat,
-    formats_of_figures,
-    put_figures,
-    put_out,
-    runs_judged_by,
-    studied_format,
+    OutputFile,
+    OutputFormat,
+    figure_formats,
+    open_runs,
+    output_format,
+    write_figures,
+    write_output,
 )
 
 
@@ -26,7 +26,7 @@ def calibrate_command(
         Path,
         typer.Option(
             metavar="CSV",
-            help="What people recognise in factual images: model, item, sample, rater, label (1 or 0).",
+            help="Human labels of recognisable factual images: model, item, sample, rater, label (1 or 0).",
             show_default=False,
         ),
     ],
@@ -40,14 +40,14 @@ def calibrate_command(
         Literal["paper", "official-code"],
         typer.Option(help="official-code: scores in which each question has its full weight."),
     ] = "paper",
-    format: StudyFormat = None,  # noqa: A002  # what users call it
-    out: StudyFile = None,
+    format: OutputFormat = None,  # noqa: A002  # what users call it
+    out: OutputFile = None,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Find the threshold of CF-World's gate that agrees best with human labels.
 
-    People tell what they recognise in factual images; the gate is to open for those, and for no others.
+    Raters label whether a factual image is recognisable; the gate should open for exactly those images.
     """
     from formalimg.analysis import (  # here, so that other commands start faster
         calibrate_gate,
@@ -55,12 +55,12 @@ def calibrate_command(
         calibration_text,
     )
 
-    drawn_as = formats_of_figures(figures, figures_as)
-    form = studied_format(format, out, "a calibration")
-    with runs_judged_by(runs, judge) as opened:
+    formats = figure_formats(figures, figures_as)
+    form = output_format(format, out, "a calibration")
+    with open_runs(runs, judge) as opened:
         found = calibrate_gate(labels, opened, profile=profile)
     if figures is not None:
         from formalimg.reporting import drawings_of_study
 
-        put_figures(drawings_of_study(found), figures, drawn_as, "no labelled image has a score")
-    put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))
+        write_figures(drawings_of_study(found), figures, formats, "no labelled image has a score")
+    write_output(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

@@ -1,4 +1,4 @@
-"""`formalimg captions`."""
+"""`formalimg captions`: count visual concepts in captions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.options import DryRun, Prompts, read_options
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
-from formalimg.cli.progress import progress_of
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
+from formalimg.cli.progress import progress_bar
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from formalimg.models import ChatModel
 
 _BETWEEN_STEPS = 100
-"""How many captions are looked up between two steps of the bar, which takes longer than a caption."""
+"""Captions between two updates of the progress bar, since an update takes longer than a caption."""
 
 
 def captions_command(
@@ -52,7 +52,7 @@ def captions_command(
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The first so many captions. Default: all.")
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N captions. Default: all.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -61,7 +61,7 @@ def captions_command(
         ),
     ] = None,
     format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "json", "csv"], typer.Option(help="How the study is printed.")
+        Literal["terminal", "json", "csv"], typer.Option(help="Output format.")
     ] = "terminal",
     prompts: Prompts = None,
     dry_run: DryRun = False,
@@ -70,50 +70,52 @@ def captions_command(
 ) -> None:
     """Count which kinds of visual concepts captions mention.
 
-    With a model and --out, the same command goes on where it was. Exit code 1 if captions have no answer in the end.
+    With a model and --out, run the same command again to resume. Exit code 1 if some captions remain unanswered.
     """
     from formalimg.analysis import study_captions  # here, so that other commands start faster
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
-    drawn_as = formats_of_figures(figures, figures_as)
-    asked = _opened(model, model_options)
-    if asked is not None and dry_run:
-        _show_outlook(file, asked, column, limit, out, prompts)
+    formats = figure_formats(figures, figures_as)
+    chat_model = _open_model(model, model_options)
+    if chat_model is not None and dry_run:
+        _show_estimate(file, chat_model, column, limit, out, prompts)
         return
     try:
-        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as told:
+        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as on_progress:
             study = study_captions(
-                file, model=asked, column=column, limit=limit, out=out, prompts=prompts, on_progress=told
+                file, model=chat_model, column=column, limit=limit, out=out, prompts=prompts, on_progress=on_progress
             )
     except KeyboardInterrupt:
-        kept = f"all answers so far are kept in {out}, and the same command goes on from there" if model and out else ""
-        typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)
+        stored = (
+            f"all answers so far are stored in {out}; run the same command again to resume" if model and out else ""
+        )
+        typer.echo(f"stopped; {stored or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
         from formalimg.reporting import drawings_of_study
 
-        put_figures(drawings_of_study(study), figures, drawn_as, "no caption names an object")
+        write_figures(drawings_of_study(study), figures, formats, "no caption names an object")
     _show(study, format)
     if out is not None:
-        typer.echo(f"all that was found is in {out}", err=True)
+        typer.echo(f"all results are in {out}", err=True)
     if study.unanswered:
         raise typer.Exit(1)
 
 
 @contextmanager
 def _progress(file: Path, column: str | None, limit: int | None, step: int) -> Iterator[Callable[[int], None]]:
-    if not file.is_file():  # what comes through a pipe can be read only once
+    if not file.is_file():  # a pipe can be read only once
         yield lambda done: None
         return
     from formalimg.analysis import read_captions
 
     total = sum(bool(caption.text) for caption in read_captions(file, column=column, limit=limit))
-    with progress_of("reading captions", total) as told:
-        yield lambda done: told(done) if done % step == 0 or done == total else None
+    with progress_bar("reading captions", total) as on_progress:
+        yield lambda done: on_progress(done) if done % step == 0 or done == total else None
 
 
-def _opened(model: str | None, options: list[str] | None) -> ChatModel | None:
+def _open_model(model: str | None, options: list[str] | None) -> ChatModel | None:
     if model is None:
         return None
     from formalimg.models import open_chat_model
@@ -132,15 +134,15 @@ def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None
         typer.echo(study_json(study) if form == "json" else study_csv(study), nl=False)
 
 
-def _show_outlook(
+def _show_estimate(
     file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
 ) -> None:
     from formalimg.analysis import estimate_study
 
-    outlook = estimate_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
-    cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
-    typer.echo(f"{outlook.captions:,} captions, {outlook.to_ask:,} questions to ask of {model.name}, {cost}")
-    if outlook.first:
+    estimate = estimate_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
+    cost = "at an unknown price" if estimate.cost is None else f"about ${estimate.cost:.4f}"
+    typer.echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
+    if estimate.first:
         typer.echo("the first would be:")
-        for line in outlook.first.splitlines():
+        for line in estimate.first.splitlines():
             typer.echo(f"  {line}".rstrip())

@@ -1,4 +1,4 @@
-"""`formalimg census`."""
+"""`formalimg census`: count what the items of a suite contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, put_figures
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
 from formalimg.suites import suite as suite_of
 
@@ -17,16 +17,17 @@ from formalimg.suites import suite as suite_of
 def census_command(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as knolling.", show_default=False)],
     items: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
+        Path | None,
+        typer.Option(metavar="PATH", help="Load the items from here. Default: the suite shipped with formalimg."),
     ] = None,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Count what the items of a suite are made of.
 
-    Predicates and classes, concepts, or fields and questions, and how often each comes up.
+    Predicates and classes, concepts, or fields and questions, with their frequencies.
     """
-    drawn_as = formats_of_figures(figures, figures_as)
+    formats = figure_formats(figures, figures_as)
     counted: Sequence[Item[Any]]
     tidied: Sequence[str] = ()
     if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
@@ -39,7 +40,7 @@ def census_command(
     if figures is not None:
         from formalimg.reporting import drawings_of_items
 
-        put_figures(drawings_of_items(counted), figures, drawn_as, "there are no items")
+        write_figures(drawings_of_items(counted), figures, formats, "there are no items")
     show_census(suite, counted)
     for line in tidied:
         typer.echo(line)
@@ -50,7 +51,7 @@ def _is_published(items: Path) -> bool:
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
-    """Print how often everything comes up; 1.00 is the mean of its kind."""
+    """Print how often everything occurs; 1.00 is the mean of its kind."""
     match suite_of(suite).kind:
         case "formula":
             _show_formulas(suite, items)
@@ -99,8 +100,8 @@ def _show_concepts(items: Sequence[Item[Any]]) -> None:
 def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     levels = Counter(item.level for item in items)
     groups = len({item.spec.group for item in items})
-    told = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
-    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({told})")
+    counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
+    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
     if suite in TAGGED_BY_FIELD:
         tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
         for field, count in sorted(tagged.items()):
@@ -117,7 +118,7 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
 
 
 def _listed(counts: Mapping[str, int], shown: int | None = None) -> str:
-    """Each value with its count, the most frequent first; perhaps only some of them."""
+    """Format values with their counts, the most frequent first; optionally only some of them."""
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     more = "" if shown is None or len(ordered) <= shown else f", and {len(ordered) - shown} more"
     return ", ".join(f"{value} {count}" for value, count in ordered[:shown]) + more

@@ -1,4 +1,4 @@
-"""`formalimg certify`."""
+"""`formalimg certify`: measure precision and recall of a grounder."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def certify_command(
 ) -> None:
     """Measure precision and recall of a grounder.
 
-    It is shown drawings of random scenes whose content is known.
+    Uses drawings of random scenes whose content is known.
 
-    Objects count as found if their class is right and their boxes overlap by 0.9. The drawings are shown as they are,
-    and after compression, scaling, blur and noise. With --require, other images must all be refused, too.
+    An object counts as found if its class is right and the boxes overlap by 0.9. Drawings are used as they are, and
+    after compression, scaling, blur and noise. With --require, all other images must be refused, too.
     """
     from formalimg.judges import certify, open_grounder  # here, so that other commands start faster
 

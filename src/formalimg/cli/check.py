@@ -1,4 +1,4 @@
-"""`formalimg check`."""
+"""`formalimg check`: check formulas."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ def check_command(
 
     Exit code 0: no problems. 1: problems found. 2: wrong usage, or a formula could not be parsed.
     """
-    words = vocabulary(suite)
+    terms = vocabulary(suite)
     findings = []
     code = 0
-    paths = [path for given in files or [STANDARD_INPUT] for path in instruction_paths(given)]
-    faulty = 0
+    paths = [path for path_or_folder in files or [STANDARD_INPUT] for path in instruction_paths(path_or_folder)]
+    invalid = 0
     for instruction in map(read_instruction, paths):
         expected = k if k is not None else instruction.k
-        problems = check(instruction.text, words, k=expected, single_component=single_component)
+        problems = check(instruction.text, terms, k=expected, single_component=single_component)
         if plausible and not problems:
-            problems = _implausible(instruction, words)
+            problems = _implausible(instruction, terms)
         unreadable = any(problem.kind in ("syntax", "size") for problem in problems)
         code = max(code, 2 if unreadable else 1 if problems else 0)
-        faulty += bool(problems)
+        invalid += bool(problems)
         if as_json:
-            findings.append(_as_data(instruction, problems))
+            findings.append(_to_json(instruction, problems))
         else:
-            _show(instruction, problems, words.name)
+            _show(instruction, problems, terms.name)
     if as_json:
         print(json.dumps(findings, indent=2, ensure_ascii=False))
     elif len(paths) > 1:
-        typer.echo(f"{len(paths)} formulas: {len(paths) - faulty} fine, {faulty} with problems")
+        typer.echo(f"{len(paths)} formulas: {len(paths) - invalid} fine, {invalid} with problems")
     raise typer.Exit(code)
 
 
@@ -69,18 +69,18 @@ def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None
     for problem in problems:
         typer.echo(f"{instruction.name}: {problem.render()}", err=True)
     if not problems:
-        typer.echo(f"{instruction.name}: fine ({suite}): {_measured(instruction)}")
+        typer.echo(f"{instruction.name}: fine ({suite}): {_measures(instruction)}")
 
 
-def _implausible(instruction: Instruction, words: Vocabulary) -> list[Problem]:
-    if words.name != "natural":
-        raise FormalimgError(f"--plausible is for natural formulas: the ontology does not know {words.name}")
+def _implausible(instruction: Instruction, terms: Vocabulary) -> list[Problem]:
+    if terms.name != "natural":
+        raise FormalimgError(f"--plausible is for natural formulas: the ontology does not cover {terms.name}")
     from formalimg.suites import implausible  # here, so that other commands start faster
 
     return implausible(parse(instruction.text))
 
 
-def _measured(instruction: Instruction) -> str:
+def _measures(instruction: Instruction) -> str:
     formula = parse(instruction.text)
     k = f"K = {complexity(formula)}"
     try:
@@ -92,7 +92,7 @@ def _measured(instruction: Instruction) -> str:
     return f"{k}, {len(found)} clause{'s' * (len(found) > 1)} ({listed})"
 
 
-def _as_data(instruction: Instruction, problems: list[Problem]) -> dict[str, object]:
+def _to_json(instruction: Instruction, problems: list[Problem]) -> dict[str, object]:
     data: dict[str, object] = {"file": instruction.name, "ok": not problems}
     if not problems:
         formula = parse(instruction.text)

@@ -1,4 +1,4 @@
-"""What `formalimg agree` compares: two judges, or people and a judge."""
+"""Comparisons for `agree` and `report`: two judges, or human ratings and a judge."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from formalimg.stats import ScoreProfile
 
 
-def judges_compared(
+def compare_judge_pairs(
     runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
 ) -> Iterator[JudgesCompared | ScoresCompared]:
-    """What two judges say about each run: whether images pass, or how they score."""
+    """Yield the comparison of two judges on each run, by pass and fail or by score."""
     from formalimg.analysis import compare_judges, compare_scores
     from formalimg.runs import open_run
     from formalimg.suites import suite
 
     for folder in runs:
         with closing(open_run(folder)) as run:
-            first, second = _named(run, judges) if judges else (None, None)
+            first, second = _judge_pair(run, judges) if judges else (None, None)
             has_scores = suite(run.manifest.suite).kind == "counterfactual"
         if has_scores:
             yield compare_scores(folder, first, second, profile=profile)
@@ -34,23 +34,23 @@ def judges_compared(
             yield compare_judges(folder, first, second)
 
 
-def people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
-    """One study for each judge to compare with."""
+def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
+    """Compare human votes with each judge."""
     from formalimg.analysis import study_votes
 
-    return [study_votes(votes, there) for there in _opened(runs, judges)]
+    return [study_votes(votes, opened) for opened in _runs_by_judge(runs, judges)]
 
 
-def scores_studied(
+def compare_with_scores(
     runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
 ) -> list[ScoresStudied]:
-    """One study for each judge to compare with."""
+    """Compare human scores with each judge."""
     from formalimg.analysis import study_scores
 
-    return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
+    return [study_scores(scores, opened, profile=profile) for opened in _runs_by_judge(runs, judges)]
 
 
-def ratings_studied(
+def compare_with_ratings(
     runs: list[Path],
     judges: tuple[str, str] | None,
     ratings: Path,
@@ -58,36 +58,36 @@ def ratings_studied(
     iou: float | None,
     profile: ScoreProfile,
 ) -> list[StudyOfPeople]:
-    """One study for each judge to compare with; boxes are those of one judge."""
+    """Compare a rating study with each judge; corrected boxes belong to one judge."""
     from formalimg.analysis import BoxesStudied, study_people
     from formalimg.human_eval import human_ratings
     from formalimg.judges import MIN_OVERLAP
 
     found = [
         study_people(
-            human_ratings(ratings, there, exclude_inattentive),
-            there,
+            human_ratings(ratings, opened, exclude_inattentive),
+            opened,
             iou=MIN_OVERLAP if iou is None else iou,
             profile=profile,
         )
-        for there in _opened([folder.resolve() for folder in runs], judges)
+        for opened in _runs_by_judge([folder.resolve() for folder in runs], judges)
     ]
     boxes = isinstance(found[0], BoxesStudied)
     if iou is not None and not boxes:
         raise FormalimgError(f"only boxes overlap, and {ratings} has none: leave --iou out")
     if judges and boxes:
-        raise FormalimgError("people corrected the boxes of one judge: leave --judges out")
+        raise FormalimgError("raters corrected the boxes of one judge: leave --judges out")
     return found
 
 
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
-    """The runs of the suite that people rated, where runs of several suites are reported together.
+    """Return the runs of the rated suite, where runs of several suites are reported together.
 
-    All of them, if the ratings name no run: what is wrong with them is then told by those who read them.
+    All of them if the ratings name no run: reading the ratings then reports what is wrong.
     """
     from formalimg.runs import open_run
 
-    named = _runs_named(ratings)
+    named = _rated_runs(ratings)
     suites: dict[Path, str] = {}
     rated: set[str] = set()
     for folder in runs:
@@ -98,8 +98,8 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
     return [folder for folder in runs if suites[folder] in rated] or runs
 
 
-def _runs_named(ratings: Path) -> set[str]:
-    """The runs, or their models, that a study or a table is about."""
+def _rated_runs(ratings: Path) -> set[str]:
+    """Return the runs, or their models, that a study or a table names."""
     from formalimg.human_eval import read_study_manifest
 
     if ratings.is_dir():
@@ -113,20 +113,20 @@ def _runs_named(ratings: Path) -> set[str]:
         return set()
 
 
-def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
-    """The runs, opened with the last judge; or once with each of two judges."""
+def _runs_by_judge(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
+    """Yield the runs opened with the last judge; or once with each of two judges."""
     from formalimg.runs import open_run
 
     for which in range(2 if judges else 1):
-        with ExitStack() as opened:
-            there = [opened.enter_context(closing(open_run(folder))) for folder in runs]
+        with ExitStack() as stack:
+            by_judge = [stack.enter_context(closing(open_run(folder))) for folder in runs]
             if judges:
-                chosen = [_named(run, judges)[which] for run in there]
-                there = [opened.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
-            yield there
+                chosen = [_judge_pair(run, judges)[which] for run in by_judge]
+                by_judge = [stack.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
+            yield by_judge
 
 
-def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
+def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
     from formalimg.analysis import judge_named
 
     return judge_named(run, judges[0]), judge_named(run, judges[1])

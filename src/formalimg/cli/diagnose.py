@@ -1,4 +1,4 @@
-"""`formalimg diagnose`."""
+"""`formalimg diagnose`: explain failures on CF-World."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.output import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
+from formalimg.cli.output import OutputFile, OutputFormat, open_runs, output_format, write_output
 
 
 def diagnose_command(
@@ -22,8 +22,8 @@ def diagnose_command(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="Take all runs as those of one model, called so: for images that lie in folders. Default: runs "
-            "belong together whose models have the same name.",
+            help="Treat all runs as one model of this name, as for images in folders. Default: runs are grouped "
+            "by the name of their model.",
             show_default=False,
         ),
     ] = None,
@@ -37,18 +37,16 @@ def diagnose_command(
         str | None,
         typer.Option(
             metavar="JUDGE",
-            help="A judge of all runs, by name or by number. Default: the last of each.",
+            help="A judge of all runs, by name or number. Default: the last of each.",
             show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
-        typer.Option(
-            help="official-code: each question has its full weight, and a gate that is not known counts as closed."
-        ),
+        typer.Option(help="official-code: each question has its full weight, and an unknown gate counts as closed."),
     ] = "paper",
-    format: StudyFormat = None,  # noqa: A002  # what users call it
-    out: StudyFile = None,
+    format: OutputFormat = None,  # noqa: A002  # what users call it
+    out: OutputFile = None,
 ) -> None:
     """Explain why a model fails on CF-World.
 
@@ -60,7 +58,7 @@ def diagnose_command(
         diagnosis_text,
     )
 
-    form = studied_format(format, out, "a diagnosis")
-    with runs_judged_by(runs, judge) as opened:
+    form = output_format(format, out, "a diagnosis")
+    with open_runs(runs, judge) as opened:
         found = diagnose(opened, model=model, threshold=threshold, profile=profile)
-    put_out(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))
+    write_output(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))

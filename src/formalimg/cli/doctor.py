@@ -1,4 +1,4 @@
-"""`formalimg doctor`."""
+"""`formalimg doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def doctor_command(
 
     Images with known verdicts, passing and failing, go through the whole pipeline.
 
-    Exit code 0: everything works. 1: something is broken, and no number should be trusted. Keys are never printed.
+    Exit code 0: everything works. 1: something is broken; do not trust any number. Keys are never printed.
     """
     from formalimg.doctor import examine  # here, so that other commands start faster
 
@@ -30,5 +30,5 @@ def doctor_command(
         print(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
     broken = [finding.name for finding in findings if finding.state == "broken"]
     if broken and not as_json:
-        typer.echo(f"\nbroken: {', '.join(broken)}. No number of this installation should be trusted.", err=True)
+        typer.echo(f"\nbroken: {', '.join(broken)}. Do not trust any number of this installation.", err=True)
     raise typer.Exit(1 if broken else 0)

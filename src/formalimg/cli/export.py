@@ -1,4 +1,4 @@
-"""`formalimg export`."""
+"""`formalimg export`: export a suite or a run."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ def export_command(
         str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder of conceptmix.", show_default=False)
     ],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder to write to. That of a run may hold other models already.")
+        Path, typer.Option(metavar="DIR", help="The folder to write to. For a run, it may hold other models already.")
     ],
     items: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Suite: items from here. Default: the suite that ships.")
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Suite: load the items from here. Default: the suite shipped with formalimg."
+        ),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published", help="Suite: also write DIR/published, in the form of the authors' own files."),
+        typer.Option("--published", help="Suite: also write DIR/published, in the format of the authors' files."),
     ] = False,
     licence: Annotated[
         str,
         typer.Option(
             "--license",
             metavar="LICENCE",
-            help="Suite: of items of your own; an SPDX id such as CC-BY-4.0, or an address.",
+            help="Suite: licence of your own items; an SPDX id such as CC-BY-4.0, or a URL.",
         ),
     ] = "",
-    creator: Annotated[str, typer.Option(metavar="NAME", help="Suite: who made items of your own.")] = "",
+    creator: Annotated[str, typer.Option(metavar="NAME", help="Suite: creator of your own items.")] = "",
     made: Annotated[
-        str, typer.Option(metavar="SENTENCE", help="Suite: how items of your own were made, in a sentence.")
+        str, typer.Option(metavar="SENTENCE", help="Suite: how your own items were made, in a sentence.")
     ] = "",
-    url: Annotated[str, typer.Option(metavar="URL", help="Suite: where it will be found.")] = "",
-    date: Annotated[str, typer.Option(metavar="DATE", help="Suite: when it is published, as in 2026-01-31.")] = "",
+    url: Annotated[str, typer.Option(metavar="URL", help="Suite: where it will be published.")] = "",
+    date: Annotated[str, typer.Option(metavar="DATE", help="Suite: date of publication, as in 2026-01-31.")] = "",
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Run: what the model is called there. Default: the name of the run folder."),
+        typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
     ] = None,
 ) -> None:
     """Export a suite with metadata, or a run in the published format.
@@ -73,11 +76,11 @@ def export_command(
 
 
 def _export_suite(
-    name: str, out: Path, items: Path | None, published: bool, said: tuple[str, str, str, str, str]
+    name: str, out: Path, items: Path | None, published: bool, imprint: tuple[str, str, str, str, str]
 ) -> None:
     from formalimg.suites import Imprint, export_suite  # here, so that other commands start faster
 
-    done = export_suite(name, out, items=items, published=published, imprint=Imprint(*said))
+    done = export_suite(name, out, items=items, published=published, imprint=Imprint(*imprint))
     typer.echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
     if done.missing:
         typer.echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
@@ -97,6 +100,6 @@ def _export_run(run: Path, out: Path, name: str | None) -> None:
 
 def _refuse(what: str, options: Mapping[str, object]) -> None:
     """Refuse options that are for the other kind of export."""
-    given = [option for option, value in options.items() if value]
-    if given:
-        raise FormalimgError(f"an export of {what} has no {given[0]}: leave it out")
+    unsupported = [option for option, value in options.items() if value]
+    if unsupported:
+        raise FormalimgError(f"an export of {what} has no {unsupported[0]}: leave it out")

@@ -53,7 +53,7 @@ class GroupedCommand(TyperCommand):
 
 
 class GroupedCommands(TyperGroup):
-    """A group that lists its commands under headings; see `section`."""
+    """A group that lists its commands under the headings they are registered with."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each section."""

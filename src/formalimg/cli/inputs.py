@@ -1,4 +1,4 @@
-"""Reading what the command line names: formulas and scenes, from files, standard input or the argument itself."""
+"""Read formulas and scenes named on the command line: from files, standard input or the argument itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Instruction:
-    """A formula as somebody wrote it, and what its file says about it."""
+    """A formula as text, with its name and the K its file states."""
 
     name: str
     text: str | bytes
@@ -24,17 +24,17 @@ class Instruction:
 
 
 def read_bytes(path: str) -> bytes:
-    """The contents of a file, or of standard input for `-`."""
+    """Return the contents of a file, or of standard input for `-`."""
     try:
         if not path:
-            raise FormalimgError("the name of a file is empty")
+            raise FormalimgError("a file name is empty")
         return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
 
 
 def instruction_paths(path: str) -> list[str]:
-    """The path itself, or the files with instructions in it, if it is a folder: numbers in their order."""
+    """Return the path itself, or the instruction files in a folder, numbers in numeric order."""
     folder = Path(path)
     if path in (STANDARD_INPUT, "") or not folder.is_dir():
         return [path]
@@ -45,19 +45,19 @@ def instruction_paths(path: str) -> list[str]:
 
 
 def read_instruction(path: str) -> Instruction:
-    """A file with a formula, or a published instance: JSON with `dsl` and `k`."""
+    """Read a file with a formula, or a published instance: JSON with `dsl` and `k`."""
     data = read_bytes(path)
     if path.endswith(".json"):
-        instance = _decoded(data, path)
+        instance = _parse_json(data, path)
         if not isinstance(instance, dict) or not isinstance(instance.get("dsl"), str):
-            raise FormalimgError(f'{path} is no instance: it needs "dsl", a formula')
+            raise FormalimgError(f'{path} is not an instance: it needs "dsl", a formula')
         k = instance.get("k")
         return Instruction(path, instance["dsl"], k if isinstance(k, int) else None)
     return Instruction("standard input" if path == STANDARD_INPUT else path, data)
 
 
 def formula_argument(argument: str) -> Instruction:
-    """The formula that an argument is, or names: text begins with a parenthesis or a comment, all else is a file."""
+    """Return the formula of an argument: text begins with a parenthesis or a comment, anything else is a file."""
     if argument.lstrip().startswith(("(", ";")) or not argument.strip():
         return Instruction("formula", argument)
     try:
@@ -65,14 +65,14 @@ def formula_argument(argument: str) -> Instruction:
     except FormalimgError as error:
         if not isinstance(error.__cause__, FileNotFoundError):
             raise
-        told = f"cannot read {argument}: there is no such file, and a formula begins with a parenthesis"
-        raise FormalimgError(told) from error
+        message = f"cannot read {argument}: there is no such file, and a formula begins with a parenthesis"
+        raise FormalimgError(message) from error
 
 
-def checked(instruction: Instruction, suite: str | None = None) -> Vocabulary:
-    """The vocabulary that a formula is written in, of those it could be; an error with all problems if it fits none."""
+def detect_vocabulary(instruction: Instruction, suite: str | None = None) -> Vocabulary:
+    """Return the vocabulary that a formula is written in; raise an error with all problems if none fits."""
     choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
-    findings = [check(instruction.text, words) for words in choices]
+    findings = [check(instruction.text, candidate) for candidate in choices]
     best = min(range(len(choices)), key=lambda choice: len(findings[choice]))
     if findings[best]:
         raise FormulaError(findings[best])
@@ -80,14 +80,14 @@ def checked(instruction: Instruction, suite: str | None = None) -> Vocabulary:
 
 
 def read_scene(path: str) -> Scene:
-    """A file with a scene in the published grounding format."""
+    """Read a scene in the published grounding format."""
     try:
-        return Scene.from_json(_decoded(read_bytes(path), path))
+        return Scene.from_json(_parse_json(read_bytes(path), path))
     except SceneError as error:
         raise FormalimgError(f"{path}: {error}") from error
 
 
-def _decoded(data: bytes, path: str) -> object:
+def _parse_json(data: bytes, path: str) -> object:
     path = "standard input" if path == STANDARD_INPUT else path
     try:
         return json.loads(data)

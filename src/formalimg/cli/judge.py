@@ -1,4 +1,4 @@
-"""`formalimg judge`."""
+"""`formalimg judge`: judge the images of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg models`."""
+"""`formalimg models`: list model providers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def models_command(
 ) -> None:
     """List the model providers, and what is missing to use each.
 
-    A model is named provider/model, as in openai/gpt-image-2. Nobody is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. No provider is called, and keys are never printed.
     """
     from formalimg.models import installed_providers  # here, so that other commands start faster
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -227,10 +228,10 @@ RunFolder = Annotated[
 ]
 
 
-def read_options(given: Sequence[str] | None) -> dict[str, str]:
+def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
     """Parse options written as `key=value`."""
     found: dict[str, str] = {}
-    for text in given or ():
+    for text in pairs or ():
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise FormalimgError(f"cannot read the option {text!r}: write key=value")
@@ -238,18 +239,18 @@ def read_options(given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def options_of(given: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
-    """Return the options of the judge with this number (from 1), out of those given for all judges."""
-    parted = [(found[1], found[2]) for text in given or () if (found := _FOR_ONE.fullmatch(text))]
-    strange = next((who for who, _ in parted if who is not None and int(who) > judges), None)
-    if strange is not None:
+def options_of(options: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
+    """Return the options of the judge with this number (from 1), out of the options of all judges."""
+    numbered = [(found[1], found[2]) for text in options or () if (found := _NUMBERED_OPTION.fullmatch(text))]
+    unknown = next((who for who, _ in numbered if who is not None and int(who) > judges), None)
+    if unknown is not None:
         raise FormalimgError(
-            f"-J {strange}:… is for judge number {strange}, but there are {judges}: name it with --judge"
+            f"-J {unknown}:… is for judge number {unknown}, but there are {judges}: name it with --judge"
         )
-    return read_options([text for who, text in parted if who in (None, str(number))])
+    return read_options([text for who, text in numbered if who in (None, str(number))])
 
 
-_FOR_ONE = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
+_NUMBERED_OPTION = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
 """An option, optionally prefixed with the number of its judge."""
 
 
@@ -264,3 +265,43 @@ def read_levels(text: str) -> tuple[int, ...]:
             raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
         found.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(found))
+
+
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The address to listen on. Any other than a loopback address makes the site reachable from outside, "
+        "for visitors with the token in its link.",
+    ),
+]
+
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any free one.")]
+
+OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")]
+
+LOOPBACK = "127.0.0.1"
+"""The address of this machine that nobody else can reach: the default of every site."""
+
+
+@contextmanager
+def require_web_extra(what: str) -> Iterator[None]:
+    """Turn a missing dependency of the sites into a one-line error that says what to install.
+
+    Args:
+        what: what needs it, as in "the viewer".
+
+    Raises:
+        FormalimgError: if a package that is not our own is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("formalimg"):
+            raise
+        raise FormalimgError(f"{what} needs {error.name}: pip install 'formalimg[web]'") from error
+
+
+def print_address(address: str) -> None:
+    """Print the URL of a site, and how to stop it."""
+    typer.echo(f"{address}  (Ctrl+C ends it)")

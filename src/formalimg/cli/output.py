@@ -1,4 +1,4 @@
-"""Printing tables: as wide as the terminal, and at a good width where there is none."""
+"""Write results: terminal tables, text files, images and figures; and the options that choose between them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from formalimg.runs import StoredRun
 
 
-_WITHOUT_A_TERMINAL = 100
-"""How wide tables are in files and pipes, unless COLUMNS says otherwise: enough for ten levels side by side."""
+_DEFAULT_WIDTH = 100
+"""Width of tables in files and pipes, unless COLUMNS is set: enough for ten levels side by side."""
 
 
 def print_table(table: RenderableType) -> None:
@@ -31,12 +31,12 @@ def print_table(table: RenderableType) -> None:
 
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(highlight=False, width=_WITHOUT_A_TERMINAL)
+        console = Console(highlight=False, width=_DEFAULT_WIDTH)
     console.print(table)
 
 
 def require_image_name(path: Path) -> None:
-    """Refuse a name that no image can be written to, before the work is done."""
+    """Raise an error if no image can be written to this path, before the work is done."""
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise FormalimgError(f"cannot draw into {path}: give a name such as out.png")
     if not path.parent.is_dir():
@@ -44,49 +44,49 @@ def require_image_name(path: Path) -> None:
 
 
 def save_image(image: Image, path: Path) -> None:
-    """Save an image; its kind is told by the name."""
+    """Save an image; the suffix of the path chooses the format."""
     try:
         image.save(path)
     except OSError as error:
         raise FormalimgError(f"cannot write the image {path}: {error.strerror}") from error
 
 
-_BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
+_FORMATS_BY_SUFFIX: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
 
 
-StudyFormat = Annotated[
+OutputFormat = Annotated[
     Literal["terminal", "md", "csv", "json"] | None,
     typer.Option(
-        help="csv and json hold everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
+        help="csv and json are complete. Default: by the suffix of --out (md, csv, json, txt), else terminal.",
         show_default=False,
     ),
 ]
-StudyFile = Annotated[
+OutputFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
 ]
 
 
-def studied_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
-    """The format that was asked for, by name or by the ending of a file.
+def output_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
+    """Return the output format: the requested one, or the one of the file suffix.
 
     Raises:
-        FormalimgError: if no format of studies has this ending.
+        FormalimgError: if no format has this suffix.
     """
     if format or not out:
         return format or "terminal"
-    found = _BY_ENDING.get(out.suffix.lower())
-    if found is None:
-        *endings, last = _BY_ENDING
-        advice = f"end the name in {', '.join(endings)} or {last}, or give --format"
-        raise FormalimgError(f"cannot tell from the name {out} how {what} is to be written: {advice}")
-    return found
+    known = _FORMATS_BY_SUFFIX.get(out.suffix.lower())
+    if known is None:
+        *suffixes, last = _FORMATS_BY_SUFFIX
+        advice = f"end the name in {', '.join(suffixes)} or {last}, or give --format"
+        raise FormalimgError(f"no known format for {what} in the file name {out}: {advice}")
+    return known
 
 
-def put_out(
+def write_output(
     form: AgreementFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
 ) -> None:
-    """Write a text to a file and tell its name, or print it; tables for the terminal are as wide as it is."""
+    """Write a text to a file and print its name, or print the text; terminal tables are as wide as the terminal."""
     from formalimg._util.io import atomic_write
 
     if out is not None:
@@ -99,8 +99,8 @@ def put_out(
 
 
 @contextmanager
-def runs_judged_by(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
-    """Run folders, opened with the judge of this name or number; None for the last judge of each."""
+def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
+    """Open run folders with the judge of this name or number; None for the last judge of each."""
     from formalimg.analysis import judge_named
     from formalimg.runs import open_run
 
@@ -114,15 +114,15 @@ def runs_judged_by(folders: Sequence[Path], judge: str | None) -> Iterator[list[
 
 Figures = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Write figures for papers into this folder besides.", show_default=False),
+    typer.Option(metavar="FOLDER", help="Also write figures for papers into this folder.", show_default=False),
 ]
 FiguresAs = Annotated[
-    str, typer.Option(metavar="FORMATS", help="How figures are written: any of svg, png, pdf, with commas.")
+    str, typer.Option(metavar="FORMATS", help="Formats of figures: any of svg, png, pdf, separated by commas.")
 ]
 
 
-def formats_of_figures(figures: Path | None, listed: str) -> tuple[DrawingFormat, ...]:
-    """The formats, known to be possible before anything else is done; none if no figures are wanted.
+def figure_formats(figures: Path | None, listed: str) -> tuple[DrawingFormat, ...]:
+    """Parse the formats of figures, so that errors show before any work; empty without figures.
 
     Raises:
         FormalimgError: if a format is unknown, or needs a library that is not installed.
@@ -134,15 +134,17 @@ def formats_of_figures(figures: Path | None, listed: str) -> tuple[DrawingFormat
     return drawing_formats(listed)
 
 
-def put_figures(drawings: Sequence[Drawing], folder: Path, formats: Sequence[DrawingFormat], why_none: str) -> None:
-    """Write figures, and say so where no table is disturbed by it.
+def write_figures(
+    drawings: Sequence[Drawing], folder: Path, formats: Sequence[DrawingFormat], empty_reason: str
+) -> None:
+    """Write figures, and report them on standard error.
 
     Raises:
-        FormalimgError: if there are none, for the reason that is given; or if they cannot be written.
+        FormalimgError: if there are none, for the given reason; or if they cannot be written.
     """
     from formalimg.reporting import write_drawings
 
     if not drawings:
-        raise FormalimgError(f"there is nothing to draw: {why_none}")
+        raise FormalimgError(f"there is nothing to draw: {empty_reason}")
     written = write_drawings(drawings, folder, formats)
     typer.echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)

@@ -1,4 +1,4 @@
-"""Showing how far something is, on standard error."""
+"""Progress bars and progress lines, on standard error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from formalimg.runs import Progress
 
 _BETWEEN_LINES = 15
-"""Seconds between lines where standard error is no terminal, as in a log file."""
+"""Seconds between lines where standard error is not a terminal, as in a log file."""
 
 
 @contextmanager
-def progress_of(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar that is shown from the first step on; what is given back is called with the steps done so far."""
+def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar from the first step on; yield a callback for the number of steps done."""
     from rich.console import Console  # here, so that other commands start faster
     from rich.progress import Progress as Bar
 
@@ -32,11 +32,11 @@ def progress_of(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterator[Callable[[Progress], None]]:
-    """A bar with rate, time left and coverage for people, and a line now and then for log files.
+    """Show a bar with rate, time left and coverage on a terminal, or a line now and then in log files.
 
     Args:
-        title: what goes on.
-        workers: says how fast each worker is; nothing if there are none but this process.
+        title: what is running.
+        workers: returns the speed of each worker; empty if this process is the only one.
     """
     from rich.console import Console, Group
     from rich.live import Live
@@ -46,27 +46,27 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines(title, workers)
+        yield _ProgressLines(title, workers)
         return
     bar = Bar(TextColumn("{task.description}"), BarColumn(), console=console)
     task = bar.add_task(title, total=None, visible=False)
     figures = ending = ""
 
-    def shown() -> Group:
+    def render() -> Group:
         # Below, where there is room for it: beside the bar it would be cut off.
         return Group(bar, *[Text(line) for line in (figures, workers(), ending) if line])
 
-    def told(progress: Progress) -> None:
+    def update(progress: Progress) -> None:
         nonlocal figures, ending
-        figures, ending = _told(progress), _ending(progress)
+        figures, ending = _progress_text(progress), _ending(progress)
         bar.update(task, completed=progress.done, total=progress.steps, visible=True)
 
-    with Live(get_renderable=shown, transient=True, console=console, refresh_per_second=4):
-        yield told
+    with Live(get_renderable=render, transient=True, console=console, refresh_per_second=4):
+        yield update
 
 
-class _Lines:
-    """Prints a line now and then."""
+class _ProgressLines:
+    """Progress callback that prints a line now and then."""
 
     def __init__(self, title: str, workers: Callable[[], str]) -> None:
         self._title = title
@@ -78,11 +78,11 @@ class _Lines:
         ending = _ending(progress)
         if ending != self._ending or time.monotonic() - self._last >= _BETWEEN_LINES:
             self._last, self._ending = time.monotonic(), ending
-            told = "; ".join(filter(None, [_told(progress), self._workers(), ending]))
-            print(f"{self._title}: {told}", file=sys.stderr, flush=True)
+            line = "; ".join(filter(None, [_progress_text(progress), self._workers(), ending]))
+            print(f"{self._title}: {line}", file=sys.stderr, flush=True)
 
 
-def _told(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     parts = []
     if progress.images:
         parts.append(f"{progress.made:,}/{progress.images:,} made")
@@ -101,10 +101,10 @@ def _ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
     if progress.ended_by:
-        return "it cannot go on: what is being made is still kept; Ctrl-C gives it up"
+        return "cannot continue: work in progress is still saved; Ctrl-C discards it"
     if progress.over_budget:
-        return "the budget is used up: what is being made is still kept; Ctrl-C gives it up"
-    return "stopping: what is being made is still kept; Ctrl-C again gives it up"
+        return "budget exhausted: work in progress is still saved; Ctrl-C discards it"
+    return "stopping: work in progress is still saved; Ctrl-C again discards it"
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`formalimg pull`."""
+"""`formalimg pull`: download a published benchmark."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ def pull_command(
     benchmark: Annotated[
         str, typer.Argument(metavar="BENCHMARK", help="formalimg, cf-world or conceptmix.", show_default=False)
     ],
-    to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to make.")],
+    to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to create.")],
     origin: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="PATH|URL",
-            help="Take it from here: a git address, a folder, or an archive (.zip, .tar.gz, .tgz). "
+            help="Download from here: a git address, a folder, or an archive (.zip, .tar.gz, .tgz). "
             "Default: the authors' repository.",
         ),
     ] = None,
     revision: Annotated[
-        str | None, typer.Option(metavar="COMMIT", help="Take this commit. Default: the one we tested against.")
+        str | None, typer.Option(metavar="COMMIT", help="Use this commit. Default: the one we tested against.")
     ] = None,
 ) -> None:
     """Download the data of a published benchmark.
 
     Takes the authors' public repository at a pinned commit and keeps only its data files. No credentials are used and
-    nothing of what is brought is run. Exit code 0: it is there. 2: it could not be brought, and nothing was written.
+    no downloaded code is run. Exit code 0: downloaded. 2: failed, and nothing was written.
     """
     from formalimg.suites import pull  # here, so that other commands start faster
 
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_on_sigterm)
     _show(pull(benchmark, to, origin, revision))
 
 
@@ -50,9 +50,11 @@ def _show(pulled: Pulled) -> None:
     typer.echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     typer.echo(f"in       {pulled.folder}")
     if not pulled.proven:
-        typer.echo("note: nothing proves that these are the files of the pinned commit; git would", err=True)
+        typer.echo(
+            "note: these files are not verified against the pinned commit; download with git to verify", err=True
+        )
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    """End as on Ctrl-C, so that what was begun is cleared away."""
+def _exit_on_sigterm(_signal: int, _frame: FrameType | None) -> None:
+    """Exit as on Ctrl-C, so that partial downloads are removed."""
     sys.exit(143)

@@ -1,4 +1,4 @@
-"""`formalimg report`."""
+"""`formalimg report`: compare runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import ratings_studied, runs_of_rated_suite
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
+from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
 from formalimg.stats import Missing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from formalimg.reporting import Comparison, DrawingFormat
     from formalimg.runs import StoredRun
 
-_PAPERS_GATE = 0.5
+_DEFAULT_THRESHOLD = 0.5
 
 
 def report_command(
@@ -29,8 +29,8 @@ def report_command(
     format: Annotated[  # noqa: A002  # what users call it
         Format | None,
         typer.Option(
-            help="html: one page with figures and images. The others: tables. Default: by the ending of --out "
-            "(html, md, tex, csv, json, txt); terminal without it.",
+            help="html: one page with figures and images; the others: tables. Default: by the suffix of --out "
+            "(html, md, tex, csv, json, txt), else terminal.",
             show_default=False,
         ),
     ] = None,
@@ -44,7 +44,7 @@ def report_command(
     ] = None,
     missing: Annotated[
         Missing,
-        typer.Option(help="Images without a verdict: leave them out, count them as failures, or accept none."),
+        typer.Option(help="Images without a verdict: exclude them, count them as failures, or stop with an error."),
     ] = "exclude",
     epsilon: Annotated[
         float | None,
@@ -52,20 +52,20 @@ def report_command(
             min=0,
             max=1,
             metavar="RATE",
-            help="The rate to hold for G. Default: the suite's, 0.7 for FormalImg.",
+            help="Pass rate that defines G. Default: the suite's, 0.7 for FormalImg.",
             show_default=False,
         ),
     ] = None,
-    reference: Annotated[bool, typer.Option("--reference", help="Put published figures beside the runs.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Show published results beside the runs.")] = False,
     details: Annotated[
         bool,
         typer.Option(
-            "--details", help="Show in the terminal what suites have to tell besides; other formats always do."
+            "--details", help="Show the detailed tables of the suites in the terminal; other formats always do."
         ),
     ] = False,
     profile: Annotated[
         Profile,
-        typer.Option(help="Whose rules hold where a paper and its published code sum up in different ways."),
+        typer.Option(help="Which rules apply where a paper and its published code aggregate differently."),
     ] = "paper",
     threshold: Annotated[
         float | None,
@@ -79,14 +79,14 @@ def report_command(
     ] = None,
     judges: Annotated[
         Literal["last", "all"],
-        typer.Option(help="Whose verdicts: those of the judge that looked last, or a row for each judge of a run."),
+        typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
     ] = "last",
     ratings: Annotated[
         Path | None,
         typer.Option(
             metavar="STUDY",
-            help="Compare with people: a study of `formalimg annotate` (its folder), or a CSV file with votes, scores, "
-            "or ratings from 1 to 5.",
+            help="Compare with human ratings: the folder of a study by `formalimg annotate`, or a CSV file with votes, "
+            "scores, or ratings from 1 to 5.",
             show_default=False,
         ),
     ] = None,
@@ -94,20 +94,20 @@ def report_command(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="With --ratings: leave out raters who missed more than this share of their attention checks.",
+            help="With --ratings: exclude raters who missed more than this share of their attention checks.",
             show_default=False,
         ),
     ] = None,
-    gallery: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many images of each run an html page shows.")
-    ] = 24,
+    gallery: Annotated[int, typer.Option(min=0, metavar="N", help="Images per run on an html page.")] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
-        typer.Option(help="Images of an html page: small ones inside it, larger ones in a folder beside it, or none."),
+        typer.Option(help="Images of an html page: embedded thumbnails, larger ones in a folder beside it, or none."),
     ] = "embed",
     max_size: Annotated[
         float,
-        typer.Option(min=0.1, metavar="MB", help="An html page that would be larger has fewer images, and says so."),
+        typer.Option(
+            min=0.1, metavar="MB", help="Maximum size of an html page; it has fewer images if needed, and says so."
+        ),
     ] = 15,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
@@ -118,17 +118,19 @@ def report_command(
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html
 
     if ratings is None and exclude_inattentive is not None:
-        raise FormalimgError("--exclude-inattentive is about a study of people: give it with --ratings")
-    drawn_as = formats_of_figures(figures, figures_as)
+        raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --ratings")
+    formats = figure_formats(figures, figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
-            opened.enter_context(closing(record)) for run in runs for record in _opened(_folder(run), judges == "all")
+            opened.enter_context(closing(record))
+            for run in runs
+            for record in _open_by_judge(_folder(run), judges == "all")
         ]
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             typer.echo(note, err=True)
-        gate = _PAPERS_GATE if threshold is None else threshold
-        studied = [] if ratings is None else _studied(runs, ratings, exclude_inattentive, profile)
+        gate = _DEFAULT_THRESHOLD if threshold is None else threshold
+        studies = [] if ratings is None else _compare_ratings(runs, ratings, exclude_inattentive, profile)
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -142,7 +144,7 @@ def report_command(
                 most_megabytes=max_size,
                 profile=profile,
                 threshold=gate,
-                studied=studied,
+                studied=studies,
             )
             typer.echo(path)
             if figures is None:
@@ -151,49 +153,49 @@ def report_command(
             records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
         )
     if figures is not None:
-        _draw(comparison, studied, figures, drawn_as)
+        _draw(comparison, studies, figures, formats)
     if form == "html":
         return
     if out is not None:
-        atomic_write(out, [render(comparison, form, details=details, studied=studied).encode()])
+        atomic_write(out, [render(comparison, form, details=details, studied=studies).encode()])
         typer.echo(out)
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
-        if studied:
-            print_table(people_table(studied))
+        if studies:
+            print_table(people_table(studies))
     else:
-        typer.echo(render(comparison, form, studied=studied), nl=False)
+        typer.echo(render(comparison, form, studied=studies), nl=False)
 
 
-def _studied(
+def _compare_ratings(
     runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: Profile
 ) -> list[StudyOfPeople]:
     rated = runs_of_rated_suite(runs, ratings)
-    return ratings_studied(rated, None, ratings, exclude_inattentive, None, profile)
+    return compare_with_ratings(rated, None, ratings, exclude_inattentive, None, profile)
 
 
 def _draw(
-    comparison: Comparison, studied: Sequence[StudyOfPeople], folder: Path, formats: Sequence[DrawingFormat]
+    comparison: Comparison, studies: Sequence[StudyOfPeople], folder: Path, formats: Sequence[DrawingFormat]
 ) -> None:
     from formalimg.reporting import drawings_of, drawings_of_study
 
-    drawings = [*drawings_of(comparison), *(drawing for study in studied for drawing in drawings_of_study(study))]
-    put_figures(drawings, folder, formats, "no image of these runs is scored yet")
+    drawings = [*drawings_of(comparison), *(drawing for study in studies for drawing in drawings_of_study(study))]
+    write_figures(drawings, folder, formats, "no image of these runs is scored yet")
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
-    """Which of the options that were given change nothing, because of the suites."""
+    """Yield a note for each given option that has no effect on these suites."""
     from formalimg.suites import CF_WORLD, suite
 
-    told = ", ".join(sorted(suites))
+    listed = ", ".join(sorted(suites))
     if epsilon is not None and all(suite(name).kind == "counterfactual" for name in suites):
-        yield f"--epsilon has no effect on {told}: there are mean scores, and no rates to be held"
+        yield f"--epsilon has no effect on {listed}: it has mean scores instead of pass rates"
     if threshold is not None and CF_WORLD not in suites:
-        yield f"--threshold has no effect on {told}: only {CF_WORLD} has a gate"
+        yield f"--threshold has no effect on {listed}: only {CF_WORLD} has a gate"
 
 
-def _opened(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
-    """The run as its last judge saw it, or once for each of its judges."""
+def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
+    """Yield the run with its last judge, or once for each of its judges."""
     from formalimg.runs import open_run
 
     if not by_every_judge:
@@ -206,7 +208,7 @@ def _opened(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
 
 
 def _folder(run: Path) -> Path:
-    """What is named as a run, if it may be one."""
+    """Return a run folder; raise an error with advice if it is a file."""
     if not run.is_file():
         return run
     advice = f"give the folder {run.parent}" if run.name == "run.toml" else "leave it out"

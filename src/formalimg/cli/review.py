@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.help_groups import GroupedCommand
-from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web, tell_address
+from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 
 _NAMED = 10
 """So many groups are named in a line; review.json has all of them."""
@@ -49,16 +49,16 @@ def open_queue_command(
         Path, typer.Argument(metavar="FILE", help="The queue, as `review export` wrote it.", show_default=False)
     ],
     port: Port = 8423,
-    host: Host = HERE,
-    browser: Browser = True,
+    host: Host = LOOPBACK,
+    browser: OpenBrowser = True,
 ) -> None:
     """Review the groups of a queue in the browser: accept, reject, or edit them with the checker running.
 
     Every decision is written to the file at once; `review import` reads it afterwards.
     """
-    with needing_web("the review page"):
+    with require_web_extra("the review page"):
         from formalimg.web import serve_review
-    serve_review(queue, host=host, port=port, opens_browser=browser, tell=tell_address)
+    serve_review(queue, host=host, port=port, open_browser=browser, on_ready=print_address)
 
 
 @review_app.command("import", cls=GroupedCommand)

@@ -1,4 +1,4 @@
-"""`formalimg run`."""
+"""`formalimg run` and `formalimg generate`: generate and judge the images of a suite."""
 
 from __future__ import annotations
 

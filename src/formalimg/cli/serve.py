@@ -1,4 +1,4 @@
-"""`formalimg serve`."""
+"""`formalimg serve`: the reward server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.cli.options import read_options
-from formalimg.cli.web_options import HERE, Port, needing_web
+from formalimg.cli.options import LOOPBACK, Port, read_options, require_web_extra
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def serve_command(
         str,
         typer.Option(
             metavar="GROUNDER",
-            help="Who finds objects in images, for formulas over boxes and colours: builtin/icons (drawings by "
+            help="The grounder that finds objects, for formulas over boxes and colours: builtin/icons (drawings by "
             "formalimg only), detector/MODEL, or a chat model.",
         ),
     ] = _ICONS,
@@ -39,7 +38,7 @@ def serve_command(
             "--judge",
             "-j",
             metavar="JUDGE",
-            help="The chat model for natural, conceptmix, cf-world and questions. Default: none, and they are refused.",
+            help="Chat model for natural, conceptmix, cf-world and questions. Default: none, and these are refused.",
             show_default=False,
         ),
     ] = None,
@@ -50,7 +49,7 @@ def serve_command(
         list[str] | None,
         typer.Option(
             metavar="KIND=NUMBER",
-            help="What clauses of a kind count, as in relation=2. Default: 1.",
+            help="Weight of clauses of a kind, as in relation=2. Default: 1.",
             show_default=False,
         ),
     ] = None,
@@ -58,7 +57,7 @@ def serve_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Images may be named by their paths, if they lie below this folder. Default: they must be sent.",
+            help="Accept paths of images below this folder. Default: images must be sent.",
             show_default=False,
         ),
     ] = None,
@@ -66,22 +65,22 @@ def serve_command(
     host: Annotated[
         str,
         typer.Option(
-            metavar="ADDRESS", help="The address to listen on. Any other than this machine's own needs a token."
+            metavar="ADDRESS", help="The address to listen on. Any other than a loopback address needs a token."
         ),
-    ] = HERE,
+    ] = LOOPBACK,
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help=f"A file with the token that clients must send. Default: what {_TOKEN} holds, if anything.",
+            help=f"File with the token that clients must send. Default: {_TOKEN}, if set.",
             show_default=False,
         ),
     ] = None,
-    most_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="How large a request may be.")] = 64,
-    most_items: Annotated[int, typer.Option(min=1, metavar="N", help="How many images a request may ask about.")] = 256,
-    at_once: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests are worked on at once.")] = 16,
-    most_waiting: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many more wait for their turn; others are told to come back.")
+    max_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum size of a request.")] = 64,
+    max_items: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of images per request.")] = 256,
+    max_concurrent: Annotated[int, typer.Option(min=1, metavar="N", help="Requests processed at once.")] = 16,
+    max_queue: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Requests that may wait; further ones get a 503.")
     ] = 256,
     timeout: Annotated[
         float,
@@ -94,24 +93,23 @@ def serve_command(
         typer.Option(
             min=0,
             metavar="N",
-            help="Processes of builtin/icons that look at images; 0 for none besides the server. Default: one for "
-            "each core.",
+            help="Processes for builtin/icons; 0 for none besides the server. Default: one per core.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Serve rewards over HTTP: scores from 0 to 1, with reasons.
 
-    Whoever trains a model POSTs images and what they are to show.
+    Trainers POST images and what they should show.
 
-    It ends, with what it has begun finished, when it is interrupted or told to (SIGTERM).
+    On an interrupt or SIGTERM, the server finishes its open requests and exits.
     """
-    with needing_web("the reward server"):
+    with require_web_extra("the reward server"):
         from formalimg import __version__
         from formalimg.rewards.server import Limits, Root, make_reward_app, serve_rewards
     from formalimg.rewards import Scorer
 
-    limits = Limits(most_megabytes * _MEGABYTE, most_items, at_once, most_waiting, timeout=timeout)
+    limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
     allowed = None if root is None else Root(root)
     workers = _workers(grounder, grounder_option, processes)
     scorer = Scorer(
@@ -134,20 +132,20 @@ def serve_command(
 
 
 def _workers(grounder: str, options: list[str] | None, processes: int | None) -> GrounderInProcesses | None:
-    """Processes for the one grounder that keeps a core busy; others wait for a server or for a GPU."""
+    """Return processes for the only grounder that keeps a core busy; others wait for a server or a GPU."""
     if grounder != _ICONS or options:
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
         return None
     from formalimg.rewards.server import GrounderInProcesses
 
-    wanted = (os.cpu_count() or 1) if processes is None else processes
-    return GrounderInProcesses(grounder, wanted) if wanted else None
+    count = (os.cpu_count() or 1) if processes is None else processes
+    return GrounderInProcesses(grounder, count) if count else None
 
 
-def _weights(given: list[str] | None) -> dict[str, float]:
+def _weights(options: list[str] | None) -> dict[str, float]:
     try:
-        return {kind: float(number) for kind, number in read_options(given).items()}
+        return {kind: float(number) for kind, number in read_options(options).items()}
     except ValueError as error:
         raise FormalimgError("a weight is a number, as in relation=2") from error
 
@@ -160,4 +158,4 @@ def _token(file: Path | None) -> str | None:
     except OSError as error:
         raise FormalimgError(f"cannot read the token in {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise FormalimgError(f"cannot read the token in {file}: it is no text in UTF-8") from error
+        raise FormalimgError(f"cannot read the token in {file}: it is not UTF-8 text") from error

@@ -1,4 +1,4 @@
-"""`formalimg show`."""
+"""`formalimg show`: show an item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def show_command(
         str, typer.Argument(metavar="SUITE/ID", help="Which item, such as knolling/7.", show_default=False)
     ],
     items: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
+        Path | None,
+        typer.Option(metavar="PATH", help="Load the items from here. Default: the suite shipped with formalimg."),
     ] = None,
     image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
@@ -60,12 +61,12 @@ def _show_formula(item: Item[FormulaSpec]) -> None:
 def _show_concepts(item: Item[ConceptSpec]) -> None:
     typer.echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
     for title, texts in (
-        ("statements", [asked.statement for asked in item.spec.concepts]),
-        ("questions", [asked.question for asked in item.spec.concepts]),
+        ("statements", [concept.statement for concept in item.spec.concepts]),
+        ("questions", [concept.question for concept in item.spec.concepts]),
     ):
         typer.echo(title)
-        for asked, text in zip(item.spec.concepts, texts, strict=True):
-            typer.echo(f"  {asked.category:<8}  {asked.value:<14}  {text}")
+        for concept, text in zip(item.spec.concepts, texts, strict=True):
+            typer.echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
         typer.echo("")
     if item.spec.binding is not None:
         typer.echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
@@ -77,7 +78,7 @@ def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
     )
     typer.echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
     if not item.spec.questions:
-        typer.echo("  none, so nobody can score it")
+        typer.echo("  none, so it cannot be scored")
     for question in item.spec.questions:
         typer.echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
         typer.echo(f"              {question.criteria}")

@@ -1,4 +1,4 @@
-"""`formalimg solve`."""
+"""`formalimg solve`: find a scene for a formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.inputs import checked, formula_argument
+from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.logic import parse
 
@@ -18,19 +18,19 @@ def solve_command(
         str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
     ],
     instances: Annotated[
-        int, typer.Option(min=1, max=12, metavar="N", help="How many objects each forall speaks of, at least.")
+        int, typer.Option(min=1, max=12, metavar="N", help="Minimum number of objects each forall ranges over.")
     ] = 2,
     margin: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="How far relations are to be from tipping over, on the canvas of 1000."),
+        typer.Option(min=0, metavar="N", help="Margin by which relations must hold, on the canvas of 1000."),
     ] = 20,
-    up_to: Annotated[
+    max_objects: Annotated[
         int,
         typer.Option(
-            min=1, max=20, metavar="N", help="How many objects to consider where the formula sets no bound itself."
+            min=1, max=20, metavar="N", help="Maximum number of objects, where the formula sets no bound itself."
         ),
     ] = 6,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other colours and places.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of colours and positions.")] = 0,
     image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
@@ -38,16 +38,16 @@ def solve_command(
 ) -> None:
     """Find a scene that satisfies a formula, or prove there is none.
 
-    Exit code 0: there is a scene. 1: there is none, at all or of up to so many objects; it says which. 2: wrong use, or
-    it could not be decided.
+    Exit code 0: there is a scene. 1: there is none, at all or up to --max-objects; the output says which. 2: wrong
+    usage, or undecided.
     """
     from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
 
     if image is not None:
         require_image_name(image)
     instruction = formula_argument(formula)
-    checked(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=up_to)
+    detect_vocabulary(instruction, "knolling")
+    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=max_objects)
     if as_json:
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

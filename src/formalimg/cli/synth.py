@@ -1,4 +1,4 @@
-"""`formalimg synth`."""
+"""`formalimg synth`: sample new items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from formalimg.cli.census import show_census
 from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
-from formalimg.cli.progress import progress_of
+from formalimg.cli.progress import progress_bar
 from formalimg.errors import FormalimgError
 from formalimg.suites import Category, Item, Kind, suite_names, write_items, write_published
 from formalimg.suites import suite as suite_of
@@ -23,62 +23,62 @@ def synth_command(
     levels: Annotated[
         str | None,
         typer.Option(
-            metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: those of the suite that ships."
+            metavar="LEVELS", help="Levels, as in 1-10 or 1,2,5. Default: those of the suite shipped with formalimg."
         ),
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="How many items of each level. Default: 200, for conceptmix 300."),
+        typer.Option(min=1, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other items.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the items.")] = 1,
     objects: Annotated[
         int | None,
-        typer.Option(metavar="N", help="FormalImg: several components of the level each, with so many objects in all."),
+        typer.Option(
+            metavar="N", help="FormalImg: several components of the level each, with this many objects in total."
+        ),
     ] = None,
     connectives: Annotated[
         bool,
-        typer.Option(
-            "--connectives", help="FormalImg: some items have an or or a not, which published ones never have."
-        ),
+        typer.Option("--connectives", help="FormalImg: also use `or` and `not`, which published items never have."),
     ] = False,
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
     profile: ProfileName = "paper",
     published: Annotated[
-        bool, typer.Option("--published", help="Also write DIR/published, in the form of the authors' own files.")
+        bool, typer.Option("--published", help="Also write DIR/published, in the format of the authors' files.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="FormalImg: how many processes. Default: one per core.")
+        int | None, typer.Option(min=1, metavar="N", help="FormalImg: number of processes. Default: one per core.")
     ] = None,
 ) -> None:
     """Sample new items and prove that they can be satisfied.
 
-    Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no image would show.
+    Items of knolling are proven satisfiable; those of natural and conceptmix contain nothing implausible.
 
-    The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
+    The same options give the same bytes on any machine. Knolling items have a witness: a scene that satisfies them.
     """
     if published and (out / "published").exists():
-        raise FormalimgError(f"{out / 'published'} is there already: move it away, or choose another folder")
+        raise FormalimgError(f"{out / 'published'} exists already: move it away, or choose another folder")
     if out.exists() and not out.is_dir():
         raise FormalimgError(f"{out} is a file: choose a folder to write items.jsonl to")
-    of_formulas = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
-    of_concepts = {
+    formula_options = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
+    concept_options = {
         "--concepts": concepts,
         "--only": only,
         "--difficulty": difficulty,
         "--profile": None if profile == "paper" else profile,
     }
-    asked_levels = None if levels is None else read_levels(levels)
+    level_numbers = None if levels is None else read_levels(levels)
     items: Sequence[Item[Any]]
-    given_up: Mapping[str, int]
+    rejected: Mapping[str, int]
     match suite_of(suite).kind:
         case "concepts":
-            _refuse(suite, of_formulas, "formula")
-            items, given_up = _concepts(asked_levels, per_level, seed, concepts, only, difficulty, profile)
+            _refuse(suite, formula_options, "formula")
+            items, rejected = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
         case "formula":
-            _refuse(suite, of_concepts, "concepts")
-            items, given_up = _formulas(suite, asked_levels, per_level, seed, objects, connectives, jobs)
+            _refuse(suite, concept_options, "concepts")
+            items, rejected = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
         case _:
             made = ", ".join(_suites_of("formula", "concepts"))
             raise FormalimgError(
@@ -88,10 +88,10 @@ def synth_command(
     if published:
         _write_published(suite, items, out / "published")
     show_census(suite, items)
-    _show_made(items, given_up, path)
+    _show_summary(items, rejected, path)
 
 
-def _formulas(
+def _sample_formulas(
     suite: str,
     levels: tuple[int, ...] | None,
     per_level: int | None,
@@ -103,12 +103,12 @@ def _formulas(
     from formalimg.suites import Recipe, make_items  # here, so that other commands start faster
 
     recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
-    with progress_of(f"making {suite}", len(recipe.levels) * recipe.per_level) as told:
-        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=told)
+    with progress_bar(f"making {suite}", len(recipe.levels) * recipe.per_level) as on_progress:
+        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress)
     return made.items, made.given_up
 
 
-def _concepts(
+def _sample_concepts(
     levels: tuple[int, ...] | None,
     per_level: int | None,
     seed: int,
@@ -120,16 +120,16 @@ def _concepts(
     from formalimg.suites import ConceptRecipe, make_concept_items
 
     recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
-    with progress_of("making conceptmix", len(recipe.levels) * recipe.per_level) as told:
-        made = make_concept_items(recipe, on_progress=told)
+    with progress_bar("making conceptmix", len(recipe.levels) * recipe.per_level) as on_progress:
+        made = make_concept_items(recipe, on_progress=on_progress)
     return made.items, made.given_up
 
 
 def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
-    """Refuse options that a suite does not have, but those of another kind do."""
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(_suites_of(kind))}")
+    """Raise an error for options that apply to suites of another kind."""
+    unsupported = [name for name, value in options.items() if value is not None]
+    if unsupported:
+        raise FormalimgError(f"{suite} has no {unsupported[0]}: that is for {' and '.join(_suites_of(kind))}")
 
 
 def _suites_of(*kinds: Kind) -> list[str]:
@@ -145,9 +145,9 @@ def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> No
         write_published(items, folder)
 
 
-def _show_made(items: Sequence[Item[Any]], given_up: Mapping[str, int], path: Path) -> None:
+def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path: Path) -> None:
     from formalimg.suites import instruction_digest
 
-    told = ", ".join(f"{count} {reason}" for reason, count in sorted(given_up.items())) or "none"
-    typer.echo(f"\ndraws given up: {told}")
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(rejected.items())) or "none"
+    typer.echo(f"\ndraws given up: {reasons}")
     typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")

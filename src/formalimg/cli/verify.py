@@ -1,4 +1,4 @@
-"""`formalimg verify`."""
+"""`formalimg verify`: verify a formula in a scene."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.inputs import checked, formula_argument, read_scene
+from formalimg.cli.inputs import detect_vocabulary, formula_argument, read_scene
 from formalimg.errors import FormalimgError
 from formalimg.logic import Semantics, parse, verify
 
@@ -19,15 +19,15 @@ def verify_command(
     scene: Annotated[str, typer.Option(metavar="FILE", help="The scene, in the published grounding format.")],
     semantics: Annotated[
         Semantics,
-        typer.Option(help="strict: a forall wants an instance, as in the papers. classical: as in textbooks."),
+        typer.Option(help="strict: a forall needs an instance, as in the papers. classical: as in textbooks."),
     ] = "strict",
     style: Annotated[
-        str | None, typer.Option(metavar="STYLE", help="The style of the image, if the formula asks for it.")
+        str | None, typer.Option(metavar="STYLE", help="The style of the image, if the formula refers to it.")
     ] = None,
     suite: Annotated[
         str | None,
         typer.Option(
-            metavar="SUITE", help="Whose vocabulary: knolling, natural, or a TOML file. Default: the one that fits."
+            metavar="SUITE", help="The vocabulary: knolling, natural, or a TOML file. Default: the one that fits."
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the proof or the refutation.")] = False,
@@ -35,24 +35,24 @@ def verify_command(
 ) -> None:
     """Verify whether a formula holds in a scene.
 
-    Exit code 0: it holds. 1: it does not hold. 2: wrong use, or the question cannot be decided.
+    Exit code 0: it holds. 1: it does not hold. 2: wrong usage, or undecided.
     """
     instruction = formula_argument(formula)
-    words = checked(instruction, suite)
-    if style is not None and style not in words.words.get("style", (style,)):
-        raise FormalimgError(f"unknown style {style!r}: {words.name} knows {', '.join(words.words['style'])}")
+    terms = detect_vocabulary(instruction, suite)
+    if style is not None and style not in terms.words.get("style", (style,)):
+        raise FormalimgError(f"unknown style {style!r}: {terms.name} knows {', '.join(terms.words['style'])}")
     grounded = read_scene(scene)
-    for warning in grounded.unknown_words(words):
+    for warning in grounded.unknown_words(terms):
         typer.echo(f"warning: {scene}: {warning}", err=True)
     verdict = verify(parse(instruction.text), grounded, semantics, style)
     if as_json:
         print(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
     else:
-        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {_counted(len(grounded))})")
+        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {_object_count(len(grounded))})")
         if explain:
             typer.echo(f"\n{verdict.explain()}")
     raise typer.Exit(0 if verdict else 1)
 
 
-def _counted(objects: int) -> str:
+def _object_count(objects: int) -> str:
     return "1 object" if objects == 1 else f"{objects} objects"

@@ -1,4 +1,4 @@
-"""`formalimg view`."""
+"""`formalimg view`: the viewer of runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web, tell_address
+from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 
 
 def view_command(
@@ -15,13 +15,13 @@ def view_command(
         Path, typer.Argument(metavar="RUNS_DIR", help="The folder that holds the runs, or one run.")
     ] = Path("runs"),
     port: Port = 8421,
-    host: Host = HERE,
-    browser: Browser = True,
+    host: Host = LOOPBACK,
+    browser: OpenBrowser = True,
 ) -> None:
     """Browse runs, images and explanations in the browser.
 
-    Curves, failures, every image and the reasons behind its verdict.
+    Shows curves, failures, and every image with the reasons behind its verdict.
     """
-    with needing_web("the viewer"):
-        from formalimg.web import Site, serve
-    serve(Site(runs), host=host, port=port, opens_browser=browser, tell=tell_address)
+    with require_web_extra("the viewer"):
+        from formalimg.web import Site, serve_viewer
+    serve_viewer(Site(runs), host=host, port=port, open_browser=browser, on_ready=print_address)

@@ -1,4 +1,4 @@
-"""`formalimg vocabulary`."""
+"""`formalimg vocabulary`: list classes and predicates."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def vocabulary_command(
         return
     if suite not in _names() and not suite.endswith(".toml"):
         raise FormalimgError(_why_unknown(suite))
-    words = vocabulary(suite)
-    for kind, listed in words.words.items():
+    terms = vocabulary(suite)
+    for kind, listed in terms.words.items():
         typer.echo(f"{kind} ({len(listed)}): {', '.join(listed)}\n")
     usages = {
         p.name: f"({' '.join([p.name, *(_placeholder(kind) for kind in p.arguments)])})"
-        for p in words.predicates.values()
+        for p in terms.predicates.values()
     }
     width = max(map(len, usages.values()))
     typer.echo(f"predicates ({len(usages)}):")
-    for predicate in words.predicates.values():
+    for predicate in terms.predicates.values():
         typer.echo(f"  {usages[predicate.name]:<{width}}  {predicate.meaning}")
 
 
@@ -65,7 +65,7 @@ def _show_concepts() -> None:
     for category, pool in pools.items():
         typer.echo(f"{category} ({len(pool.values)}): {', '.join(pool.values)}")
         typer.echo(f"    {pool.statement}\n")
-    typer.echo("k   different sets of concepts   and ways to bind them to objects")
+    typer.echo("k   different sets of concepts   and bindings to objects")
     for k in range(1, 8):
         typer.echo(f"{k}   {count_combinations(k, pools):>26,}   {count_bindings(k, pools):>31,}")
 

@@ -16,7 +16,7 @@ from formalimg.cli.options import (
     read_levels,
     read_options,
 )
-from formalimg.cli.progress import progress_of
+from formalimg.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from formalimg.authoring import AuthoringPlan, AuthoringResult
@@ -152,8 +152,8 @@ def write_command(
         _show_outlook(plan, writing, checking, out, prompts)
         return
     try:
-        with progress_of(f"writing {suite}", len(plan.slots)) as told:
-            written = author_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=told)
+        with progress_bar(f"writing {suite}", len(plan.slots)) as on_progress:
+            written = author_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=on_progress)
     except KeyboardInterrupt:
         typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None

@@ -1,25 +1,25 @@
-"""The viewer: a local site that shows runs, images and the reasons behind every verdict."""
+"""Browser sites: the viewer of runs, human ratings, the review of written items, and the formula playground."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from formalimg.web.annotate.app import make_annotation_app, serve_study
-    from formalimg.web.review.app import make_review_app, serve_review
+    from formalimg.web.annotate.app import create_annotation_app, serve_study
+    from formalimg.web.review.app import create_review_app, serve_review
     from formalimg.web.security import host_name, is_loopback
     from formalimg.web.server import listen
-    from formalimg.web.viewer.app import make_app, serve
+    from formalimg.web.viewer.app import create_viewer_app, serve_viewer
     from formalimg.web.viewer.site import FoundRun, Site
 
 __getattr__ = lazy_exports(
     "formalimg.web",
     {
-        "annotate.app": ["make_annotation_app", "serve_study"],
-        "viewer.app": ["make_app", "serve"],
+        "annotate.app": ["create_annotation_app", "serve_study"],
+        "viewer.app": ["create_viewer_app", "serve_viewer"],
         "security": ["host_name", "is_loopback"],
         "server": ["listen"],
-        "review.app": ["make_review_app", "serve_review"],
+        "review.app": ["create_review_app", "serve_review"],
         "viewer.site": ["FoundRun", "Site"],
     },
 )
@@ -27,13 +27,13 @@ __getattr__ = lazy_exports(
 __all__ = [
     "FoundRun",
     "Site",
+    "create_annotation_app",
+    "create_review_app",
+    "create_viewer_app",
     "host_name",
     "is_loopback",
     "listen",
-    "make_annotation_app",
-    "make_app",
-    "make_review_app",
-    "serve",
     "serve_review",
     "serve_study",
+    "serve_viewer",
 ]

@@ -1,4 +1,4 @@
-"""From values to pages: the templates. Everything is escaped but what the report's own drawing code has built."""
+"""Render HTML pages from Jinja2 templates, and format numbers. All values are escaped except trusted markup."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from starlette.responses import Response
 
 from formalimg.stats import Band, Rate
 from formalimg.suites import Suite
-from formalimg.web.viewer.urls import address
+from formalimg.web.viewer.urls import build_url
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:
-    """A page made from a template."""
-    words = _templates().get_template(template).render(values)
-    # What judges wrote may hold halves of characters, which no page can.
-    return Response(words.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
+    """Render a template as an HTML response."""
+    text = _templates().get_template(template).render(values)
+    # Answers of judges may contain lone surrogates, which cannot be encoded.
+    return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
 
-def drawn(markup: str) -> Markup:
-    """Markup that the report has built, in which all that is foreign is escaped already."""
+def trusted_markup(markup: str) -> Markup:
+    """Mark SVG or HTML built by the report as safe: it has escaped all foreign text already."""
     return Markup(markup)
 
 
@@ -34,7 +34,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["address"] = address
+    found.globals["build_url"] = build_url
     return found
 
 
@@ -42,12 +42,12 @@ NOTHING = "–"
 
 
 def percent(share: float | None) -> str:
-    """A share as 93.5 %."""
+    """Format a share as in 93.5 %."""
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 
 def rate_text(figure: Rate | Band, suite: Suite) -> str:
-    """A rate in percent, or a mean score from 0 to 1 where the suite has scores; † where some are not scored."""
+    """Format a pass rate in percent, or a mean score for suites with scores; † if some images are unscored."""
     if figure.value is None:
         return NOTHING
     mark = "†" if figure.coverage < 1 else ""

@@ -1,4 +1,4 @@
-"""Who is answered: the right host, the right token, posts from our own pages; and what browsers may do with pages."""
+"""Access control of every site: host check, token, same-origin POSTs, security headers, and limits on JSON bodies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from formalimg._util.strict_json import loads_strict
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names of this machine that nobody else can answer to."""
+"""Names of this machine that no other host can have."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
@@ -34,28 +34,28 @@ _HEADERS = {
 }
 
 
-class Guard:
-    """Stands in front of the site and turns away whom it is not meant for.
+class AccessGuard:
+    """ASGI middleware that refuses requests from hosts or visitors without access.
 
     Without a token, only requests to names of this machine are answered, so that no foreign page can reach the site
-    under a name of its own. With a token, whoever has it is answered: a browser sends it back only to the host that it
-    got it from.
+    under a name of its own (DNS rebinding). With a token, whoever has it is answered: a browser sends its cookie
+    only to the host that set it.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, command: str, open_below: tuple[str, ...] = ()) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, command: str, public_prefixes: tuple[str, ...] = ()) -> None:
         """Guard an application.
 
         Args:
-            app: what is guarded.
-            token: what a visitor must know; None for a site that only this machine can reach.
+            app: the application.
+            token: the token visitors need; None for a site that only this machine can reach.
             command: the command that prints the link with the token.
-            open_below: beginnings of paths that are answered without the token, because a secret is in them.
+            public_prefixes: path prefixes that need no token, because they contain a secret themselves.
         """
-        self._app, self._token, self._command, self._open_below = app, token, command, open_below
+        self._app, self._token, self._command, self._public_prefixes = app, token, command, public_prefixes
         self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or have it answered."""
+        """Answer one request, or pass it to the application."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -66,19 +66,19 @@ class Guard:
         headers = Headers(scope=scope)
         if self._token is None and not is_loopback(host_name(headers.get("host", ""))):
             return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
-        if self._token is not None and not scope["path"].startswith(self._open_below):
+        if self._token is not None and not scope["path"].startswith(self._public_prefixes):
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             shown = [value for name, value in query if name == "token"]
             if shown and scope["method"] in _SAFE_METHODS and _same(shown[0], self._token):
                 return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
             if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._token):
                 return _refusal(f"this site needs its token: open the link that `{self._command}` printed")
-        if scope["method"] not in _SAFE_METHODS and not _from_our_own_page(headers):
+        if scope["method"] not in _SAFE_METHODS and not _is_same_origin(headers):
             return _refusal("this was sent by a page of another site")
         return self._app
 
     def _welcome(self, scope: Scope, rest: list[tuple[str, str]]) -> ASGIApp:
-        """Keep the token in a cookie and out of the address, where it would be copied and shared."""
+        """Move the token from the URL, where it would be copied and shared, into a cookie."""
         path = "/" + scope["path"].lstrip("/\\")  # never //host, which would lead elsewhere
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, status_code=303)
         answer.set_cookie(self._cookie, self._token or "", httponly=True, samesite="lax", path="/")
@@ -86,7 +86,7 @@ class Guard:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port; empty if it is none."""
+    """Return the name in a Host header, without its port; empty if the header is invalid."""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
@@ -94,23 +94,25 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Can only this machine reach the host?"""
+    """Return whether only this machine can reach the host."""
     if host in LOOPBACK:
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback  # nobody else can answer to a number, as to a name
+        return ipaddress.ip_address(
+            host
+        ).is_loopback  # unlike a name, an address cannot be pointed at us from elsewhere
     except ValueError:
         return False
 
 
-def _from_our_own_page(headers: Headers) -> bool:
-    """Does the browser say that the request comes from a page of this very host and port?"""
+def _is_same_origin(headers: Headers) -> bool:
+    """Return whether the Origin header names this very host and port."""
     origin = urlsplit(headers.get("origin", ""))
     return origin.scheme in ("http", "https") and bool(origin.netloc) and origin.netloc == headers.get("host", "")
 
 
-def _same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())
+def _same(value: str, token: str) -> bool:
+    return secrets.compare_digest(value.encode("utf-8", "replace"), token.encode())
 
 
 def _refusal(why: str) -> ASGIApp:
@@ -118,7 +120,7 @@ def _refusal(why: str) -> ASGIApp:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
@@ -126,82 +128,82 @@ def _with_headers(send: Send) -> Send:
             headers.setdefault("Cache-Control", "private, no-cache")
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 Body: TypeAlias = Mapping[str, object]
-"""An object of JSON; what is in it is as yet unchecked."""
+"""A JSON object, not validated yet."""
 
-SMALL = 256 * 1024
-"""Enough for answers and texts, in bytes."""
+MAX_BODY = 256 * 1024
+"""Default limit of a request body, in bytes."""
 
-WITH_IMAGE = 24 * 1024 * 1024
-"""Enough for an image of 16 MB, in base64, in bytes."""
-
-
-_MOST_UNREAD = 8
-"""Up to so many times the limit, what is too large is taken and thrown away: browsers read answers only after that."""
+MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
+"""Limit of a request body with an image, in bytes: 16 MB in base64."""
 
 
-def taking_json(
-    work: Callable[[Request, Body], Response], *, most: int = SMALL
+_MAX_DISCARD_FACTOR = 8
+"""Bodies up to this many times the limit are read and discarded: browsers read the response only after that."""
+
+
+def json_endpoint(
+    work: Callable[[Request, Body], Response], *, max_bytes: int = MAX_BODY
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A handler that reads an object of JSON and has `work` answer it, in a thread of its own.
+    """Return a handler that parses a JSON object and calls `work` with it in a thread.
 
     Args:
-        work: what is done with the request and what it sent.
-        most: how long the body may be, in bytes.
+        work: answers the request, given the parsed body.
+        max_bytes: limit of the body, in bytes.
     """
 
     async def handle(request: Request) -> Response:
-        sent = _object(await _read(request, most))
+        sent = _object(await _read(request, max_bytes))
         return await run_in_threadpool(work, request, sent)
 
     return handle
 
 
-def text_in(body: Body, name: str, *, longest: int = 20_000) -> str:
-    """A text that must be there.
+def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
+    """Return a string field of the body.
 
     Raises:
-        HTTPException: if it is not, or is too long.
+        HTTPException: if it is missing or too long.
     """
     value = body.get(name)
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} is missing: send a text")
-    if len(value) > longest:
-        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {longest:,}")
+    if len(value) > max_length:
+        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {max_length:,}")
     return value
 
 
-async def _read(request: Request, most: int) -> bytes:
+async def _read(request: Request, max_bytes: int) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "this is no JSON: send it with the content type application/json")
+        raise HTTPException(415, "this is not JSON: send it with the content type application/json")
     read, length = bytearray(), 0
     try:
         async for chunk in request.stream():
             length += len(chunk)
-            if length <= most:
+            if length <= max_bytes:
                 read += chunk
-            elif length > _MOST_UNREAD * most:
+            elif length > _MAX_DISCARD_FACTOR * max_bytes:
                 break
     except ClientDisconnect as error:
         raise HTTPException(400, "the connection ended before everything was sent") from error
-    if length > most:
-        raise _too_long(most)
+    if length > max_bytes:
+        raise _too_long(max_bytes)
     return bytes(read)
 
 
 def _object(sent: bytes) -> Body:
     try:
         found = loads_strict(sent)
-    except (ValueError, RecursionError) as error:  # also what is no UTF-8
-        raise HTTPException(400, "this is no JSON that can be read") from error
+    except (ValueError, RecursionError) as error:  # also invalid UTF-8
+        raise HTTPException(400, "this is not valid JSON") from error
     if not isinstance(found, dict):
-        raise HTTPException(400, "send an object of JSON, as in {}")
+        raise HTTPException(400, "send a JSON object, as in {}")
     return found
 
 
-def _too_long(most: int) -> HTTPException:
-    limit = f"{most // 2**20} MB" if most >= 2**20 else f"{most // 1024} KB"
+def _too_long(max_bytes: int) -> HTTPException:
+    limit = f"{max_bytes // 2**20} MB" if max_bytes >= 2**20 else f"{max_bytes // 1024} KB"
     return HTTPException(413, f"this is too large: send no more than {limit}")

@@ -28,11 +28,11 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reporting import page_style, theme_script
 from formalimg.web.rendering import page
-from formalimg.web.security import Guard, is_loopback
+from formalimg.web.security import AccessGuard, is_loopback
 
 
-class Served(NamedTuple):
-    """The place where a site is served.
+class ServerLocation(NamedTuple):
+    """The address at which a site is served.
 
     Attributes:
         host: the address it listens on.
@@ -44,7 +44,7 @@ class Served(NamedTuple):
     port: int
     token: str | None
 
-    def address(self, path: str = "/", *, secret: bool = True) -> str:
+    def url(self, path: str = "/", *, secret: bool = True) -> str:
         """Return the URL of a page, with the token unless `secret` is false.
 
         A site that listens on all addresses is opened by the name of this machine.
@@ -55,21 +55,21 @@ class Served(NamedTuple):
 
 
 def serve_app(
-    make: Callable[[str | None], ASGIApp],
+    build: Callable[[str | None], ASGIApp],
     *,
     host: str,
     port: int,
-    opens_browser: bool,
-    on_listening: Callable[[Served], None],
+    open_browser: bool,
+    on_listening: Callable[[ServerLocation], None],
     always_token: bool = False,
 ) -> None:
     """Serve a site until it is interrupted.
 
     Args:
-        make: builds the application, given the token that visitors need.
+        build: builds the application, given the token that visitors need.
         host: the address to listen on; any other than a loopback address requires a token.
         port: the port; 0 for any free one.
-        opens_browser: whether to open a browser at the first page.
+        open_browser: whether to open a browser at the first page.
         on_listening: called when the port is bound, before the first request is answered.
         always_token: require a token even on a loopback address, because not everybody who uses this machine may see
             the whole site.
@@ -79,11 +79,11 @@ def serve_app(
     """
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
-    place = Served(host, listening.getsockname()[1], token)
-    server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
-    on_listening(place)
-    if opens_browser:
-        threading.Thread(target=webbrowser.open, args=(place.address(),), daemon=True).start()
+    location = ServerLocation(host, listening.getsockname()[1], token)
+    server = uvicorn.Server(uvicorn.Config(build(token), log_level="warning", server_header=False))
+    on_listening(location)
+    if open_browser:
+        threading.Thread(target=webbrowser.open, args=(location.url(),), daemon=True).start()
     with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
         server.run(sockets=[listening])
 
@@ -95,8 +95,8 @@ class NotFoundError(FormalimgError):
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def assemble(
-    routes: Sequence[BaseRoute], *, token: str | None, command: str, open_below: Sequence[str] = ()
+def build_app(
+    routes: Sequence[BaseRoute], *, token: str | None, command: str, public_prefixes: Sequence[str] = ()
 ) -> Starlette:
     """Build the ASGI application of a site.
 
@@ -105,11 +105,11 @@ def assemble(
         token: the token that visitors need; None for a site that only this machine can reach, which then answers to no
             other host name than localhost, 127.0.0.1 and ::1.
         command: the command that serves it and prints its links, as in "formalimg view".
-        open_below: path prefixes that are answered without the token, because they contain a secret themselves.
+        public_prefixes: path prefixes that are answered without the token, because they contain a secret themselves.
     """
     return Starlette(
         routes=[*routes, Route("/static/{name}", _static, methods=["GET"])],
-        middleware=[Middleware(Guard, token=token, command=command, open_below=tuple(open_below))],
+        middleware=[Middleware(AccessGuard, token=token, command=command, public_prefixes=tuple(public_prefixes))],
         exception_handlers={HTTPException: _error_response, FormalimgError: _error_response},
     )
 
@@ -122,7 +122,7 @@ def _error_response(request: Request, error: Exception) -> Response | Awaitable[
         status, message = (404 if isinstance(error, NotFoundError) else 422), str(error)
     if request.method not in ("GET", "HEAD"):
         return JSONResponse({"error": message}, status)
-    return page("error.html", status, words=message)
+    return page("error.html", status, message=message)
 
 
 def _static(request: Request) -> Response:
@@ -131,11 +131,11 @@ def _static(request: Request) -> Response:
         return Response(page_style(), media_type="text/css")
     if name == "theme.js":
         return Response(theme_script(), media_type="text/javascript")
-    there = {found.name: found for found in (files("formalimg.web") / "static").iterdir()}
+    available = {file.name: file for file in (files("formalimg.web") / "static").iterdir()}
     suffix = name[name.rfind(".") :]
-    if name not in there or suffix not in _TYPES:
+    if name not in available or suffix not in _TYPES:
         raise HTTPException(404, "file not found")
-    return Response(there[name].read_bytes(), media_type=_TYPES[suffix])
+    return Response(available[name].read_bytes(), media_type=_TYPES[suffix])
 
 
 def listen(host: str, port: int) -> socket.socket:

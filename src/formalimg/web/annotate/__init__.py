@@ -1,1 +1,1 @@
-"""Browser pages on which raters judge images, and progress for the organiser of the study."""
+"""Human ratings in the browser: one page per rater, and a progress page for the organiser of the study."""

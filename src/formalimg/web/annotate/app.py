@@ -1,4 +1,4 @@
-"""A study as an application."""
+"""The annotation site as an ASGI application, `serve_study`, and the organiser's progress page."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from starlette.routing import Route
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import RaterSummary, Study, StudyRecord, export_files, read_study, summarize_raters
 from formalimg.web.annotate.raters import (
-    keep_answer,
-    keep_finished,
-    nowhere_page,
-    put_off,
+    finish_task,
+    postpone_task,
+    rater_error_page,
     rater_image,
     rater_page,
-    told_on_a_page,
+    store_answer,
+    unknown_rater_page,
 )
 from formalimg.web.rendering import page
-from formalimg.web.security import Body, taking_json
-from formalimg.web.server import Served, assemble, serve_app
+from formalimg.web.security import Body, json_endpoint
+from formalimg.web.server import ServerLocation, build_app, serve_app
 
 
-def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
-    """The site of a study as an ASGI application.
+def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
+    """Build the site of a rating study.
 
-    Raters come by `/rate/` and the secret part of their link, which is all they need. Everything else is for whoever
-    runs the study.
+    Raters enter at `/rate/` with the secret part of their link, which is all they need. Everything else is for the
+    organiser of the study.
 
     Args:
-        study: the study, opened for taking answers.
-        token: what whoever runs the study must know; None for a site that only this machine can reach.
+        study: the study, opened for writing answers.
+        token: the token the organiser needs; None for a site that only this machine can reach.
     """
 
-    def showing(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
+    def organiser_page(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(study, request)
 
-    def to_raters(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
+    def rater_route(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
             try:
                 return show(study, request)
             except HTTPException as error:
-                return told_on_a_page(error)
+                return rater_error_page(error)
 
         return answer
 
-    def keeping(keep: Callable[[Study, Request, Body], Response]) -> Callable[[Request, Body], Response]:
+    def with_study(keep: Callable[[Study, Request, Body], Response]) -> Callable[[Request, Body], Response]:
         return lambda request, body: keep(study, request, body)
 
     routes = [
-        Route("/", showing(progress_page), methods=["GET"]),
-        Route("/export/{name}", showing(export_file), methods=["GET"]),
-        Route("/rate/{link}", to_raters(rater_page), methods=["GET"]),
-        Route("/rate/{link}/image/{token}", to_raters(rater_image), methods=["GET"]),
-        Route("/rate/{link}/answer", taking_json(keeping(keep_answer)), methods=["POST"]),
-        Route("/rate/{link}/finish", taking_json(keeping(keep_finished)), methods=["POST"]),
-        Route("/rate/{link}/later", taking_json(keeping(put_off)), methods=["POST"]),
-        Route("/rate/{rest:path}", to_raters(nowhere_page), methods=["GET"]),
+        Route("/", organiser_page(progress_page), methods=["GET"]),
+        Route("/export/{name}", organiser_page(export_file), methods=["GET"]),
+        Route("/rate/{link}", rater_route(rater_page), methods=["GET"]),
+        Route("/rate/{link}/image/{token}", rater_route(rater_image), methods=["GET"]),
+        Route("/rate/{link}/answer", json_endpoint(with_study(store_answer)), methods=["POST"]),
+        Route("/rate/{link}/finish", json_endpoint(with_study(finish_task)), methods=["POST"]),
+        Route("/rate/{link}/later", json_endpoint(with_study(postpone_task)), methods=["POST"]),
+        Route("/rate/{rest:path}", rater_route(unknown_rater_page), methods=["GET"]),
     ]
-    return assemble(routes, token=token, command="formalimg annotate", open_below=("/rate/", "/static/"))
+    return build_app(routes, token=token, command="formalimg annotate", public_prefixes=("/rate/", "/static/"))
 
 
 def serve_study(
@@ -72,36 +72,36 @@ def serve_study(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    opens_browser: bool = True,
-    tell: Callable[[str, Mapping[str, str]], None],
+    open_browser: bool = True,
+    on_ready: Callable[[str, Mapping[str, str]], None],
 ) -> None:
-    """Take answers for a study until it is interrupted.
+    """Collect ratings for a study until interrupted.
 
     Args:
-        study: the study, opened for taking answers.
-        links: the secret part of the link of each rater whose link is to be told, by pseudonym.
-        host: the address to listen on. Raters need nothing but their links. The page with everyone's progress names
-            models, and needs a token, which is made here and is part of its address.
-        port: the port; 0 for any that is free. Links that were sent hold only as long as it stays the same.
-        opens_browser: whether a browser is opened at the page with everyone's progress.
-        tell: what is done with the address of that page and with the links of the raters.
+        study: the study, opened for writing answers.
+        links: the secret part of each rater's link to announce, by pseudonym.
+        host: the address to listen on. Raters need only their links. The progress page names models and needs a token,
+            which is generated here and is part of its URL.
+        port: the port; 0 for any free one. Links stay valid only as long as it is the same.
+        open_browser: whether to open a browser at the progress page.
+        on_ready: called with the URL of the progress page, and the links of the raters.
 
     Raises:
-        FormalimgError: if nothing can listen there.
+        FormalimgError: if the address or port cannot be used.
     """
 
-    def told(place: Served) -> None:
-        tell(
-            place.address(),
-            {rater: place.address(f"/rate/{link}", secret=False) for rater, link in links.items()},
+    def on_listening(location: ServerLocation) -> None:
+        on_ready(
+            location.url(),
+            {rater: location.url(f"/rate/{link}", secret=False) for rater, link in links.items()},
         )
 
     serve_app(
-        lambda token: make_annotation_app(study, token=token),
+        lambda token: create_annotation_app(study, token=token),
         host=host,
         port=port,
-        opens_browser=opens_browser,
-        on_listening=told,
+        open_browser=open_browser,
+        on_listening=on_listening,
         always_token=True,
     )
 
@@ -109,32 +109,32 @@ def serve_study(
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
-class _Line(NamedTuple):
-    """How a rater does, and when the last answer came (UTC)."""
+class _RaterRow(NamedTuple):
+    """Progress of a rater, and the time of the last answer (UTC)."""
 
     summary: RaterSummary
     last: str
 
 
 def progress_page(study: Study, _request: Request) -> Response:
-    """How far raters are, as of now."""
+    """Return the page with the progress of all raters."""
     record = read_study(study.folder)
     last = {it.rater: it.last for it in study.progress()}
-    lines = [_Line(summary, last[summary.rater]) for summary in summarize_raters(record)]
+    rows = [_RaterRow(summary, last[summary.rater]) for summary in summarize_raters(record)]
     return page(
         "rating-progress.html",
         name=study.folder.resolve().name,
         manifest=study.manifest,
-        lines=lines,
-        finished=sum(line.summary.finished for line in lines),
-        of=sum(line.summary.of for line in lines),
+        rows=rows,
+        finished=sum(row.summary.finished for row in rows),
+        of=sum(row.summary.of for row in rows),
         checks=any(task.is_check for task in record.tasks),
         files=list(_files(record)),
     )
 
 
 def export_file(study: Study, request: Request) -> Response:
-    """One of the files of an export, as of now."""
+    """Return one of the export files, with the answers so far."""
     name = request.path_params["name"]
     texts = _files(read_study(study.folder))
     if name not in texts:

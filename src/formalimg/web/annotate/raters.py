@@ -1,8 +1,7 @@
-"""What raters see: one image at a time, and what is asked about it."""
+"""Pages of a rater: one image at a time with its rating steps, and the endpoints that store answers."""
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import re
@@ -15,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import AnswerError, OtherAnswersError, RatingStep, RatingTask, Study
 from formalimg.judges import Unscored
@@ -22,23 +22,23 @@ from formalimg.logic import vocabulary
 from formalimg.runs import inspect
 from formalimg.scenes import Scene
 from formalimg.web.rendering import page
-from formalimg.web.security import Body, text_in
+from formalimg.web.security import Body, require_text
 
-_POINT = re.compile(r"(?<!\S)([1-5]): (.*?)\.?(?=\s[1-5]: |$)", re.DOTALL)
-"""What one of five points stands for, as the criteria of a step say it."""
+_LIKERT_POINT = re.compile(r"(?<!\S)([1-5]): (.*?)\.?(?=\s[1-5]: |$)", re.DOTALL)
+"""The meaning of one of five points, as the criteria of a step list it."""
 
-_FOR_A_WHILE = {"Cache-Control": "private, max-age=86400, immutable"}
+_CACHE_ONE_DAY = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
-class _Asked(NamedTuple):
-    """A step as it is shown.
+class _ShownStep(NamedTuple):
+    """A rating step as shown.
 
     Attributes:
-        step: what is asked.
-        answer: what the rater has said so far, as JSON; empty if nothing.
-        is_closed: it is answered for good.
-        points: what each of five points stands for, if that is asked.
-        criteria: which answer is for what, where it is not said point by point.
+        step: the step.
+        answer: the rater's answer so far, as JSON; empty if there is none.
+        is_closed: whether the answer is final.
+        points: the meaning of each of five points, for Likert steps.
+        criteria: other criteria, where they are not listed by point.
     """
 
     step: RatingStep
@@ -48,23 +48,23 @@ class _Asked(NamedTuple):
     criteria: str
 
 
-def rater_of(study: Study, request: Request) -> str:
-    """The rater whose link it is.
+def require_rater(study: Study, request: Request) -> str:
+    """Return the rater of the link in the URL.
 
     Raises:
-        HTTPException: if it is nobody's.
+        HTTPException: if the link is unknown.
     """
     try:
-        with told_to_raters():
+        with hide_study_errors():
             return study.rater_of(request.path_params["link"])
     except AnswerError as error:
         raise HTTPException(404, str(error)) from error
 
 
 def rater_page(study: Study, request: Request) -> Response:
-    """The page of a rater: what is asked now, or thanks."""
-    rater = rater_of(study, request)
-    with told_to_raters():
+    """Return the page of a rater: the current task, or thanks."""
+    rater = require_rater(study, request)
+    with hide_study_errors():
         task = study.next_task(rater)
     if task is None:
         return page("rating-done.html")
@@ -72,42 +72,42 @@ def rater_page(study: Study, request: Request) -> Response:
         "rating.html",
         here=f"/rate/{request.path_params['link']}",
         task=task,
-        asked=[_asked(step, task) for step in task.steps],
+        steps=[_shown_step(step, task) for step in task.steps],
         protocol=study.manifest.protocol,
         scene=json.dumps(task.answers.get("boxes") or task.grounded or {"objects": []}),
-        words=_words(study.manifest.suite, task) if study.manifest.protocol == "boxes" else {},
+        words=_label_choices(study.manifest.suite, task) if study.manifest.protocol == "boxes" else {},
     )
 
 
 def rater_image(study: Study, request: Request) -> Response:
-    """One of the rater's images, its pixels only."""
-    rater = rater_of(study, request)
+    """Return one of the rater's images, without metadata."""
+    rater = require_rater(study, request)
     try:
-        with told_to_raters():
-            data = bare_image(study.image(rater, request.path_params["token"]))
+        with hide_study_errors():
+            data = strip_metadata(study.image(rater, request.path_params["token"]))
     except AnswerError as error:
         raise HTTPException(404, str(error)) from error
-    return Response(data, media_type="image/png", headers=_FOR_A_WHILE)
+    return Response(data, media_type="image/png", headers=_CACHE_ONE_DAY)
 
 
-def nowhere_page(_study: Study, _request: Request) -> Response:
-    """What is said below `/rate/` where there is nothing."""
+def unknown_rater_page(_study: Study, _request: Request) -> Response:
+    """Answer unknown paths below `/rate/`."""
     raise HTTPException(404, "there is no such page: open the link that you were sent")
 
 
-def told_on_a_page(error: HTTPException) -> Response:
-    """A mistake, told to a rater: without a way to pages that are none of a rater's."""
-    return page("rating-error.html", error.status_code, words=error.detail)
+def rater_error_page(error: HTTPException) -> Response:
+    """Return an error page for raters, without links to the organiser's pages."""
+    return page("rating-error.html", error.status_code, message=error.detail)
 
 
-def _asked(step: RatingStep, task: RatingTask) -> _Asked:
-    given = json.dumps(task.answers[step.name]) if step.name in task.answers else ""
-    points = tuple(_POINT.findall(step.criteria)) if step.kind == "likert" else ()
-    return _Asked(step, given, step.once and bool(given), points, "" if points else step.criteria)
+def _shown_step(step: RatingStep, task: RatingTask) -> _ShownStep:
+    answer = json.dumps(task.answers[step.name]) if step.name in task.answers else ""
+    points = tuple(_LIKERT_POINT.findall(step.criteria)) if step.kind == "likert" else ()
+    return _ShownStep(step, answer, step.once and bool(answer), points, "" if points else step.criteria)
 
 
-def _words(suite: str, task: RatingTask) -> dict[str, list[str]]:
-    """The classes and colours to choose from, with those that a grounder used here."""
+def _label_choices(suite: str, task: RatingTask) -> dict[str, list[str]]:
+    """Return the classes and colours to choose from, including those that the grounder used here."""
     try:
         known = vocabulary(suite).words
     except FormalimgError:
@@ -118,36 +118,36 @@ def _words(suite: str, task: RatingTask) -> dict[str, list[str]]:
     return {"class": list(classes), "color": list(colours)}
 
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
-def keep_answer(study: Study, request: Request, body: Body) -> Response:
-    """Keep an answer; it is on the disk when this is confirmed."""
-    rater = rater_of(study, request)
-    task, step, key = (text_in(body, name, longest=_LONGEST_NAME) for name in ("task", "step", "key"))
+def store_answer(study: Study, request: Request, body: Body) -> Response:
+    """Store an answer; it is on disk when the response is sent."""
+    rater = require_rater(study, request)
+    task, step, key = (require_text(body, name, max_length=_MAX_NAME_LENGTH) for name in ("task", "step", "key"))
     value, seconds = body.get("value"), body.get("seconds")
     if not isinstance(value, bool | int | float | dict):
         raise HTTPException(400, "value is missing: send true, false, a number, or boxes")
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         raise HTTPException(400, "seconds is missing: send a number")
     try:
-        with told_to_raters():
+        with hide_study_errors():
             study.answer(rater, task, step, value, seconds, key)
     except AnswerError as error:
         return _refused(study, rater, task, error, step)
     return JSONResponse({"kept": key})
 
 
-def keep_finished(study: Study, request: Request, body: Body) -> Response:
-    """Finish the rater's current task, if the answers that count are those in sight."""
-    rater = rater_of(study, request)
-    task = text_in(body, "task", longest=_LONGEST_NAME)
-    seen = body.get("answers")
-    if seen is not None and not isinstance(seen, dict):
-        raise HTTPException(400, "answers are none: send them by the names of their steps")
+def finish_task(study: Study, request: Request, body: Body) -> Response:
+    """Finish the rater's current task, if the stored answers are those on the page."""
+    rater = require_rater(study, request)
+    task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
+    answers = body.get("answers")
+    if answers is not None and not isinstance(answers, dict):
+        raise HTTPException(400, "answers is not an object: send answers by the names of their steps")
     try:
-        with told_to_raters():
-            study.finish(rater, task, seen)
+        with hide_study_errors():
+            study.finish(rater, task, answers)
     except OtherAnswersError as error:
         return JSONResponse({"error": str(error), "moved_on": True, "differs": True}, 409)
     except AnswerError as error:
@@ -155,12 +155,12 @@ def keep_finished(study: Study, request: Request, body: Body) -> Response:
     return JSONResponse({"finished": task})
 
 
-def put_off(study: Study, request: Request, body: Body) -> Response:
-    """Let the rater go on with the next image, because this one cannot be shown."""
-    rater = rater_of(study, request)
-    task = text_in(body, "task", longest=_LONGEST_NAME)
+def postpone_task(study: Study, request: Request, body: Body) -> Response:
+    """Move on to the next image, because this one cannot be shown."""
+    rater = require_rater(study, request)
+    task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
     try:
-        with told_to_raters():
+        with hide_study_errors():
             study.put_off(rater, task)
     except AnswerError as error:
         return _refused(study, rater, task, error)
@@ -168,27 +168,27 @@ def put_off(study: Study, request: Request, body: Body) -> Response:
 
 
 def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:
-    """Why nothing was kept, and whether the rater is further on by now, as with two windows or a second click."""
-    with told_to_raters():
+    """Report why nothing was stored, and whether the rater has moved on, as with two windows or a second click."""
+    with hide_study_errors():
         current = study.next_task(rater)
     at_task = current is not None and current.id == task
     closed = [it.name for it in current.steps if it.once and it.name in current.answers] if current else []
-    words = str(error).encode("utf-8", "replace").decode()  # it may quote halves of characters
-    return JSONResponse({"error": words, "moved_on": not at_task or step in closed}, 409)
+    message = str(error).encode("utf-8", "replace").decode()  # it may quote lone surrogates
+    return JSONResponse({"error": message, "moved_on": not at_task or step in closed}, 409)
 
 
-_QUICKLY = 3
-"""How hard PNG files are pressed, of 9: people wait for them, and they go a short way."""
+_COMPRESS_LEVEL = 3
+"""PNG compression, from 0 to 9: low, because raters wait for it."""
 
 _decoding = BoundedSemaphore(2)
-"""A large image takes hundreds of megabytes while it is decoded: not all at once."""
+"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
 
 
-def bare_image(data: bytes) -> bytes:
-    """The pixels of an image and nothing else, as PNG.
+def strip_metadata(data: bytes) -> bytes:
+    """Return the pixels of an image as PNG, without metadata.
 
-    Image models write their names and prompts into their files, and not all give the same kind of file. What is left is
-    what judges see: upright, in RGB, transparent parts on white.
+    Image models write their names and prompts into their files, and file formats differ. What is left is what judges
+    see: upright, in RGB, transparent parts on white.
 
     Raises:
         FormalimgError: if the image cannot be decoded.
@@ -198,15 +198,13 @@ def bare_image(data: bytes) -> bytes:
         if isinstance(image, Unscored):
             raise FormalimgError(f"an image cannot be shown to raters: {image.detail}")
         bare = image.pil.copy()
-        bare.info.clear()  # colour profiles too: no reader of ours minds them
-        file = io.BytesIO()
-        bare.save(file, "PNG", compress_level=_QUICKLY)
-    return file.getvalue()
+        bare.info.clear()  # colour profiles too: judges ignore them
+        return png_bytes(bare, compress_level=_COMPRESS_LEVEL)
 
 
 @contextmanager
-def told_to_raters() -> Iterator[None]:
-    """Failures of the study itself name folders, and folders name models: only the organiser gets to read them."""
+def hide_study_errors() -> Iterator[None]:
+    """Replace errors of the study by a neutral one: they name folders, and folders name models. The log has them."""
     try:
         yield
     except AnswerError:

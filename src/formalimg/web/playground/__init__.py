@@ -1,4 +1,4 @@
-"""The playground: formulas checked as they are written, solved and drawn; scenes and images verified."""
+"""The playground: check, solve and draw formulas as they are written; verify scenes and images."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,9 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.web.playground.routes import playground_routes
-    from formalimg.web.playground.worker_pool import Bench
+    from formalimg.web.playground.worker_pool import JobPool
 
-# The process that does the long work needs neither.
-__getattr__ = lazy_exports("formalimg.web.playground", {"worker_pool": ["Bench"], "routes": ["playground_routes"]})
+# Lazy: the worker process needs neither.
+__getattr__ = lazy_exports("formalimg.web.playground", {"worker_pool": ["JobPool"], "routes": ["playground_routes"]})
 
-__all__ = ["Bench", "playground_routes"]
+__all__ = ["JobPool", "playground_routes"]

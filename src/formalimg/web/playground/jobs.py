@@ -1,14 +1,14 @@
-"""What may take long: words for a formula, a witness, a verdict on a scene or an image. Plain data in and out."""
+"""Jobs of the worker processes: phrase a formula in English, solve it, verify a scene or image.."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import io
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
     BestBinding,
@@ -29,41 +29,41 @@ from formalimg.scenes import (
     read_layout,
     solve,
 )
-from formalimg.web.playground.worker_pool import TooLargeError
+from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
-"""Scenes of more objects are not verified here."""
+"""Scenes with more objects are not verified here."""
 
 _SIZE = 640
-"""Drawings have so many pixels across and down."""
+"""Width and height of drawings, in pixels."""
 
 _GROUNDED = "knolling"
 """The vocabulary whose images the embedded grounder can read."""
 
 
-class _Seen(NamedTuple):
-    """A scene, and who saw it in what."""
+class _GroundedScene(NamedTuple):
+    """A scene, and where it comes from."""
 
     scene: Scene
     by: str
 
 
-def in_words(given: Mapping[str, Any]) -> dict[str, object]:
-    """The formula as an instruction in English, or why it cannot be said."""
+def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return the formula as an English instruction, or why it cannot be phrased."""
     from formalimg.suites import WordingError, realize
 
     try:
-        return {"words": realize(parse(given["formula"]), given["vocabulary"]), "wordless": ""}
+        return {"words": realize(parse(arguments["formula"]), arguments["vocabulary"]), "wordless": ""}
     except WordingError as error:
         return {"words": "", "wordless": str(error)}
     except FormulaError as error:  # a sound formula, but too large to be laid out
         return {"words": "", "wordless": error.problems[0].message}
 
 
-def solved(given: Mapping[str, Any]) -> dict[str, object]:
-    """A witness with its drawing, a proof that there is none, or neither."""
+def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return a witness with its drawing, a proof that there is none, or neither."""
     try:
-        result = solve(given["formula"], seed=given["seed"])
+        result = solve(arguments["formula"], seed=arguments["seed"])
     except SolverLimitError as error:
         return {"outcome": "unknown", "words": str(error)}
     if isinstance(result, Unsatisfiable):
@@ -77,35 +77,35 @@ def solved(given: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def verified(given: Mapping[str, Any]) -> dict[str, object]:
-    """The verdict on a scene, or on what is seen in an image."""
-    formula = parse(given["formula"])
-    seen = _in_image(given) if "image" in given else _Seen(_read(given["scene"]), "")
+def verify_scene(arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return the verdict on a scene, or on the scene grounded in an image."""
+    formula = parse(arguments["formula"])
+    seen = _in_image(arguments) if "image" in arguments else _GroundedScene(_read(arguments["scene"]), "")
     if len(seen.scene) > MAX_OBJECTS:
-        raise TooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
-    verdict = verify(formula, seen.scene, given["semantics"], given["style"])
+        raise InputTooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
+    verdict = verify(formula, seen.scene, arguments["semantics"], arguments["style"])
     return {
         "passed": verdict.passed,
-        "things": len(seen.scene),
+        "objects": len(seen.scene),
         "by": seen.by,
         "explanation": verdict.explain(),
-        "warnings": seen.scene.unknown_words(given["vocabulary"]),
+        "warnings": seen.scene.unknown_words(arguments["vocabulary"]),
         "scene": scene_text(seen.scene),
-        **(_image_of(seen.scene) if given["draws"] else {}),
+        **(_image_of(seen.scene) if arguments["draws"] else {}),
         **_clauses(verdict),
     }
 
 
-ERRANDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
-    "words": in_words,
-    "solve": solved,
-    "verify": verified,
+JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
+    "words": realize_formula,
+    "solve": solve_formula,
+    "verify": verify_scene,
 }
-"""All that can be asked for, by name."""
+"""All jobs, by name."""
 
 
 def scene_text(scene: Scene) -> str:
-    """A scene as JSON for people: a line for each object."""
+    """Format a scene as readable JSON: one line per object."""
     written = scene.to_json()
     objects, relations = written["objects"], written.get("relations")
     lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in objects)  # type: ignore[attr-defined]
@@ -122,42 +122,42 @@ def _read(text: str) -> Scene:
         raise FormalimgError(f"the scene is not valid JSON: {error}") from error
 
 
-def _in_image(given: Mapping[str, Any]) -> _Seen:
+def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
     from formalimg.judges import IconGrounder, Unscored, ground_icons
     from formalimg.runs import inspect
 
     try:
-        data = base64.b64decode(given["image"], validate=True)
+        data = base64.b64decode(arguments["image"], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise FormalimgError("the image is no base64") from error
+        raise FormalimgError("the image is not valid base64") from error
     image = inspect(data)
     if isinstance(image, Unscored):
-        refused = TooLargeError if image.reason == "too large" else FormalimgError
+        refused = InputTooLargeError if image.reason == "too large" else FormalimgError
         raise refused(f"{image.reason}: {image.detail}")
     try:
-        return _Seen(read_layout(image.pil), "the layout that is written into the file")
+        return _GroundedScene(read_layout(image.pil), "the layout stored in the file")
     except (SceneError, RecursionError):  # an ordinary image
-        if given["vocabulary"] != _GROUNDED:
+        if arguments["vocabulary"] != _GROUNDED:
             raise FormalimgError(
-                f"images of {given['vocabulary']} need a judge that can see, and there is none here: drop a scene"
+                f"images of {arguments['vocabulary']} need a vision model, which is not available here: drop a scene"
             ) from None
     grounding = ground_icons(image.pil)
     if isinstance(grounding, Unscored):
         raise FormalimgError(grounding.detail)
-    return _Seen(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
+    return _GroundedScene(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
 
 
 def _clauses(verdict: Verification) -> dict[str, object]:
-    """The clauses under the best binding, and the objects with those at fault marked."""
+    """Return the clauses under the best binding, and the boxes with failing objects marked."""
     best = _best(verdict)
     failed = [one for one in best.clauses if not one.holds] if best else []
-    at_fault = {bound.obj for clause in failed for bound in clause.bindings}
+    failed_objects = {bound.obj for clause in failed for bound in clause.bindings}
     scene = verdict.scene
     assert isinstance(scene, Scene)
     return {
         "clauses": None if best is None else [_clause(one) for one in best.clauses],
         "boxes": [
-            {"looks": obj.looks(), "box": list(obj.box), "at_fault": number in at_fault}
+            {"looks": obj.looks(), "box": list(obj.box), "failed": number in failed_objects}
             for number, obj in enumerate(scene.objects)
         ],
     }
@@ -169,7 +169,7 @@ def _best(verdict: Verification) -> BestBinding | None:
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
-        return None  # its clauses are too many, or hang together too tightly
+        return None  # too many clauses, or too tightly connected
 
 
 def _clause(judged: JudgedClause) -> dict[str, object]:
@@ -183,14 +183,12 @@ def _clause(judged: JudgedClause) -> dict[str, object]:
 
 
 def _image_of(scene: Scene) -> dict[str, object]:
-    """The scene as an address of a PNG file; blank, for its boxes to be laid over, where an object has no drawing."""
+    """Return a drawing as a PNG data URL; blank, to lay boxes over, where an object has no drawing."""
     from PIL import Image
 
     try:
         image, is_drawn = draw(scene, _SIZE), True
     except DrawingError:
         image, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
-    page = io.BytesIO()
-    image.save(page, "PNG")
-    address = f"data:image/png;base64,{base64.b64encode(page.getvalue()).decode('ascii')}"
-    return {"image": address, "is_drawn": is_drawn}
+    url = f"data:image/png;base64,{base64.b64encode(png_bytes(image, compress_level=6)).decode('ascii')}"
+    return {"image": url, "is_drawn": is_drawn}

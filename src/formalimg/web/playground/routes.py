@@ -1,4 +1,4 @@
-"""The page of the playground, and what it asks for."""
+"""The playground page and its endpoints: check, solve and verify."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.suites import FormulaSpec, load
-from formalimg.web.playground.worker_pool import Bench, BusyError, TooLargeError, TooLongError
+from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.security import WITH_IMAGE, Body, taking_json, text_in
+from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.viewer.item import WIDTH
 
-_FOR_WORDS, _FOR_SOLVING, _FOR_VERIFYING = 2.0, 8.0, 8.0
-"""How long each may take, in seconds."""
+_REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
+"""Timeouts of the jobs, in seconds."""
 
-_LARGEST_SEED = 2**31
+_MAX_SEED = 2**31
 
 
-def playground_routes(bench: Bench | None = None) -> list[Route]:
-    """The addresses of the playground.
+def playground_routes(pool: JobPool | None = None) -> list[Route]:
+    """Return the routes of the playground.
 
     Args:
-        bench: where long work is done; None for one of its own.
+        pool: runs the long jobs; None for a pool of its own.
     """
-    at = bench or Bench()
+    workers = pool or JobPool()
 
     def checked(request: Request, body: Body) -> Response:
-        return _json(_checked(at, question_in(body)))
+        return _json(_checked(workers, parse_formula_query(body)))
 
-    def solved(request: Request, body: Body) -> Response:
-        return _json(_solved(at, question_in(body), _seed_in(body)))
+    def solve_formula(request: Request, body: Body) -> Response:
+        return _json(_solved(workers, parse_formula_query(body), _seed_in(body)))
 
-    def verified(request: Request, body: Body) -> Response:
-        return _json(_verified(at, question_in(body), body))
+    def verify_scene(request: Request, body: Body) -> Response:
+        return _json(_verified(workers, parse_formula_query(body), body))
 
     return [
         Route("/playground", _page, methods=["GET"]),
         Route("/playground/examples", _examples, methods=["GET"]),
-        Route("/playground/check", taking_json(checked), methods=["POST"]),
-        Route("/playground/solve", taking_json(solved), methods=["POST"]),
-        Route("/playground/verify", taking_json(verified, most=WITH_IMAGE), methods=["POST"]),
+        Route("/playground/check", json_endpoint(checked), methods=["POST"]),
+        Route("/playground/solve", json_endpoint(solve_formula), methods=["POST"]),
+        Route("/playground/verify", json_endpoint(verify_scene, max_bytes=MAX_BODY_WITH_IMAGE), methods=["POST"]),
     ]
 
 
@@ -72,8 +72,8 @@ def _page(request: Request) -> Response:
         "playground.html",
         vocabularies=vocabulary_names(),
         semantics=get_args(Semantics),
-        longest=LONGEST_FORMULA,
-        solved=SOLVED,
+        max_length=MAX_FORMULA_LENGTH,
+        solvable=SOLVABLE,
     )
 
 
@@ -84,87 +84,85 @@ def _examples(request: Request) -> Response:
     return _json({"examples": [one._asdict() for one in examples(suite)]})
 
 
-def _checked(bench: Bench, question: Question) -> dict[str, object]:
-    told = measured(question)
-    if told["problems"]:
-        return told
+def _checked(pool: JobPool, query: FormulaQuery) -> dict[str, object]:
+    analysis = analyze_formula(query)
+    if analysis["problems"]:
+        return analysis
     try:
-        return told | bench.do("words", _FOR_WORDS, formula=question.formula, vocabulary=question.words.name)
-    except TooLongError:
-        return {**told, "words": "", "wordless": "the words of this formula would take too long to find"}
-    except BusyError as error:
-        return {**told, "words": "", "wordless": str(error)}
+        return analysis | pool.run("words", _REALIZE_TIMEOUT, formula=query.formula, vocabulary=query.words.name)
+    except JobTimeoutError:
+        return {**analysis, "words": "", "wordless": "phrasing this formula in English takes too long"}
+    except WorkersBusyError as error:
+        return {**analysis, "words": "", "wordless": str(error)}
 
 
-def _solved(bench: Bench, question: Question, seed: int) -> dict[str, object]:
-    _require_sound(question)
-    if question.words.name != SOLVED:
-        raise HTTPException(422, f"the solver places boxes, and solves formulas of {SOLVED} only")
+def _solved(pool: JobPool, query: FormulaQuery, seed: int) -> dict[str, object]:
+    _require_valid(query)
+    if query.words.name != SOLVABLE:
+        raise HTTPException(422, f"the solver workers boxes, and solves formulas of {SOLVABLE} only")
     try:
-        return bench.do("solve", _FOR_SOLVING, formula=question.formula, seed=seed)
-    except TooLongError:
-        words = (
-            f"neither a witness nor a proof was found in {_FOR_SOLVING:g} seconds: `formalimg solve` takes all its time"
-        )
-        return {"outcome": "unknown", "words": words}
-    except BusyError as error:
+        return pool.run("solve", _SOLVE_TIMEOUT, formula=query.formula, seed=seed)
+    except JobTimeoutError:
+        message = f"no witness and no proof in {_SOLVE_TIMEOUT:g} seconds: `formalimg solve` has no time limit"
+        return {"outcome": "unknown", "words": message}
+    except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error
 
 
-def _verified(bench: Bench, question: Question, body: Body) -> dict[str, object]:
-    _require_sound(question)
+def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, object]:
+    _require_valid(query)
     name = "image" if "image" in body else "scene"
-    shown = {name: whole(text_in(body, name, longest=WITH_IMAGE), name)}
+    shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
     try:
-        return bench.do(
+        return pool.run(
             "verify",
-            _FOR_VERIFYING,
-            formula=question.formula,
-            vocabulary=question.words.name,
-            semantics=question.semantics,
-            style=question.style,
+            _VERIFY_TIMEOUT,
+            formula=query.formula,
+            vocabulary=query.words.name,
+            semantics=query.semantics,
+            style=query.style,
             draws=body.get("draws") is True,
             **shown,
         )
-    except TooLongError:
-        words = f"this could not be decided in {_FOR_VERIFYING:g} seconds: `formalimg verify` takes all its time"
+    except JobTimeoutError:
+        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` has no time limit"
         raise HTTPException(422, words) from None
-    except TooLargeError as error:
+    except InputTooLargeError as error:
         raise HTTPException(413, str(error)) from error
-    except BusyError as error:
+    except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error
 
 
-def _require_sound(question: Question) -> None:
-    problems = check(question.formula, question.words)
+def _require_valid(query: FormulaQuery) -> None:
+    problems = check(query.formula, query.words)
     if problems:
         raise FormulaError(problems)
 
 
 def _seed_in(body: Body) -> int:
     seed = body.get("seed", 0)
-    if type(seed) is not int or not 0 <= seed < _LARGEST_SEED:
-        raise HTTPException(400, f"seed must be a whole number from 0 to {_LARGEST_SEED - 1}")
+    if type(seed) is not int or not 0 <= seed < _MAX_SEED:
+        raise HTTPException(400, f"seed must be a require_unicode number from 0 to {_MAX_SEED - 1}")
     return seed
 
 
-def _json(told: dict[str, object]) -> Response:
-    # In ASCII: labels of scenes may hold halves of characters, which no other text can.
-    return Response(json.dumps(told), media_type="application/json")
+def _json(reply: dict[str, object]) -> Response:
+    # In ASCII: labels of scenes may contain lone surrogates, which cannot be encoded.
+    return Response(json.dumps(reply), media_type="application/json")
 
 
-LONGEST_FORMULA = 20_000
-"""In characters; the instructions of the suites have up to a thousand."""
+MAX_FORMULA_LENGTH = 20_000
+"""In characters; instructions of the suites have up to a thousand."""
 
 
-class Question(NamedTuple):
-    """A formula as somebody wrote it, and how it is to be read.
+class FormulaQuery(NamedTuple):
+    """A formula as typed, and how to read it.
 
     Attributes:
-        formula: the text, right or wrong.
+        formula: the text, valid or not.
         words: the vocabulary.
         semantics: how `forall` reads.
-        style: the style of the image; None if it was not told.
+        style: the style of the image; None if unknown.
     """
 
     formula: str
@@ -173,26 +171,26 @@ class Question(NamedTuple):
     style: str | None
 
 
-def question_in(body: Body) -> Question:
-    """The question in what a page sent.
+def parse_formula_query(body: Body) -> FormulaQuery:
+    """Parse the query that the page sent.
 
     Raises:
-        HTTPException: if it is none.
+        HTTPException: if it is invalid.
     """
-    formula = whole(text_in(body, "formula", longest=LONGEST_FORMULA), "formula")
-    suite = _one_of(body, "vocabulary", vocabulary_names())  # a name of ours: it could also be that of a file
+    formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
+    suite = _one_of(body, "vocabulary", vocabulary_names())  # only names: vocabulary() would also open files
     semantics = _one_of(body, "semantics", get_args(Semantics), otherwise="strict")
     words = vocabulary(suite)
     style = _one_of(body, "style", ("", *words.words.get("style", ())), otherwise="") or None
-    return Question(formula, words, "classical" if semantics == "classical" else "strict", style)
+    return FormulaQuery(formula, words, "classical" if semantics == "classical" else "strict", style)
 
 
-def whole(text: str, name: str) -> str:
-    """The text, unless it holds halves of characters, which can be neither shown nor stored."""
+def require_unicode(text: str, name: str) -> str:
+    """Return the text, unless it contains lone surrogates, which can be neither shown nor stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise HTTPException(400, f"{name} holds half a character: send Unicode text") from error
+        raise HTTPException(400, f"{name} contains a lone surrogate: send Unicode text") from error
     return text
 
 
@@ -207,7 +205,7 @@ _LEVELS = (1, 2, 4, 7, 10)
 
 
 class Example(NamedTuple):
-    """A formula to begin with, and its K."""
+    """An example formula and its K."""
 
     k: int
     formula: str
@@ -215,7 +213,7 @@ class Example(NamedTuple):
 
 @cache
 def examples(suite: str) -> tuple[Example, ...]:
-    """Some formulas of a suite, easy ones first."""
+    """Return some formulas of a suite, easy ones first."""
     first: dict[int, str] = {}
     for item in load(suite):
         if item.level not in first and isinstance(item.spec, FormulaSpec):
@@ -223,29 +221,29 @@ def examples(suite: str) -> tuple[Example, ...]:
     return tuple(Example(level, first[level]) for level in _LEVELS if level in first)
 
 
-SOLVED = "knolling"
+SOLVABLE = "knolling"
 """The vocabulary that the solver has rules for."""
 
-_MOST_PROBLEMS = 30
-"""So many are shown; whoever mends them sees the others."""
+_MAX_PROBLEMS = 30
+"""Number of problems shown."""
 
 
-def measured(question: Question) -> dict[str, object]:
-    """The problems of a formula; of one without problems K, its components and its clauses."""
-    problems = check(question.formula, question.words)
-    told: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MOST_PROBLEMS]], "more": 0}
+def analyze_formula(query: FormulaQuery) -> dict[str, object]:
+    """Return the problems of a formula; without problems its K, components and clauses."""
+    problems = check(query.formula, query.words)
+    analysis: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MAX_PROBLEMS]], "more": 0}
     if problems:
-        return {**told, "more": max(len(problems) - _MOST_PROBLEMS, 0)}
-    formula = parse(question.formula)
+        return {**analysis, "more": max(len(problems) - _MAX_PROBLEMS, 0)}
+    formula = parse(query.formula)
     sizes = _component_sizes(formula)
     about_style = any(atom.predicate == STYLE for atom in atoms(formula))
     return {
-        **told,
+        **analysis,
         "k": None if sizes is None else max(sizes, default=0),
         "components": list(sizes or ()),
         "variables": len(bound_variables(formula)),
-        "styles": list(question.words.words.get("style", ())) if about_style else [],
-        "solvable": question.words.name == SOLVED,
+        "styles": list(query.words.words.get("style", ())) if about_style else [],
+        "solvable": query.words.name == SOLVABLE,
         **_clauses(formula),
     }
 
@@ -262,7 +260,7 @@ def _problem(problem: Problem) -> dict[str, object]:
 def _component_sizes(formula: Formula) -> tuple[int, ...] | None:
     try:
         return tuple(component_sizes(formula))
-    except FormulaError:  # too large to be taken apart; why is told with the clauses
+    except FormulaError:  # too large to be split; `_clauses` reports why
         return None
 
 

@@ -1,4 +1,4 @@
-"""A process that does long work: a line of JSON in, a line of JSON out; it ends itself where that takes too long."""
+"""The worker process: a job as a line of JSON in, its result as a line of JSON out. It kills itself on timeout."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from pathlib import Path
 from typing import IO
 
 from formalimg.errors import FormalimgError
-from formalimg.web.playground.jobs import ERRANDS
-from formalimg.web.playground.worker_pool import TooLargeError
+from formalimg.web.playground.jobs import JOBS
+from formalimg.web.playground.worker_pool import InputTooLargeError
 
 
-def serve(given: IO[bytes], answers: IO[bytes]) -> None:
-    """Do what is asked, line by line, until whoever asks is gone."""
+def serve(requests: IO[bytes], results: IO[bytes]) -> None:
+    """Execute jobs line by line until the input ends."""
     with Path(os.devnull).open("wb") as nowhere:
-        for line in given:
-            asked = json.loads(line)
-            # It ends the process whatever the process is doing, and needs nobody who watches from outside.
-            faulthandler.dump_traceback_later(asked["seconds"], exit=True, file=nowhere)
-            answer = _answer(asked["errand"], asked["given"])
+        for line in requests:
+            request = json.loads(line)
+            # Ends the process whatever it is doing, without a watchdog outside.
+            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
+            result = _execute(request["job"], request["arguments"])
             faulthandler.cancel_dump_traceback_later()
-            answers.write(json.dumps(answer).encode("ascii") + b"\n")
-            answers.flush()
+            results.write(json.dumps(result).encode("ascii") + b"\n")
+            results.flush()
 
 
-def _answer(errand: str, given: dict[str, object]) -> dict[str, object]:
+def _execute(job: str, arguments: dict[str, object]) -> dict[str, object]:
     try:
-        return ERRANDS[errand](given)
-    except TooLargeError as error:
-        return {"too large": _words(error)}
+        return JOBS[job](arguments)
+    except InputTooLargeError as error:
+        return {"too large": _message(error)}
     except FormalimgError as error:
-        return {"error": _words(error)}
+        return {"error": _message(error)}
 
 
-def _words(error: FormalimgError) -> str:
-    """What it says, without the halves of characters that it may quote."""
+def _message(error: FormalimgError) -> str:
+    """Return the message without lone surrogates that it may quote."""
     return str(error).encode("utf-8", "replace").decode()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks is interrupted, and then gone
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # so that nothing else is taken for an answer
-    serve(sys.stdin.buffer, answers)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and closes our input
+    results, sys.stdout = sys.stdout.buffer, sys.stderr  # so that nothing else is read as a result
+    serve(sys.stdin.buffer, results)

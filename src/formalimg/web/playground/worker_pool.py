@@ -1,7 +1,7 @@
-"""Long work is done at a bench: few pieces at once, in processes that end themselves when it takes too long.
+"""A pool of worker processes with timeouts.
 
-Some formulas take endlessly long to solve, to decide or to put in words, and a thread cannot be stopped. A process that
-has answered in time is kept for the next piece, so that only the first has to wait until it has started.
+Some formulas take forever to solve, to decide or to phrase in English, and a thread cannot be stopped. A process that
+has answered in time is reused, so only the first job waits for a process to start.
 """
 
 from __future__ import annotations
@@ -18,90 +18,93 @@ from threading import BoundedSemaphore
 
 from formalimg.errors import FormalimgError
 
-PROCESS = "formalimg.web.playground.worker"
+WORKER_MODULE = "formalimg.web.playground.worker"
 """The module that the processes run."""
 
-_NEARLY = 0.2
-"""A process that ends so many seconds before its time ran out of it."""
+_TIMEOUT_TOLERANCE = 0.2
+"""A process that ends this many seconds before its timeout has timed out."""
 
 
-class BusyError(FormalimgError):
-    """All places are taken."""
+class WorkersBusyError(FormalimgError):
+    """All workers are busy."""
 
 
-class TooLongError(FormalimgError):
-    """The work took too long, and was stopped."""
+class JobTimeoutError(FormalimgError):
+    """The job took too long and was stopped."""
 
 
-class TooLargeError(FormalimgError):
-    """What was sent is larger than anyone should read."""
+class InputTooLargeError(FormalimgError):
+    """The input exceeds the limits of the playground."""
 
 
-class Bench:
-    """Places for long work."""
+class JobPool:
+    """A limited number of worker processes."""
 
-    def __init__(self, places: int = 3, patience: float = 2.0) -> None:
-        """Make a bench.
+    def __init__(self, workers: int = 3, queue_timeout: float = 2.0) -> None:
+        """Create a pool; processes start when they are needed.
 
         Args:
-            places: how much is worked on at once.
-            patience: how long others wait for a place, in seconds.
+            workers: how many jobs run at once.
+            queue_timeout: how long others wait for a worker, in seconds.
         """
-        self._free = BoundedSemaphore(places)
-        self._patience = patience
+        self._free = BoundedSemaphore(workers)
+        self._queue_timeout = queue_timeout
         self._idle: deque[Popen[bytes]] = deque()
         weakref.finalize(self, _end_all, self._idle)
 
-    def do(self, errand: str, seconds: float, **given: object) -> dict[str, object]:
-        """Have something done.
+    def run(self, job: str, seconds: float, **arguments: object) -> dict[str, object]:
+        """Run a job and return its result.
 
         Args:
-            errand: what, by the name of one of the `ERRANDS`.
-            seconds: how long it may take.
-            given: what it needs, as plain data.
+            job: the name of one of the `JOBS`.
+            seconds: the timeout.
+            arguments: its arguments, as plain data.
 
         Raises:
-            BusyError: if no place becomes free.
-            TooLongError: if it takes too long.
-            TooLargeError: if it would not be begun, for its size.
-            FormalimgError: if it cannot be done with what was given.
+            WorkersBusyError: if no worker becomes free.
+            JobTimeoutError: if the job takes too long.
+            InputTooLargeError: if the input is too large.
+            FormalimgError: if the job fails on its arguments.
         """
-        if not self._free.acquire(timeout=self._patience):
-            raise BusyError("others are being served: try again in some seconds")
+        if not self._free.acquire(timeout=self._queue_timeout):
+            raise WorkersBusyError("all workers are busy: try again in some seconds")
         try:
-            process = self._taken()
-            answer = _answered(process, {"errand": errand, "seconds": seconds, "given": given}, seconds)
+            process = self._idle_or_new_process()
+            answer = _exchange(process, {"job": job, "seconds": seconds, "arguments": arguments}, seconds)
             self._idle.append(process)
         finally:
             self._free.release()
         match answer:
-            case {"too large": str(words)}:
-                raise TooLargeError(words)
-            case {"error": str(words)}:
-                raise FormalimgError(words)
+            case {"too large": str(message)}:
+                raise InputTooLargeError(message)
+            case {"error": str(message)}:
+                raise FormalimgError(message)
         return answer
 
-    def _taken(self) -> Popen[bytes]:
+    def _idle_or_new_process(self) -> Popen[bytes]:
         with contextlib.suppress(IndexError):
             while True:
                 process = self._idle.pop()
                 if process.poll() is None:
                     return process
                 _end(process)
-        # Where this process found its modules, that one finds them too, and nowhere else.
+        # The worker finds modules where this process finds them, and nowhere else.
         paths = os.pathsep.join(filter(None, sys.path))
         return Popen(
-            [sys.executable, "-P", "-m", PROCESS], stdin=PIPE, stdout=PIPE, env={**os.environ, "PYTHONPATH": paths}
+            [sys.executable, "-P", "-m", WORKER_MODULE],
+            stdin=PIPE,
+            stdout=PIPE,
+            env={**os.environ, "PYTHONPATH": paths},
         )
 
 
-def _answered(process: Popen[bytes], asked: dict[str, object], seconds: float) -> dict[str, object]:
+def _exchange(process: Popen[bytes], request: dict[str, object], seconds: float) -> dict[str, object]:
     assert process.stdin is not None
     assert process.stdout is not None
     began = time.monotonic()
     line = b""
     with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(json.dumps(asked).encode("ascii") + b"\n")
+        process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
         process.stdin.flush()
         line = process.stdout.readline()
     if line:
@@ -109,9 +112,9 @@ def _answered(process: Popen[bytes], asked: dict[str, object], seconds: float) -
         assert isinstance(answer, dict)
         return answer
     _end(process)
-    if time.monotonic() - began >= seconds - _NEARLY:
-        raise TooLongError(f"this took longer than {seconds:g} seconds, and was stopped")
-    raise RuntimeError(f"the process for long work ended with code {process.returncode}; it has told why above")
+    if time.monotonic() - began >= seconds - _TIMEOUT_TOLERANCE:
+        raise JobTimeoutError(f"this took longer than {seconds:g} seconds, and was stopped")
+    raise RuntimeError(f"the worker process ended with code {process.returncode}: see its output above")
 
 
 def _end(process: Popen[bytes]) -> None:

@@ -1,1 +1,1 @@
-"""Browser pages for the review of CF-World groups: a queue, one page per group, decisions stored at once."""
+"""Review of written CF-World groups in the browser: a queue, one page per group, decisions stored at once."""

@@ -1,4 +1,4 @@
-"""The review as an application, and serving it."""
+"""The review site as an ASGI application, `serve_review`, and the endpoints that store decisions."""
 
 from __future__ import annotations
 
@@ -14,32 +14,39 @@ from starlette.routing import Route
 
 from formalimg.authoring import Choice, ReviewDesk, ReviewLine, StaleGroupError, UnknownGroupError
 from formalimg.errors import FormalimgError
-from formalimg.web.review.pages import DECIDED, asked_in, counted, findings_of, group_page, queue_page
-from formalimg.web.security import Body, taking_json, text_in
-from formalimg.web.server import assemble, serve_app
+from formalimg.web.review.pages import (
+    DECISION_TEXTS,
+    checker_findings,
+    decision_counts,
+    group_page,
+    questions_by_level,
+    queue_page,
+)
+from formalimg.web.security import Body, json_endpoint, require_text
+from formalimg.web.server import build_app, serve_app
 
 
-def make_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
-    """The review of a queue as an ASGI application.
+def create_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
+    """Build the review site of a queue.
 
     Args:
         desk: the queue.
-        token: what a visitor must know; None for a site that only this machine can reach.
+        token: the token visitors need; None for a site that only this machine can reach.
     """
 
-    def showing(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
+    def page_route(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(desk, request)
 
-    def taking(work: Callable[[ReviewDesk, Body], Response]) -> Callable[[Request, Body], Response]:
+    def endpoint(work: Callable[[ReviewDesk, Body], Response]) -> Callable[[Request, Body], Response]:
         return lambda _, body: work(desk, body)
 
     routes = [
-        Route("/", showing(queue_page), methods=["GET"]),
-        Route("/group", showing(group_page), methods=["GET"]),
-        Route("/decide", taking_json(taking(decide)), methods=["POST"]),
-        Route("/try", taking_json(taking(try_out)), methods=["POST"]),
+        Route("/", page_route(queue_page), methods=["GET"]),
+        Route("/group", page_route(group_page), methods=["GET"]),
+        Route("/decide", json_endpoint(endpoint(decide)), methods=["POST"]),
+        Route("/try", json_endpoint(endpoint(preview)), methods=["POST"]),
     ]
-    return assemble(routes, token=token, command="formalimg review open")
+    return build_app(routes, token=token, command="formalimg review open")
 
 
 def serve_review(
@@ -47,40 +54,40 @@ def serve_review(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    opens_browser: bool = True,
-    tell: Callable[[str], None] = print,
+    open_browser: bool = True,
+    on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review of a queue until it is interrupted.
+    """Serve the review of a queue until interrupted.
 
     Args:
         queue: the file, as `formalimg review export` writes it.
-        host: the address to listen on. Any other than this machine's own needs a token, which is made here and is
-            part of the address that is told.
-        port: the port; 0 for any that is free.
-        opens_browser: whether a browser is opened.
-        tell: what is done with the address of the site.
+        host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
+            is part of the URL.
+        port: the port; 0 for any free one.
+        open_browser: whether to open a browser.
+        on_ready: called with the URL of the site.
 
     Raises:
-        FormalimgError: if the queue cannot be read, or nothing can listen there.
+        FormalimgError: if the queue cannot be read, or the address or port cannot be used.
     """
     desk = ReviewDesk(queue)
     serve_app(
-        lambda token: make_review_app(desk, token=token),
+        lambda token: create_review_app(desk, token=token),
         host=host,
         port=port,
-        opens_browser=opens_browser,
-        on_listening=lambda place: tell(place.address()),
+        open_browser=open_browser,
+        on_listening=lambda location: on_ready(location.url()),
     )
 
 
 _CHOICES: Mapping[str, Choice] = {"accept": "accept", "reject": "reject", "": ""}
-_LONGEST_NOTE = 4_000
+_MAX_NOTE_LENGTH = 4_000
 
 
 def decide(desk: ReviewDesk, body: Body) -> Response:
-    """Keep a decision, a note or changes; the answer comes when they are on the disk."""
-    name, version = text_in(body, "group", longest=200), text_in(body, "version", longest=64)
-    choice = text_in(body, "choice", longest=20) if "choice" in body else None
+    """Store a decision, a note or changes; they are on disk when the response is sent."""
+    name, version = require_text(body, "group", max_length=200), require_text(body, "version", max_length=64)
+    choice = require_text(body, "choice", max_length=20) if "choice" in body else None
     if choice is not None and choice not in _CHOICES:
         raise HTTPException(400, "the choice is accept, reject, or empty to take it back")
     try:
@@ -88,28 +95,30 @@ def decide(desk: ReviewDesk, body: Body) -> Response:
             name,
             version,
             choice=None if choice is None else _CHOICES[choice],
-            note=text_in(body, "note", longest=_LONGEST_NOTE) if "note" in body else None,
+            note=require_text(body, "note", max_length=_MAX_NOTE_LENGTH) if "note" in body else None,
             changes=_changes(body) if "changes" in body else None,
         )
-        told = {"decision": line.decision, "decided": DECIDED[line.decision], "note": line.note}
-        return JSONResponse({**_shown(line), **told, "version": line.version, "counts": counted(desk.lines())})
+        decision = {"decision": line.decision, "decided": DECISION_TEXTS[line.decision], "note": line.note}
+        return JSONResponse(
+            {**_shown(line), **decision, "version": line.version, "counts": decision_counts(desk.lines())}
+        )
     except FormalimgError as error:
         raise _refusal(error) from error
 
 
-def try_out(desk: ReviewDesk, body: Body) -> Response:
-    """Tell what the checker would find in a group with changes, and what would be asked; nothing is kept."""
+def preview(desk: ReviewDesk, body: Body) -> Response:
+    """Return the checker's findings and the questions for a changed group; nothing is stored."""
     try:
-        return JSONResponse(_shown(desk.tried(text_in(body, "group", longest=200), _changes(body))))
+        return JSONResponse(_shown(desk.tried(require_text(body, "group", max_length=200), _changes(body))))
     except FormalimgError as error:
         raise _refusal(error) from error
 
 
 def _shown(line: ReviewLine) -> dict[str, object]:
     return {
-        "findings": findings_of(line),
+        "findings": checker_findings(line),
         "changed": line.is_changed,
-        "asked": [each._asdict() for each in asked_in(line)],
+        "questions": [each._asdict() for each in questions_by_level(line)],
     }
 
 
@@ -120,7 +129,7 @@ def _changes(body: Body) -> Mapping[str, object]:
     try:
         json.dumps(changes, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise HTTPException(422, "there are halves of characters in the text: type them anew") from error
+        raise HTTPException(422, "the text contains lone surrogates: type it again") from error
     return changes
 
 

@@ -1,4 +1,4 @@
-"""One group: its prompts side by side, laws, questions and findings, to be decided about or mended."""
+"""Pages of the review: the filtered queue, and one group with its prompts, laws, questions and findings."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ from formalimg.authoring import BRANCHES, DISCIPLINES, ReviewDesk, ReviewLine, W
 from formalimg.errors import FormalimgError
 from formalimg.suites import WeightedQuestion
 from formalimg.web.rendering import page
-from formalimg.web.viewer.urls import address, named
+from formalimg.web.viewer.urls import build_url, require_value
 
-DECIDED: Mapping[str, str] = {"accept": "accepted", "edit": "accepted as edited", "reject": "rejected", "": "undecided"}
-"""What has become of a group, by its decision."""
+DECISION_TEXTS: Mapping[str, str] = {
+    "accept": "accepted",
+    "edit": "accepted as edited",
+    "reject": "rejected",
+    "": "undecided",
+}
+"""The state of a group, by its decision."""
 
 
-class Asked(NamedTuple):
+class LevelQuestions(NamedTuple):
     """The questions about images of some levels.
 
     Attributes:
         title: which levels.
         level: as in the queue: 1, or 2 for 2 and 3 together.
-        questions: the questions in plain data.
+        questions: the questions as plain data.
     """
 
     title: str
@@ -35,28 +40,28 @@ class Asked(NamedTuple):
     questions: list[dict[str, object]]
 
 
-def findings_of(line: ReviewLine) -> list[str]:
-    """What the checker found; a file that was written by hand may hold anything there."""
+def checker_findings(line: ReviewLine) -> list[str]:
+    """Return the findings of the checker; a file edited by hand may hold anything there."""
     given = line.problems
     return [str(each) for each in given] if isinstance(given, list) else [str(given)] * bool(given)
 
 
-def asked_in(line: ReviewLine) -> list[Asked]:
-    """The questions of a group with their weights; none if those in the file cannot score an image."""
+def questions_by_level(line: ReviewLine) -> list[LevelQuestions]:
+    """Return the weighted questions of a group; none if those in the file cannot score an image."""
     try:
         items = {item.level: item.spec.questions for item in WrittenGroup(line.group, line.questions()).items()}
     except FormalimgError:
         return []
     return [
-        Asked("of factual images", "1", _plain(items[1])),
-        Asked("of explicit and implicit images", "2", _plain(items[2])),
+        LevelQuestions("of factual images", "1", _plain(items[1])),
+        LevelQuestions("of explicit and implicit images", "2", _plain(items[2])),
     ]
 
 
-def counted(lines: Sequence[ReviewLine]) -> str:
-    """How many groups there are, and what has become of them."""
+def decision_counts(lines: Sequence[ReviewLine]) -> str:
+    """Summarize the number of groups by decision."""
     found: Counter[str] = Counter(line.decision for line in lines)
-    return ", ".join(f"{found[decision]:,} {words}" for decision, words in DECIDED.items() if found[decision])
+    return ", ".join(f"{found[decision]:,} {words}" for decision, words in DECISION_TEXTS.items() if found[decision])
 
 
 def _plain(questions: Sequence[WeightedQuestion]) -> list[dict[str, object]]:
@@ -64,18 +69,18 @@ def _plain(questions: Sequence[WeightedQuestion]) -> list[dict[str, object]]:
 
 
 UNDECIDED = "undecided"
-STATES = (UNDECIDED, *filter(None, DECIDED))
+STATES = (UNDECIDED, *filter(None, DECISION_TEXTS))
 FOUND = ("some", "none")
 
 
-class WantedGroups(NamedTuple):
-    """The groups to be shown; what is empty does not matter.
+class GroupFilter(NamedTuple):
+    """A filter of groups; empty fields match everything.
 
     Attributes:
         decision: undecided, accept, edit or reject.
-        findings: some for those that the checker objects to, none for the others.
+        findings: some for groups with findings of the checker, none for the others.
         field: the branch, or the discipline where there is none.
-        text: words that stand somewhere in the group.
+        text: a text that occurs somewhere in the group.
     """
 
     decision: str
@@ -83,62 +88,62 @@ class WantedGroups(NamedTuple):
     field: str
     text: str
 
-    def has(self, line: ReviewLine) -> bool:
-        """Is the group wanted?"""
+    def matches(self, line: ReviewLine) -> bool:
+        """Return whether the group passes the filter."""
         return (
             self.decision in ("", line.decision or UNDECIDED)
-            and self.findings in ("", "some" if findings_of(line) else "none")
+            and self.findings in ("", "some" if checker_findings(line) else "none")
             and self.field in ("", field_of(line))
             and self.text.lower() in "\n".join((*asdict(line.group).values(), line.note)).lower()
         )
 
-    def address(self, path: str, **more: object) -> str:
-        """The address of another page on which the same groups are wanted."""
-        return address(path, **more, **self._asdict())
+    def url(self, path: str, **more: object) -> str:
+        """Return the URL of another page with the same filter."""
+        return build_url(path, **more, **self._asdict())
 
 
-def wanted_in(request: Request) -> WantedGroups:
-    """What a request asks for.
+def parse_group_filter(request: Request) -> GroupFilter:
+    """Parse the filter of a request.
 
     Raises:
-        HTTPException: if it asks for something that there is not.
+        HTTPException: if a value is invalid.
     """
     query = request.query_params
-    wanted = WantedGroups(*(query.get(name, "").strip() for name in WantedGroups._fields))
-    if wanted.decision not in ("", *STATES) or wanted.findings not in ("", *FOUND):
+    group_filter = GroupFilter(*(query.get(name, "").strip() for name in GroupFilter._fields))
+    if group_filter.decision not in ("", *STATES) or group_filter.findings not in ("", *FOUND):
         raise HTTPException(400, f"decision is one of {', '.join(STATES)}, and findings one of {', '.join(FOUND)}")
-    return wanted
+    return group_filter
 
 
 def field_of(line: ReviewLine) -> str:
-    """What field of knowledge a group is about."""
+    """Return the field of knowledge of a group."""
     return line.group.branch or line.group.discipline
 
 
 def queue_page(desk: ReviewDesk, request: Request) -> Response:
-    """The list of groups."""
-    wanted = wanted_in(request)
+    """Return the list of groups."""
+    group_filter = parse_group_filter(request)
     lines = desk.lines()
-    shown = [line for line in lines if wanted.has(line)]
+    shown = [line for line in lines if group_filter.matches(line)]
     undecided = next((line.group.id for line in lines if not line.decision), None)
     return page(
         "review.html",
         queue=desk.path.name,
-        wanted=wanted,
+        group_filter=group_filter,
         rows=[
             {
                 "line": line,
                 "field": field_of(line),
-                "findings": findings_of(line),
-                "decided": DECIDED[line.decision],
-                "address": wanted.address("/group", id=line.group.id),
+                "findings": checker_findings(line),
+                "decided": DECISION_TEXTS[line.decision],
+                "url": group_filter.url("/group", id=line.group.id),
             }
             for line in shown
         ],
         total=len(lines),
-        counts=counted(lines),
+        counts=decision_counts(lines),
         share=100 * sum(bool(line.decision) for line in lines) // len(lines),
-        undecided=None if undecided is None else wanted._replace(decision="").address("/group", id=undecided),
+        undecided=None if undecided is None else group_filter._replace(decision="").url("/group", id=undecided),
         fields=sorted({field_of(line) for line in lines}),
         states=STATES,
         found=FOUND,
@@ -146,8 +151,8 @@ def queue_page(desk: ReviewDesk, request: Request) -> Response:
 
 
 def group_page(desk: ReviewDesk, request: Request) -> Response:
-    """The page of one group, which the address names."""
-    wanted, name = wanted_in(request), named(request.query_params, "id")
+    """Return the page of the group that the URL names."""
+    group_filter, name = parse_group_filter(request), require_value(request.query_params, "id")
     lines = desk.lines()
     place = next((place for place, line in enumerate(lines) if line.group.id == name), None)
     if place is None:
@@ -156,25 +161,25 @@ def group_page(desk: ReviewDesk, request: Request) -> Response:
     return page(
         "review_group.html",
         queue=desk.path.name,
-        wanted=wanted,
+        group_filter=group_filter,
         line=line,
         group=line.group,
         place=place + 1,
         total=len(lines),
-        counts=counted(lines),
-        decided=DECIDED[line.decision],
-        findings=findings_of(line),
-        asked=asked_in(line),
+        counts=decision_counts(lines),
+        decided=DECISION_TEXTS[line.decision],
+        findings=checker_findings(line),
+        level_questions=questions_by_level(line),
         disciplines=_with(DISCIPLINES, line.group.discipline),
         branches=_with(BRANCHES, line.group.branch),
-        before=_nearest(lines[:place][::-1], wanted),
-        after=_nearest(lines[place + 1 :], wanted),
+        before=_nearest(lines[:place][::-1], group_filter),
+        after=_nearest(lines[place + 1 :], group_filter),
     )
 
 
-def _nearest(lines: Sequence[ReviewLine], wanted: WantedGroups) -> str | None:
-    """The address of the next wanted group; the one it is looked for from may be decided by now, and not wanted."""
-    return next((wanted.address("/group", id=line.group.id) for line in lines if wanted.has(line)), None)
+def _nearest(lines: Sequence[ReviewLine], group_filter: GroupFilter) -> str | None:
+    """Return the URL of the next group that passes the filter; the current one may no longer do so."""
+    return next((group_filter.url("/group", id=line.group.id) for line in lines if group_filter.matches(line)), None)
 
 
 def _with(known: Sequence[str], own: str) -> list[str]:

@@ -1,9 +1,9 @@
-import { ask, giveUp } from "./playground-asking.js";
-import { clauseRow, counted, make, overlay, problemLine } from "./playground-making.js";
+import { post, abort } from "./playground-client.js";
+import { clauseRow, counted, make, overlay, problemLine } from "./playground-elements.js";
 
 const PAUSE = 250; // milliseconds without a key, after which what was written is looked at
-const LARGEST = 16 * 1024 * 1024; // bytes of a file
-const PICTURES = /\.(png|jpe?g|webp)$/i;
+const MAX_BYTES = 16 * 1024 * 1024; // bytes of a file
+const IMAGE_NAME = /\.(png|jpe?g|webp)$/i;
 
 const at = (id) => document.getElementById(id);
 const [formula, vocabulary, semantics, style, scene] = ["formula", "vocabulary", "semantics", "style", "scene"].map(at);
@@ -13,16 +13,16 @@ let sound = false; // is the formula, as it stands, without problems?
 let seed = 0; // of the next witness
 let ownClauses = []; // the clauses of the formula, judged by nothing
 let subject = null; // what is verified: the scene as it is written, or an image until somebody has seen the scene in it
-let wantedStyle = ""; // the style in the address, until there is a choice
+let wantedStyle = ""; // the style in the URL, until there is a choice
 
-// The address holds what is asked, so that it can be shared.
-const question = () => ({ formula: formula.value, vocabulary: vocabulary.value, semantics: semantics.value, style: at("style-choice").hidden ? "" : style.value });
-const keepAddress = () => {
-  const kept = question();
-  if (kept.semantics === "strict") kept.semantics = "";
-  kept.style ||= wantedStyle;
-  const query = new URLSearchParams(Object.entries(kept).filter(([, value]) => value));
-  history.replaceState(null, "", `/playground?${query}${location.hash}`);
+// The URL holds the whole query, so that it can be shared.
+const query = () => ({ formula: formula.value, vocabulary: vocabulary.value, semantics: semantics.value, style: at("style-choice").hidden ? "" : style.value });
+const updateUrl = () => {
+  const values = query();
+  if (values.semantics === "strict") values.semantics = "";
+  values.style ||= wantedStyle;
+  const parameters = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+  history.replaceState(null, "", `/playground?${parameters}${location.hash}`);
 };
 const choose = (list, value) => { if ([...list.options].some((option) => option.value === value)) list.value = value; };
 
@@ -41,30 +41,30 @@ const showStyles = (styles) => {
   choose(style, before);
   wantedStyle = "";
 };
-const measures = (told) => {
-  if (told.error) return told.error;
-  if (!sound) return counted(told.problems.length + told.more, "problem") + (told.more ? `, of which the first ${told.problems.length}:` : ":");
-  const parts = told.components.length > 1 ? ` in ${told.components.length} components (${told.components.join(" + ")})` : "";
-  return `K ${told.k === null ? "is not known" : `= ${told.k}`}: ${counted(told.variables, "variable")}${parts}` + (told.clauses ? `, ${counted(told.clauses.length, "clause")}` : "");
+const measures = (reply) => {
+  if (reply.error) return reply.error;
+  if (!sound) return counted(reply.problems.length + reply.more, "problem") + (reply.more ? `, of which the first ${reply.problems.length}:` : ":");
+  const parts = reply.components.length > 1 ? ` in ${reply.components.length} components (${reply.components.join(" + ")})` : "";
+  return `K ${reply.k === null ? "is not known" : `= ${reply.k}`}: ${counted(reply.variables, "variable")}${parts}` + (reply.clauses ? `, ${counted(reply.clauses.length, "clause")}` : "");
 };
-const showFormula = (told) => {
-  sound = !told.error && !told.problems.length;
+const showFormula = (reply) => {
+  sound = !reply.error && !reply.problems.length;
   formula.setAttribute("aria-invalid", String(!sound));
-  at("measures").textContent = measures(told);
+  at("measures").textContent = measures(reply);
   at("measures").classList.toggle("wrong", !sound);
-  at("problems").replaceChildren(...(told.problems ?? []).map((problem) => problemLine(problem, select)));
+  at("problems").replaceChildren(...(reply.problems ?? []).map((problem) => problemLine(problem, select)));
   at("reading").hidden = !sound;
-  at("solve").disabled = !(sound && told.solvable);
-  at("unsolvable").hidden = !sound || told.solvable;
+  at("solve").disabled = !(sound && reply.solvable);
+  at("unsolvable").hidden = !sound || reply.solvable;
   if (!sound) return;
-  at("words").textContent = told.words || `None: ${told.wordless}.`;
-  at("words").classList.toggle("quiet", !told.words);
-  at("kinds").textContent = Object.entries(told.kinds).map(([kind, number]) => `${number} ${kind}`).join(", ");
-  at("unlisted").hidden = !told.unlisted;
-  at("unlisted").textContent = told.unlisted;
-  ownClauses = told.clauses ?? [];
+  at("words").textContent = reply.words || `None: ${reply.wordless}.`;
+  at("words").classList.toggle("quiet", !reply.words);
+  at("kinds").textContent = Object.entries(reply.kinds).map(([kind, number]) => `${number} ${kind}`).join(", ");
+  at("unlisted").hidden = !reply.unlisted;
+  at("unlisted").textContent = reply.unlisted;
+  ownClauses = reply.clauses ?? [];
   showClauses(ownClauses);
-  showStyles(told.styles);
+  showStyles(reply.styles);
 };
 const showNoFormula = () => {
   sound = false;
@@ -74,12 +74,12 @@ const showNoFormula = () => {
   at("reading").hidden = at("unsolvable").hidden = at("solve").disabled = true;
 };
 const check = async () => {
-  keepAddress();
-  giveUp("check", "verify", "solve");
+  updateUrl();
+  abort("check", "verify", "solve");
   if (!formula.value.trim()) { showNoFormula(); showVerdict(null); return; }
-  const told = await ask("check", question());
-  if (!told) return;
-  showFormula(told);
+  const reply = await post("check", query());
+  if (!reply) return;
+  showFormula(reply);
   if (!sound) showVerdict(null);
   else if (subject) await verify();
 };
@@ -105,35 +105,35 @@ const showBoxes = async (boxes) => {
   image.parentElement.querySelector("svg")?.remove();
   image.after(overlay(boxes, image.naturalWidth, image.naturalHeight));
 };
-const showTrouble = (words) => { at("trouble").hidden = !words; at("trouble").textContent = words ?? ""; };
-const showVerdict = (told) => {
+const showError = (words) => { at("error").hidden = !words; at("error").textContent = words ?? ""; };
+const showVerdict = (reply) => {
   at("verdict").replaceChildren();
   at("verdict").classList.remove("stale");
-  at("warnings").replaceChildren(...(told?.warnings ?? []).map((words) => make("li", words)));
-  showTrouble(told?.error);
-  at("proof").hidden = !told || "error" in told;
+  at("warnings").replaceChildren(...(reply?.warnings ?? []).map((words) => make("li", words)));
+  showError(reply?.error);
+  at("proof").hidden = !reply || "error" in reply;
   if (at("proof").hidden) { at("stage").querySelector("svg")?.remove(); showClauses(ownClauses); return; }
   const by = subject?.by && `seen by ${subject.by}`;
   at("verdict").append(
-    make("b", told.passed ? "✓ holds" : "✗ does not hold", "outcome", told.passed ? "pass" : "fail"),
-    make("span", [counted(told.things, "thing"), semantics.value, by].filter(Boolean).join(", "), "quiet"),
+    make("b", reply.passed ? "✓ holds" : "✗ does not hold", "outcome", reply.passed ? "pass" : "fail"),
+    make("span", [counted(reply.objects, "object"), semantics.value, by].filter(Boolean).join(", "), "quiet"),
   );
-  at("proof-title").textContent = told.passed ? "Proof" : "Why not";
-  at("explanation").textContent = told.explanation;
-  showClauses(told.clauses ?? ownClauses);
-  showBoxes(told.boxes);
+  at("proof-title").textContent = reply.passed ? "Proof" : "Why not";
+  at("explanation").textContent = reply.explanation;
+  showClauses(reply.clauses ?? ownClauses);
+  showBoxes(reply.boxes);
 };
 const verify = async () => {
   const shown = subject;
   const about = shown.image ? { image: shown.image } : { scene: scene.value, draws: !shown.isDrawn };
-  const told = await ask("verify", { ...question(), ...about });
-  if (!told || shown !== subject) return false;
-  if (!told.error) {
-    if (shown.isFile) scene.value = told.scene;
-    if (told.image) showImage(told.image, "The scene, drawn", told.is_drawn);
-    subject = { isDrawn: true, by: told.by || shown.by };
+  const reply = await post("verify", { ...query(), ...about });
+  if (!reply || shown !== subject) return false;
+  if (!reply.error) {
+    if (shown.isFile) scene.value = reply.scene;
+    if (reply.image) showImage(reply.image, "The scene, drawn", reply.is_drawn);
+    subject = { isDrawn: true, by: reply.by || shown.by };
   }
-  showVerdict(told);
+  showVerdict(reply);
   return true;
 };
 const dataOf = (file) => new Promise((done) => {
@@ -143,10 +143,10 @@ const dataOf = (file) => new Promise((done) => {
   reader.readAsDataURL(file);
 });
 const take = async (file) => {
-  giveUp("verify", "solve");
+  abort("verify", "solve");
   showVerdict(null);
-  if (file.size > LARGEST) { showTrouble(`${file.name} is too large: send no more than ${LARGEST / 2 ** 20} MB`); return; }
-  if (file.type.startsWith("image/") || PICTURES.test(file.name)) {
+  if (file.size > MAX_BYTES) { showError(`${file.name} is too large: send no more than ${MAX_BYTES / 2 ** 20} MB`); return; }
+  if (file.type.startsWith("image/") || IMAGE_NAME.test(file.name)) {
     subject = { isFile: true, image: await dataOf(file) };
     scene.value = "";
     showImage(URL.createObjectURL(file), `Image: ${file.name}`);
@@ -156,41 +156,41 @@ const take = async (file) => {
     onStage(empty);
   }
   if (sound) await verify();
-  else showTrouble("this is verified as soon as there is a formula without problems");
+  else showError("this is verified as soon as there is a formula without problems");
 };
 const solve = async () => {
-  giveUp("verify");
+  abort("verify");
   showVerdict(null);
   at("verdict").textContent = "solving …";
-  const told = await ask("solve", { ...question(), seed: seed++ });
-  if (!told) return;
+  const reply = await post("solve", { ...query(), seed: seed++ });
+  if (!reply) return;
   at("verdict").textContent = "";
-  if (told.error) { showTrouble(told.error); return; }
-  if (told.outcome !== "witness") {
-    at("verdict").append(told.outcome === "unknown" ? make("b", "not decided", "outcome") : make("b", "✗ unsatisfiable", "outcome", "fail"));
-    showTrouble(told.words);
+  if (reply.error) { showError(reply.error); return; }
+  if (reply.outcome !== "witness") {
+    at("verdict").append(reply.outcome === "unknown" ? make("b", "not decided", "outcome") : make("b", "✗ unsatisfiable", "outcome", "fail"));
+    showError(reply.words);
     return;
   }
-  choose(style, told.style);
-  scene.value = told.scene;
-  showImage(told.image, `Drawing of ${told.words}`);
+  choose(style, reply.style);
+  scene.value = reply.scene;
+  showImage(reply.image, `Drawing of ${reply.words}`);
   subject = { isDrawn: true };
-  if (await verify()) at("verdict").append(make("span", told.words, "quiet"));
+  if (await verify()) at("verdict").append(make("span", reply.words, "quiet"));
 };
 
-// Whoever writes is let finish; what was said of the text before is not shown as if it were of this one.
+// Whoever writes is let finish; a verdict on the text before is marked as stale.
 let pause = 0;
 const later = (work) => { clearTimeout(pause); pause = setTimeout(work, PAUSE); };
 const changed = () => {
   [sound, seed] = [false, 0];
-  giveUp("check", "verify", "solve");
+  abort("check", "verify", "solve");
   at("verdict").classList.add("stale");
 };
 formula.addEventListener("input", () => { changed(); later(check); });
 for (const one of [semantics, style]) one.addEventListener("change", () => { changed(); check(); });
 vocabulary.addEventListener("change", () => { changed(); style.replaceChildren(); loadExamples(); check(); });
 scene.addEventListener("input", () => {
-  giveUp("verify", "solve");
+  abort("verify", "solve");
   subject = scene.value.trim() ? { isDrawn: false } : null;
   later(() => (subject && sound ? verify() : check()));
 });
@@ -204,7 +204,7 @@ addEventListener("keydown", async (event) => {
 });
 at("file").addEventListener("change", (event) => { const [file] = event.target.files; if (file) take(file); event.target.value = ""; });
 at("clear").addEventListener("click", () => {
-  giveUp("verify", "solve");
+  abort("verify", "solve");
   subject = null;
   scene.value = "";
   onStage(empty);
@@ -241,11 +241,11 @@ const loadExamples = async () => {
   at("examples").hidden = false;
 };
 
-const asked = new URLSearchParams(location.search);
-choose(vocabulary, asked.get("vocabulary"));
-choose(semantics, asked.get("semantics"));
-wantedStyle = asked.get("style") ?? "";
-formula.value = asked.get("formula") ?? formula.value;
+const parameters = new URLSearchParams(location.search);
+choose(vocabulary, parameters.get("vocabulary"));
+choose(semantics, parameters.get("semantics"));
+wantedStyle = parameters.get("style") ?? "";
+formula.value = parameters.get("formula") ?? formula.value;
 if (formula.value.trim()) check();
 else showNoFormula();
 loadExamples();

@@ -1,13 +1,13 @@
 // Boxes on an image: moved, sized, drawn, named and removed, by mouse and by keyboard, with a way back.
 
-import { CANVAS, SMALLEST, between, drawn, made, moved, sized } from "/static/rating-drawing.js";
+import { CANVAS, SMALLEST, between, drawn, made, moved, sized } from "/static/rating-svg.js";
 
 const STEP = 5;
 const EDGES = [["left", 0], ["top", 1], ["right", 2], ["bottom", 3]];
 const HANDLES = [[0, 1], [null, 1], [2, 1], [2, null], [2, 3], [null, 3], [0, 3], [0, null]]; // the edges that each one moves
 
 const area = ({ box_2d: box }) => (box[2] - box[0]) * (box[3] - box[1]);
-const looks = (thing) => [thing.color, thing.label].filter(Boolean).join(" ") || "no class yet";
+const looks = (object) => [object.color, object.label].filter(Boolean).join(" ") || "no class yet";
 
 /**
  * The editor.
@@ -17,27 +17,27 @@ const looks = (thing) => [thing.color, thing.label].filter(Boolean).join(" ") ||
 export const boxEditor = (form, step, scene, changed) => {
   const image = form.querySelector(".rated-image");
   const svg = form.querySelector(".boxes");
-  const list = step.querySelector(".things");
+  const list = step.querySelector(".box-list");
   const words = (id) => new Set([...step.querySelectorAll(`#${id} option`)].map((option) => option.value));
   const known = { label: words("classes"), color: words("colours") };
   const undo = step.querySelector(".undo");
   const past = [];
-  let things = [];
+  let sceneObjects = [];
   let relations = null;
   let selected = null;
 
-  // Relations speak of things by their numbers, which change when one is removed: here they hold the things themselves.
+  // Relations refer to objects by number, which changes when one is removed: here they hold the objects themselves.
   const load = (from) => {
-    things = from.objects.map((thing) => ({ ...thing, box_2d: [...thing.box_2d] }));
-    relations = from.relations?.map(([name, one, other]) => [name, things[one], things[other]]) ?? null;
+    sceneObjects = from.objects.map((object) => ({ ...object, box_2d: [...object.box_2d] }));
+    relations = from.relations?.map(([name, one, other]) => [name, sceneObjects[one], sceneObjects[other]]) ?? null;
   };
   const save = () => {
-    const objects = things.map((thing) => ({ ...thing, label: thing.label.trim(), color: thing.color?.trim() || null }));
+    const objects = sceneObjects.map((object) => ({ ...object, label: object.label.trim(), color: object.color?.trim() || null }));
     if (relations === null) return { objects };
-    const there = relations.filter(([, one, other]) => things.includes(one) && things.includes(other));
-    return { objects, relations: there.map(([name, one, other]) => [name, things.indexOf(one), things.indexOf(other)]) };
+    const there = relations.filter(([, one, other]) => sceneObjects.includes(one) && sceneObjects.includes(other));
+    return { objects, relations: there.map(([name, one, other]) => [name, sceneObjects.indexOf(one), sceneObjects.indexOf(other)]) };
   };
-  const remember = () => { past.push([save(), things.indexOf(selected)]); if (past.length > 200) past.shift(); };
+  const remember = () => { past.push([save(), sceneObjects.indexOf(selected)]); if (past.length > 200) past.shift(); };
   const keep = () => { changed(save()); undo.disabled = !past.length; };
   const change = (work) => { remember(); work(); keep(); render(); };
 
@@ -58,92 +58,92 @@ export const boxEditor = (form, step, scene, changed) => {
     svg.replaceChildren();
     const size = unit();
     // Small boxes lie above large ones, so that each can be reached; the selected one lies above all.
-    const order = [...things].sort((one, other) => (one === selected) - (other === selected) || area(other) - area(one));
-    for (const thing of order) {
-      const place = placed(thing.box_2d);
-      const group = drawn("g", { tabindex: thing === (selected ?? things[0]) ? 0 : -1, role: "button", "aria-pressed": thing === selected, "aria-label": told(thing) }, svg);
-      group.classList.toggle("selected", thing === selected);
+    const order = [...sceneObjects].sort((one, other) => (one === selected) - (other === selected) || area(other) - area(one));
+    for (const object of order) {
+      const place = placed(object.box_2d);
+      const group = drawn("g", { tabindex: object === (selected ?? sceneObjects[0]) ? 0 : -1, role: "button", "aria-pressed": object === selected, "aria-label": description(object) }, svg);
+      group.classList.toggle("selected", object === selected);
       drawn("rect", { ...place, class: "halo" }, group);
       drawn("rect", { ...place, class: "box" }, group);
       const text = drawn("text", { x: place.x, y: place.y + (place.y > 18 * size ? -5 : 15) * size, "font-size": 12 * size, "stroke-width": 3 * size }, group);
-      text.textContent = `${things.indexOf(thing) + 1} ${looks(thing)}`;
+      text.textContent = `${sceneObjects.indexOf(object) + 1} ${looks(object)}`;
       if (place.x + text.getComputedTextLength() > CANVAS) { text.setAttribute("x", CANVAS); text.setAttribute("text-anchor", "end"); }
-      group.addEventListener("focus", () => select(thing));
-      group.addEventListener("pointerdown", (event) => drag(event, thing, null));
-      if (thing === selected) handles(group, size);
+      group.addEventListener("focus", () => select(object));
+      group.addEventListener("pointerdown", (event) => drag(event, object, null));
+      if (object === selected) handles(group, size);
     }
     if (hadFocus) focusBox();
   };
-  const told = (thing) => {
-    const [left, top, right, bottom] = thing.box_2d;
-    return `Box ${things.indexOf(thing) + 1}: ${looks(thing)}, left ${left}, top ${top}, right ${right}, bottom ${bottom}`;
+  const description = (object) => {
+    const [left, top, right, bottom] = object.box_2d;
+    return `Box ${sceneObjects.indexOf(object) + 1}: ${looks(object)}, left ${left}, top ${top}, right ${right}, bottom ${bottom}`;
   };
   const handles = (group, size) => {
     const box = selected.box_2d;
     const middle = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
     for (const edges of HANDLES) {
       const [x, y] = [edges[0] === null ? middle[0] : box[edges[0]], edges[1] === null ? middle[1] : box[edges[1]]];
-      const thing = selected;
+      const object = selected;
       const cursor = edges.includes(null) ? (edges[0] === null ? "ns" : "ew") : edges[0] === edges[1] - 1 ? "nwse" : "nesw";
       const handle = drawn("rect", { x: x - 4.5 * size, y: (y * height()) / CANVAS - 4.5 * size, width: 9 * size, height: 9 * size, class: `handle ${cursor}` }, group);
-      handle.addEventListener("pointerdown", (event) => drag(event, thing, edges));
+      handle.addEventListener("pointerdown", (event) => drag(event, object, edges));
     }
   };
 
-  // Rows stay while their things do: whoever writes in one keeps the place.
+  // Rows stay while their objects do: whoever writes in one keeps the place.
   const rows = new Map();
-  const field = (row, thing, property, name, options) => {
+  const field = (row, object, property, name, options) => {
     const input = made("input", { type: "text", placeholder: name }, row);
     input.setAttribute("list", options);
     input.dataset.property = property;
     const judge = () => input.setAttribute("aria-invalid", String(!fits(property, input.value.trim())));
-    input.addEventListener("focus", () => select(thing));
+    input.addEventListener("focus", () => select(object));
     input.addEventListener("input", judge);
-    input.addEventListener("change", () => change(() => { thing[property] = input.value.trim() || (property === "label" ? "" : null); }));
+    input.addEventListener("change", () => change(() => { object[property] = input.value.trim() || (property === "label" ? "" : null); }));
     return (number) => {
       input.setAttribute("aria-label", `${name} of box ${number}`);
-      if (input !== document.activeElement) input.value = thing[property] ?? "";
+      if (input !== document.activeElement) input.value = object[property] ?? "";
       judge();
     };
   };
-  const side = (four, thing, name, edge) => {
+  const side = (four, object, name, edge) => {
     const label = made("label", { textContent: name }, four);
     const input = made("input", { type: "number", min: 0, max: CANVAS }, label);
     input.addEventListener("change", () => {
-      const by = input.valueAsNumber - thing.box_2d[edge];
-      if (Number.isFinite(by)) change(() => { thing.box_2d = sized(thing.box_2d, edge % 2 ? [null, edge] : [edge, null], [by, by]); });
-      input.value = thing.box_2d[edge];
+      const by = input.valueAsNumber - object.box_2d[edge];
+      if (Number.isFinite(by)) change(() => { object.box_2d = sized(object.box_2d, edge % 2 ? [null, edge] : [edge, null], [by, by]); });
+      input.value = object.box_2d[edge];
     });
-    return () => { if (input !== document.activeElement) input.value = thing.box_2d[edge]; };
+    return () => { if (input !== document.activeElement) input.value = object.box_2d[edge]; };
   };
-  const makeRow = (thing) => {
+  const makeRow = (object) => {
     const row = made("li", {}, list);
     const number = made("span", { className: "number" }, row);
-    const fresh = [field(row, thing, "label", "class", "classes"), field(row, thing, "color", "colour", "colours")];
+    const fresh = [field(row, object, "label", "class", "classes"), field(row, object, "color", "colour", "colours")];
     const remove = made("button", { type: "button", textContent: "✕", title: "remove" }, row);
-    remove.addEventListener("click", () => drop(thing));
+    remove.addEventListener("click", () => drop(object));
     const four = made("div", { className: "sides" }, row);
-    fresh.push(...EDGES.map(([name, edge]) => side(four, thing, name, edge)));
-    row.addEventListener("pointerdown", (event) => { if (event.target === row || event.target === number) select(thing); });
+    fresh.push(...EDGES.map(([name, edge]) => side(four, object, name, edge)));
+    row.addEventListener("pointerdown", (event) => { if (event.target === row || event.target === number) select(object); });
     return () => {
-      const place = things.indexOf(thing) + 1;
-      if (!place) { row.remove(); rows.delete(thing); return; }
-      row.className = thing === selected ? "selected" : "";
-      four.hidden = thing !== selected;
+      const place = sceneObjects.indexOf(object) + 1;
+      if (!place) { row.remove(); rows.delete(object); return; }
+      row.className = object === selected ? "selected" : "";
+      four.hidden = object !== selected;
       number.textContent = place;
-      remove.setAttribute("aria-label", `Remove box ${place}: ${looks(thing)}`);
+      remove.setAttribute("aria-label", `Remove box ${place}: ${looks(object)}`);
       for (const renew of fresh) renew(place);
     };
   };
   const render = () => {
     draw();
-    for (const thing of things) if (!rows.has(thing)) rows.set(thing, makeRow(thing));
+    for (const object of sceneObjects) if (!rows.has(object)) rows.set(object, makeRow(object));
     for (const renew of [...rows.values()]) renew();
-    step.querySelector(".no-things").hidden = things.length > 0;
+    step.querySelector(".no-boxes").hidden = sceneObjects.length > 0;
   };
   const fits = (property, word) => known[property].has(word) || (property === "color" && !word);
 
-  const select = (thing) => { if (selected !== thing) { selected = thing; render(); } };
+  const select = (object) => { if (selected !== object) { selected = object; render(); } };
   const focusBox = () => svg.querySelector("g.selected")?.focus({ preventScroll: true });
   const focusField = (property) => {
     const input = list.querySelector(`li.selected [data-property=${property}]`);
@@ -152,15 +152,15 @@ export const boxEditor = (form, step, scene, changed) => {
     return Boolean(input);
   };
   const add = (box) => {
-    const thing = { label: "", color: null, box_2d: box };
-    change(() => { things = [...things, thing]; selected = thing; });
+    const object = { label: "", color: null, box_2d: box };
+    change(() => { sceneObjects = [...sceneObjects, object]; selected = object; });
     focusField("label");
   };
-  const drop = (thing) => {
-    const place = things.indexOf(thing);
+  const drop = (object) => {
+    const place = sceneObjects.indexOf(object);
     change(() => {
-      things = things.filter((one) => one !== thing);
-      selected = things[Math.min(place, things.length - 1)] ?? null;
+      sceneObjects = sceneObjects.filter((one) => one !== object);
+      selected = sceneObjects[Math.min(place, sceneObjects.length - 1)] ?? null;
     });
     focusBox();
   };
@@ -168,31 +168,31 @@ export const boxEditor = (form, step, scene, changed) => {
     if (!past.length) return;
     const [before, place] = past.pop();
     load(before);
-    selected = things[place] ?? null;
+    selected = sceneObjects[place] ?? null;
     keep();
     render();
     focusBox();
   };
 
-  const drag = (event, thing, edges) => {
+  const drag = (event, object, edges) => {
     if (event.button !== 0) return;
     event.preventDefault();
     event.stopPropagation();
     const from = point(event);
-    const before = thing ? [...thing.box_2d] : null;
-    if (thing) { selected = thing; render(); focusBox(); }
+    const before = object ? [...object.box_2d] : null;
+    if (object) { selected = object; render(); focusBox(); }
     let noted = false;
     let frame = null;
     const follow = (later) => {
       const to = point(later);
       const by = [to[0] - from[0], to[1] - from[1]];
       if (!noted && Math.hypot(...by) < 2 * unit()) return;
-      if (!thing) { // drawing a new one
+      if (!object) { // drawing a new one
         frame ??= drawn("rect", { class: "new" }, svg);
         for (const [key, value] of Object.entries(placed(between(from, to)))) frame.setAttribute(key, value);
       } else {
         if (!noted) remember();
-        thing.box_2d = edges ? sized(before, edges, by) : moved(before, by);
+        object.box_2d = edges ? sized(before, edges, by) : moved(before, by);
         draw();
       }
       noted = true;
@@ -201,7 +201,7 @@ export const boxEditor = (form, step, scene, changed) => {
       removeEventListener("pointermove", follow);
       removeEventListener("pointerup", end);
       removeEventListener("pointercancel", end);
-      if (thing) { if (noted) keep(); render(); return; }
+      if (object) { if (noted) keep(); render(); return; }
       const box = between(from, point(last));
       if (noted && box[2] - box[0] >= SMALLEST && box[3] - box[1] >= SMALLEST) add(box);
       else { frame?.remove(); selected = null; render(); }
@@ -223,7 +223,7 @@ export const boxEditor = (form, step, scene, changed) => {
     if (event.key === "a") { add([400, 400, 600, 600]); return true; }
     if (!selected) return false;
     if (event.key === "Tab") {
-      const other = event.target.closest?.(".boxes") && things[things.indexOf(selected) + (event.shiftKey ? -1 : 1)];
+      const other = event.target.closest?.(".boxes") && sceneObjects[sceneObjects.indexOf(selected) + (event.shiftKey ? -1 : 1)];
       if (other) { select(other); focusBox(); }
       return Boolean(other);
     }
@@ -243,7 +243,7 @@ export const boxEditor = (form, step, scene, changed) => {
   load(scene);
   return {
     begin: () => {
-      selected = things[0] ?? null;
+      selected = sceneObjects[0] ?? null;
       render();
       focusBox();
       new ResizeObserver(draw).observe(svg);
@@ -252,23 +252,23 @@ export const boxEditor = (form, step, scene, changed) => {
     /** Show what another window has drawn, with a way back; false if that is the same. */
     follow: (other) => {
       if (JSON.stringify(other) === JSON.stringify(save())) return false;
-      const place = things.indexOf(selected);
+      const place = sceneObjects.indexOf(selected);
       remember();
       load(other);
-      selected = things[place] ?? null;
+      selected = sceneObjects[place] ?? null;
       undo.disabled = false;
       if (image.naturalWidth) render();
       return true;
     },
     /** What is still wrong, in words; empty if nothing is. */
     wrong: () => {
-      for (const [place, thing] of things.entries()) {
-        const property = ["label", "color"].find((one) => !fits(one, (thing[one] ?? "").trim()));
+      for (const [place, object] of sceneObjects.entries()) {
+        const property = ["label", "color"].find((one) => !fits(one, (object[one] ?? "").trim()));
         if (!property) continue;
-        select(thing);
+        select(object);
         focusField(property);
         const what = property === "label" ? "class" : "colour";
-        return thing[property] ? `Box ${place + 1} has the ${what} “${thing[property]}”, which is not among the words: choose one from the list.` : `Box ${place + 1} has no ${what} yet.`;
+        return object[property] ? `Box ${place + 1} has the ${what} “${object[property]}”, which is not among the words: choose one from the list.` : `Box ${place + 1} has no ${what} yet.`;
       }
       return "";
     },

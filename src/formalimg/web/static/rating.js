@@ -1,14 +1,14 @@
-// The page of a rater: steps, keys, and what is said about what is kept.
+// The page of a rater: steps, keys, and messages about saved answers.
 import { boxEditor } from "/static/rating-boxes.js";
-import { clock, keeping, notebook } from "/static/rating-keeping.js";
-import { hasKeys, lookingClosely, noteForNextPage } from "/static/rating-looking.js";
+import { clock, answerQueue, notebook } from "/static/rating-client.js";
+import { hasKeys, imageZoom, noteForNextPage } from "/static/rating-view.js";
 
 const form = document.getElementById("rating");
 const image = form.querySelector(".rated-image");
 const next = form.querySelector(".next");
 const problem = form.querySelector(".problem");
 const kept = form.querySelector(".kept");
-const steps = [...form.querySelectorAll(".asked")];
+const steps = [...form.querySelectorAll(".rating-step")];
 const notes = notebook(form.dataset.task);
 const time = clock(notes.read("spent", 0));
 const given = new Map(steps.filter((step) => step.dataset.answer).map((step) => [step.dataset.step, JSON.parse(step.dataset.answer)]));
@@ -19,10 +19,10 @@ const say = (words, wrong = "") => { kept.textContent = words; problem.textConte
 let leaving = false;
 const again = (why = "") => { leaving = true; notes.burn(); noteForNextPage.leave(why); location.reload(); };
 
-const told = (got, answer) => {
+const onResult = (got, answer) => {
   if (got.sort === "away") say("", got.why ? `Not saved yet: ${got.why}. Your answers are kept here and sent again.` : AWAY);
   else if (got.sort === "stopped") say("", `Not saved: ${got.why || "this page is no longer answered"}. Your answers stay in this browser, and go with your new link.`);
-  else if (got.sort === "refused") got.movedOn ? again("You went on in another window: what you just said here was not kept.") : refused(got, answer);
+  else if (got.sort === "refused") got.movedOn ? again("You went on in another window: your last answer here was not saved.") : refused(got, answer);
   else {
     say("Saved.");
     const step = steps.find((one) => one.dataset.step === answer.step);
@@ -30,7 +30,7 @@ const told = (got, answer) => {
   }
 };
 const refused = (got, answer) => {
-  say("", `Not kept: ${got.why}.`);
+  say("", `Not saved: ${got.why}.`);
   const step = steps.find((one) => one.dataset.step === answer?.step);
   if (!step || editor) return;
   given.delete(answer.step);
@@ -38,8 +38,8 @@ const refused = (got, answer) => {
   for (const input of step.querySelectorAll("input")) { input.checked = false; if (input.type === "number") input.value = ""; }
   mark();
 };
-const look = lookingClosely(form);
-const server = keeping(form.dataset.here, form.dataset.task, notes, told);
+const zoom = imageZoom(form);
+const server = answerQueue(form.dataset.here, form.dataset.task, notes, onResult);
 
 const show = (step, value) => {
   const text = JSON.stringify(value);
@@ -50,7 +50,7 @@ const show = (step, value) => {
   step.classList.add("given");
 };
 const openSteps = () => steps.filter((step) => step.dataset.kind !== "boxes" && !given.has(step.dataset.step));
-const current = () => form.querySelector(".asked.current");
+const current = () => form.querySelector(".rating-step.current");
 const goTo = (step) => {
   for (const one of steps) one.classList.toggle("current", one === step);
   if (!step) { next.focus({ preventScroll: true }); return; }
@@ -138,7 +138,7 @@ const finish = async () => {
   }
   const got = await server.finish(Object.fromEntries(given));
   if (got.sort === "kept" || got.movedOn) { again(got.differs ? "Another window has answered differently: look at the answers again." : ""); return; }
-  if (got.sort !== "held") told(got, null);
+  if (got.sort !== "held") onResult(got, null);
   lock(false);
 };
 form.addEventListener("submit", (event) => { event.preventDefault(); finish(); });
@@ -160,12 +160,12 @@ addEventListener("keydown", (event) => {
     if (event.repeat) { event.preventDefault(); return; }
     if (event.target.matches("button, a, summary")) return;
     event.preventDefault();
-    const step = event.target.closest?.(".asked");
+    const step = event.target.closest?.(".rating-step");
     if (step?.takeScore && event.target.matches("input")) { if (step.takeScore()) goTo(openSteps()[0]); } else finish();
     return;
   }
   if (event.target.matches("input:not([type=radio]), select, textarea")) return;
-  if (event.key === "f") { event.preventDefault(); look.turn(); return; }
+  if (event.key === "f") { event.preventDefault(); zoom.turn(); return; }
   const step = current() ?? steps.at(-1);
   if (!step || editor) return;
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -187,7 +187,7 @@ const begin = () => {
   form.classList.remove("lost");
   if (later) later.hidden = true;
   if (!server.waiting().length) say(noteForNextPage.take());
-  look.begin();
+  zoom.begin();
   editor?.begin();
   time.start();
   for (const [name, value] of given) { const step = steps.find((one) => one.dataset.step === name); if (step && !editor) show(step, value); }
@@ -202,7 +202,7 @@ const begin = () => {
 const later = form.querySelector(".later"); // null for the only image that is left
 later?.addEventListener("click", async () => {
   later.disabled = true;
-  await server.putOff();
+  await server.postpone();
   leaving = true; // with what is noted for this image: it comes again
   location.reload(); // refused or not: then another window has gone on
 });

@@ -18,8 +18,8 @@
   let typedOn = version;  // what was seen when the typing began
 
   const say = (words, failed = false) => {
-    one(".said").textContent = words;
-    one(".said").classList.toggle("failed", failed);
+    one(".status").textContent = words;
+    one(".status").classList.toggle("failed", failed);
   };
   const make = (tag, name, ...inside) => {
     const made = document.createElement(tag);
@@ -30,7 +30,7 @@
 
   // What was changed, as it is sent.
   const differs = (place) => place.value !== saved.get(place);
-  const questions = () => Object.fromEntries(all("table.asked").map((table) => [table.dataset.level, [...table.querySelectorAll("tbody tr")].map((row) => ({
+  const questions = () => Object.fromEntries(all("table.questions-table").map((table) => [table.dataset.level, [...table.querySelectorAll("tbody tr")].map((row) => ({
     dimension: row.dataset.dimension,
     ...Object.fromEntries([...row.querySelectorAll("[data-part]")].map((place) => [place.dataset.part, place.value])),
   }))]));
@@ -57,17 +57,17 @@
     } catch {
       throw new Error("The server does not answer, so this may not be saved: try again. Is `formalimg review open` still running?");
     }
-    const told = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}: this may not be saved.` }));
-    if (!answer.ok) throw new Error(told.error);
-    return told;
+    const reply = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}: this may not be saved.` }));
+    if (!answer.ok) throw new Error(reply.error);
+    return reply;
   };
   const decide = (content, words) => {
     last = last.then(async () => {
       say("saving …");
       try {
-        const told = await send("/decide", { version, ...content() });
-        show(told);
-        say(words(told));
+        const reply = await send("/decide", { version, ...content() });
+        show(reply);
+        say(words(reply));
         refused = "";
         return true;
       } catch (error) {
@@ -91,12 +91,12 @@
     one(".finding-state").textContent = state;
     one(".finding-count").textContent = editing && found.length ? `${found.length} finding${found.length > 1 ? "s" : ""}` : "";
   };
-  const showQuestions = (asked) => {
-    if (one(".asked-tables").dataset.own === "yes") {
+  const showQuestions = (levels) => {
+    if (one(".question-tables").dataset.own === "yes") {
       for (const place of parts) place.closest("td").querySelector(".as-read").textContent = place.value;
       return;
     }
-    for (const { level, questions: inside } of asked) {
+    for (const { level, questions: inside } of levels) {
       one(`table[data-level="${level}"] tbody`).replaceChildren(...inside.map((each) =>
         make("tr", "", make("td", "weight", each.weight), make("td", "", each.dimension), make("td", "long", each.question), make("td", "long", each.criteria))));
     }
@@ -104,17 +104,17 @@
   const showTexts = () => {
     for (const place of fields) for (const shown of all(`[data-show="${place.dataset.field}"]`)) shown.textContent = place.value;
   };
-  const show = (told) => {
-    ({ version, changed } = told);
+  const show = (reply) => {
+    ({ version, changed } = reply);
     typedOn = version;
     const badge = one(".decision");
-    badge.className = `decision ${told.decision || "undecided"}`;
-    badge.firstElementChild.textContent = signs[told.decision];
-    badge.querySelector(".decided").textContent = told.decided;
-    one("[data-choice=accept]").setAttribute("aria-pressed", String(["accept", "edit"].includes(told.decision)));
-    one("[data-choice=reject]").setAttribute("aria-pressed", String(told.decision === "reject"));
-    one(".counts").textContent = told.counts;
-    takeBack.hidden = editing || !told.decision || changed;
+    badge.className = `decision ${reply.decision || "undecided"}`;
+    badge.firstElementChild.textContent = signs[reply.decision];
+    badge.querySelector(".decided").textContent = reply.decided;
+    one("[data-choice=accept]").setAttribute("aria-pressed", String(["accept", "edit"].includes(reply.decision)));
+    one("[data-choice=reject]").setAttribute("aria-pressed", String(reply.decision === "reject"));
+    one(".counts").textContent = reply.counts;
+    takeBack.hidden = editing || !reply.decision || changed;
   };
   const setEditing = (wanted) => {
     editing = wanted;
@@ -128,16 +128,16 @@
   };
 
   // Trying out: the checker looks at what is written, a moment after the last key.
-  let waiting, asked = 0;
+  let waiting, latest = 0;
   const tryOut = async () => {
-    const turn = ++asked;
+    const turn = ++latest;
     try {
-      const told = await send("/try", { changes: changes() });
-      if (turn !== asked || !editing) return;
-      showFindings(told.findings, "of the text as it is now");
-      if (told.asked.length) showQuestions(told.asked);
+      const reply = await send("/try", { changes: changes() });
+      if (turn !== latest || !editing) return;
+      showFindings(reply.findings, "of the text as it is now");
+      if (reply.questions.length) showQuestions(reply.questions);
     } catch (error) {
-      if (turn === asked) say(error.message, true);
+      if (turn === latest) say(error.message, true);
     }
   };
   const typed = () => {
@@ -149,7 +149,7 @@
   };
 
   // What can be done.
-  const choose = (choice) => decide(() => ({ choice }), (told) => choice ? `${told.decided}, and kept in ${queue}` : "taken back: undecided again");
+  const choose = (choice) => decide(() => ({ choice }), (reply) => choice ? `${reply.decided}, and kept in ${queue}` : "taken back: undecided again");
   const startEditing = () => {
     setEditing(true);
     say("");
@@ -157,21 +157,21 @@
   };
   const stopEditing = async () => {
     clearTimeout(waiting);
-    asked++;
+    latest++;
     refused = "";
     showTexts();
     keepDraft();
     setEditing(false);
     edit.focus();
-    const told = await send("/try", { changes: {} }).catch((error) => say(error.message, true));
-    if (!told || editing) return;
-    showFindings(told.findings, "");
-    showQuestions(told.asked);
+    const reply = await send("/try", { changes: {} }).catch((error) => say(error.message, true));
+    if (!reply || editing) return;
+    showFindings(reply.findings, "");
+    showQuestions(reply.questions);
   };
   const saveEdit = async () => {
     if (save.disabled) return;
     const sent = changes();
-    if (!await decide(() => ({ choice: "accept", changes: sent }), (told) => `${told.decided}, and kept in ${queue}`)) return;
+    if (!await decide(() => ({ choice: "accept", changes: sent }), (reply) => `${reply.decided}, and kept in ${queue}`)) return;
     for (const place of written) saved.set(place, place.value);
     stopEditing();
   };

@@ -19,7 +19,7 @@
   // Boxes.
   const boxes = document.querySelector(".all-boxes-switch");
   const image = document.querySelector(".item-image");
-  if (boxes && image.querySelector(".thing")) {
+  if (boxes && image.querySelector(".detected")) {
     boxes.closest("label").hidden = false;
     boxes.addEventListener("change", () => image.classList.toggle("all-boxes", boxes.checked));
   }

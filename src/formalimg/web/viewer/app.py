@@ -1,4 +1,4 @@
-"""The viewer as an ASGI application, and `serve`, which runs it."""
+"""The viewer as an ASGI application, and `serve_viewer`, which runs it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
 from formalimg.web.playground import playground_routes
-from formalimg.web.server import Served, assemble, serve_app
+from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
 from formalimg.web.viewer.images import image_file, thumbnail_file, witness_file
 from formalimg.web.viewer.item import item_page
 from formalimg.web.viewer.run import run_page
 from formalimg.web.viewer.runs import overview_page
-from formalimg.web.viewer.site import UNREADABLE, Site
+from formalimg.web.viewer.site import READ_ERRORS, Site
 
 Show: TypeAlias = Callable[[Site, Request], Response]
 
@@ -38,13 +38,13 @@ _PAGES: dict[str, Show] = {
 }
 
 
-def serve(
+def serve_viewer(
     site: Site,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    opens_browser: bool = True,
-    tell: Callable[[str], None] = print,
+    open_browser: bool = True,
+    on_ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the viewer until it is interrupted.
 
@@ -53,22 +53,22 @@ def serve(
         host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
             is part of the URL.
         port: the port; 0 for any free one.
-        opens_browser: whether to open a browser.
-        tell: called with the URL of the site.
+        open_browser: whether to open a browser.
+        on_ready: called with the URL of the site.
 
     Raises:
         FormalimgError: if the address or port cannot be used.
     """
 
-    def on_listening(place: Served) -> None:
-        tell(place.address())
+    def on_listening(location: ServerLocation) -> None:
+        on_ready(location.url())
         threading.Thread(target=_precompute_summaries, args=(site,), daemon=True).start()
 
     serve_app(
-        lambda token: make_app(site, token=token),
+        lambda token: create_viewer_app(site, token=token),
         host=host,
         port=port,
-        opens_browser=opens_browser,
+        open_browser=open_browser,
         on_listening=on_listening,
     )
 
@@ -77,12 +77,12 @@ def _precompute_summaries(site: Site) -> None:
     """Summarize all runs before the first request; what cannot be read is reported on the first page."""
     for found in site.runs():
         try:
-            site.compared(found.name)
+            site.comparison(found.name)
         except Exception:
             continue
 
 
-def make_app(site: Site, *, token: str | None) -> Starlette:
+def create_viewer_app(site: Site, *, token: str | None) -> Starlette:
     """Build the viewer.
 
     Args:
@@ -90,7 +90,7 @@ def make_app(site: Site, *, token: str | None) -> Starlette:
         token: the token that visitors need; None for a site that only this machine can reach.
     """
     routes = [Route(path, _handler(show, site), methods=["GET"]) for path, show in _PAGES.items()]
-    return assemble([*routes, *playground_routes()], token=token, command="formalimg view")
+    return build_app([*routes, *playground_routes()], token=token, command="formalimg view")
 
 
 def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
@@ -99,7 +99,7 @@ def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
             return show(site, request)
         except FormalimgError:
             raise  # shown as it is
-        except UNREADABLE as error:
+        except READ_ERRORS as error:
             logging.getLogger(__name__).error("cannot show %s", request.url.path, exc_info=True)
             message = f"the stored data is damaged ({type(error).__name__}: {error}): see the log in the terminal"
             raise HTTPException(500, message) from error

@@ -1,4 +1,4 @@
-"""Several runs side by side: curves, tables, wins and losses item by item, and the items where they differ."""
+"""Compare several runs: curves, tables, wins and losses per item, and the items where they differ."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from formalimg.analysis import group_scores
 from formalimg.reporting import Comparison, Section, compare, curve, more_table, table, words_of
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
-from formalimg.web.rendering import NOTHING, drawn, page
-from formalimg.web.viewer.gallery import MOST_OF_PROMPT, SIGNS, common_opening, outcome_sort, thumbnail_address
-from formalimg.web.viewer.item import same_items, what_failed
+from formalimg.web.rendering import NOTHING, page, trusted_markup
+from formalimg.web.viewer.gallery import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name, thumbnail_url
+from formalimg.web.viewer.item import failure_text, same_items
 from formalimg.web.viewer.site import Site
-from formalimg.web.viewer.urls import address, number
+from formalimg.web.viewer.urls import build_url, parse_number
 
 _PER_PAGE = 24
-_MOST_RUNS = 12
+_MAX_RUNS = 12
 
 
-class _Pair(NamedTuple):
-    """A run against the first of its suite, with its figures as they are written."""
+class _RunPair(NamedTuple):
+    """A paired comparison of a run with the first of its suite, with formatted numbers."""
 
     first: str
     second: str
@@ -43,46 +43,46 @@ class _Suite(NamedTuple):
     table: Markup
     more: str
     tables: tuple[Markup, ...]
-    pairs: tuple[_Pair, ...]
+    pairs: tuple[_RunPair, ...]
     has_scores: bool
 
 
-class _SideBySide(NamedTuple):
-    """What takes long: the figures of the runs, suite by suite, and the items that do not come out alike."""
+class _ComparedRuns(NamedTuple):
+    """The expensive part: figures per suite, and the ids of items with different outcomes."""
 
     suites: tuple[_Suite, ...]
     differing: list[str]
 
 
-class _Seen(NamedTuple):
-    """An item in one run: how it fared, what failed if it has one image, its page, and its first image."""
+class _ItemInRun(NamedTuple):
+    """An item in one run: its outcome, what failed if it has one image, its page, and its first image."""
 
     outcome: str
     sign: str
     words: str
     why: str
-    address: str
+    url: str
     thumbnail: str
 
 
-class _Difference(NamedTuple):
+class _DifferingItem(NamedTuple):
     """An item that some runs pass and others fail."""
 
     item: str
     prompt: str
-    seen: tuple[_Seen, ...]
+    seen: tuple[_ItemInRun, ...]
 
 
 def compare_page(site: Site, request: Request) -> Response:
-    """The page of several runs."""
+    """Return the page that compares several runs."""
     names = list(dict.fromkeys(request.query_params.getlist("run")))
     if not names:
         raise HTTPException(400, "choose the runs to compare on the first page")
-    if len(names) > _MOST_RUNS:
-        raise HTTPException(400, f"choose at most {_MOST_RUNS} runs to compare")
-    wanted_page = max(number(request.query_params, "page") or 1, 1)
-    found = site.together(names, lambda: _side_by_side(site, names))
-    start = (wanted_page - 1) * _PER_PAGE
+    if len(names) > _MAX_RUNS:
+        raise HTTPException(400, f"choose at most {_MAX_RUNS} runs to compare")
+    page_number = max(parse_number(request.query_params, "page") or 1, 1)
+    found = site.cached(names, lambda: _compare_runs(site, names))
+    start = (page_number - 1) * _PER_PAGE
     with _opened(site, names) as runs:
         shown = _differences(found.differing[start : start + _PER_PAGE], runs)
     pages = max(-(-len(found.differing) // _PER_PAGE), 1)
@@ -94,31 +94,31 @@ def compare_page(site: Site, request: Request) -> Response:
         differences=shown,
         total=len(found.differing),
         one_suite=len(found.suites) == 1 and len(names) > 1,
-        number=wanted_page,
+        number=page_number,
         pages=pages,
-        before=_address(names, wanted_page - 1) if 1 < wanted_page <= pages else "",
-        after=_address(names, wanted_page + 1) if wanted_page < pages else "",
+        before=_page_url(names, page_number - 1) if 1 < page_number <= pages else "",
+        after=_page_url(names, page_number + 1) if page_number < pages else "",
     )
 
 
-def _address(names: Sequence[str], wanted_page: int) -> str:
-    runs = "&".join(address("", run=name).removeprefix("?") for name in names)
-    return f"/compare?{runs}&page={wanted_page}#differences"
+def _page_url(names: Sequence[str], page_number: int) -> str:
+    runs = "&".join(build_url("", run=name).removeprefix("?") for name in names)
+    return f"/compare?{runs}&page={page_number}#differences"
 
 
 @contextmanager
 def _opened(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
     with ExitStack() as stack:
-        yield {name: stack.enter_context(site.opened(name)) for name in names}
+        yield {name: stack.enter_context(site.open(name)) for name in names}
 
 
-def _side_by_side(site: Site, names: Sequence[str]) -> _SideBySide:
+def _compare_runs(site: Site, names: Sequence[str]) -> _ComparedRuns:
     with _opened(site, names) as runs:
         compared = compare(list(runs.values()))
         outcomes = {name: list(_observed(run)) for name, run in runs.items()}
         suites = tuple(_suite(section, compared, runs, outcomes) for section in compared.sections)
         differing = _differing(outcomes, same_items(list(runs.values()))) if len(suites) == 1 else []
-    return _SideBySide(suites, differing)
+    return _ComparedRuns(suites, differing)
 
 
 def _observed(run: StoredRun) -> Iterator[Observation]:
@@ -147,25 +147,27 @@ def _suite(
     ]
     return _Suite(
         section.suite.title,
-        drawn(curve(section)),
-        drawn(table(section, compared)),
+        trusted_markup(curve(section)),
+        trusted_markup(table(section, compared)),
         words_of(section.suite).more,
-        tuple(map(drawn, map(more_table, section.tables, repeat(section)))),
+        tuple(map(trusted_markup, map(more_table, section.tables, repeat(section)))),
         tuple(pairs),
         has_scores,
     )
 
 
-def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _Pair:
-    """Differences of rates are written in percentage points, those of scores as they are."""
+def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _RunPair:
+    """Format a paired comparison: differences of rates in percentage points, those of scores as they are."""
     factor, places = (1, 3) if has_scores else (100, 1)
 
-    def signed(value: float) -> str:
+    def format_signed(value: float) -> str:
         return f"{factor * value:+.{places}f}".replace("-", "−")
 
-    difference = NOTHING if found.difference is None else signed(found.difference)
-    interval = f"{signed(found.interval.low)} to {signed(found.interval.high)}" if found.interval else NOTHING
-    return _Pair(first, second, found, difference, interval, _p_value(found.p_value))
+    difference = NOTHING if found.difference is None else format_signed(found.difference)
+    interval = (
+        f"{format_signed(found.interval.low)} to {format_signed(found.interval.high)}" if found.interval else NOTHING
+    )
+    return _RunPair(first, second, found, difference, interval, _p_value(found.p_value))
 
 
 def _p_value(value: float | None) -> str:
@@ -175,7 +177,7 @@ def _p_value(value: float | None) -> str:
 
 
 def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
-    """The scores as the judges gave them, before any gate, which would count one image for another."""
+    """Compare scores as the judges gave them, before any gate, which would count one image for another."""
     same = same_items([first, second])
     here, there = (
         [
@@ -197,7 +199,7 @@ def _of_same_items(
 
 
 def _differing(outcomes: Mapping[str, Sequence[Observation]], same: set[str]) -> list[str]:
-    """Items that all runs have verdicts for and that do not come out alike, in the order of the suite."""
+    """Return items that all runs have verdicts for and whose outcomes differ, in the order of the suite."""
     shares = [_shares(seen) for seen in outcomes.values()]
     there = [item for item in shares[0] if item in same and all(item in share for share in shares)]
     return [item for item in there if len({share[item] for share in shares}) > 1]
@@ -216,23 +218,25 @@ def _prompt(item: str, runs: Mapping[str, StoredRun]) -> str:
     return first.prompt if first else ""
 
 
-def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_Difference]:
+def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_DifferingItem]:
     opening = common_opening([_prompt(item, runs) for item in items])
     return [_difference(item, runs, opening) for item in items]
 
 
-def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Difference:
-    prompt = _prompt(item, runs).removeprefix(opening)[:MOST_OF_PROMPT]
-    return _Difference(item, prompt, tuple(_seen(item, name, run) for name, run in runs.items()))
+def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _DifferingItem:
+    prompt = _prompt(item, runs).removeprefix(opening)[:MAX_PROMPT_LENGTH]
+    return _DifferingItem(item, prompt, tuple(_item_in_run(item, name, run) for name, run in runs.items()))
 
 
-def _seen(item: str, name: str, run: StoredRun) -> _Seen:
-    """How an item fared. Of several images some may pass; the first is shown."""
-    all_of_it = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
-    passed = [judged.outcome.passed for judged in all_of_it if judged.outcome.passed is not None]
-    sort = outcome_sort(passed[0]) if len(set(passed)) == 1 else "mixed"
-    words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
-    failed = what_failed(all_of_it[0].verdict) if len(all_of_it) == 1 else ""
+def _item_in_run(item: str, name: str, run: StoredRun) -> _ItemInRun:
+    """Summarize an item of a run. Of several images some may pass; the first is shown."""
+    samples = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
+    passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
+    outcome = outcome_name(passed[0]) if len(set(passed)) == 1 else "mixed"
+    text = outcome if len(samples) == 1 else f"{sum(passed)} of {len(passed)} pass"
+    failed = failure_text(samples[0].verdict) if len(samples) == 1 else ""
     found = run.image_file(item, 0)
-    small = "" if found is None else thumbnail_address(name, item, 0, found.sha256)
-    return _Seen(sort, SIGNS.get(sort, "±"), words, failed, address("/item", run=name, item=item, sample=0), small)
+    small = "" if found is None else thumbnail_url(name, item, 0, found.sha256)
+    return _ItemInRun(
+        outcome, SIGNS.get(outcome, "±"), text, failed, build_url("/item", run=name, item=item, sample=0), small
+    )

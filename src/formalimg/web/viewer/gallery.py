@@ -1,4 +1,4 @@
-"""The images of a run, page by page, as the filters want them."""
+"""The gallery: images of a run, filtered and paged."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.rendering import page
 from formalimg.web.viewer.run import split_word
 from formalimg.web.viewer.site import Site
-from formalimg.web.viewer.urls import Look, address, look_of, number
+from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_view_state
 
 PER_PAGE = 48
 
-MOST_OF_PROMPT = 400
-"""So many characters are more than the lines below a small image hold."""
+MAX_PROMPT_LENGTH = 400
+"""Characters of a prompt below a thumbnail: more than its lines hold."""
 
 _ABOUT = {"formula": "class", "concepts": "object", "counterfactual": "field"}
-"""What objects that items speak of are called, by kind of suite."""
+"""Label of the subject filter, by kind of suite."""
 
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
 class _Tile(NamedTuple):
-    """An image of the wall."""
+    """An image of the gallery."""
 
     item: str
     sample: int
@@ -38,58 +38,60 @@ class _Tile(NamedTuple):
     sign: str
     prompt: str
     reason: str
-    address: str
+    url: str
     thumbnail: str
 
 
-class _Choice(NamedTuple):
-    """Something to choose among the filters."""
+class _FilterOption(NamedTuple):
+    """A choice of a filter."""
 
     value: str
-    words: str
+    label: str
 
 
 def gallery_page(site: Site, request: Request) -> Response:
-    """One page of the gallery."""
-    look = look_of(request)
+    """Return one page of the gallery."""
+    view = parse_view_state(request)
     query = request.query_params
-    (section,) = site.compared(look.run, look.judge).sections
+    (section,) = site.comparison(view.run, view.judge).sections
     (row,) = section.rows
-    with site.opened(look.run, look.judge) as run:
-        wanted_page = _page_of(query["at"], query, look, run) if query.get("at") else max(number(query, "page") or 1, 1)
+    with site.open(view.run, view.judge) as run:
+        page_number = (
+            _page_of(query["at"], query, view, run) if query.get("at") else max(parse_number(query, "page") or 1, 1)
+        )
         known_about = _known_about(run, row, section)
-        found = run.page(look.wanted, (wanted_page - 1) * PER_PAGE, PER_PAGE)
+        found = run.page(view.filter, (page_number - 1) * PER_PAGE, PER_PAGE)
     opening = common_opening([image.prompt for image in found.images])
     pages = max(-(-found.total // PER_PAGE), 1)
     return page(
         "gallery.html",
-        look=look,
+        view=view,
         suite=section.suite,
         row=row,
         words=words_of(section.suite),
-        tiles=[_tile(image, look, section, opening) for image in found.images],
+        tiles=[_tile(image, view, section, opening) for image in found.images],
         total=found.total,
-        is_filtered=look.wanted != ImageFilter(),
-        number=wanted_page,
+        is_filtered=view.filter != ImageFilter(),
+        number=page_number,
         pages=pages,
-        before=look.address("/gallery", page=wanted_page - 1) if 1 < wanted_page <= pages else "",
-        after=look.address("/gallery", page=wanted_page + 1) if wanted_page < pages else "",
-        levels=[_Choice(str(level), level_name(section.suite, level)) for level in section.levels],
+        before=view.url("/gallery", page=page_number - 1) if 1 < page_number <= pages else "",
+        after=view.url("/gallery", page=page_number + 1) if page_number < pages else "",
+        levels=[_FilterOption(str(level), level_name(section.suite, level)) for level in section.levels],
         kinds=sorted(row.kinds),
         known_words=_words(row, section),
         about=_ABOUT[section.suite.kind],
         known_about=known_about,
-        at=(query.get("at"), number(query, "sample") or 0),
+        at=(query.get("at"), parse_number(query, "sample") or 0),
     )
 
 
-def _page_of(item: str, query: Mapping[str, str], look: Look, run: StoredRun) -> int:
-    """The page that an image is on."""
-    return run.wanted_before(look.wanted, item, number(query, "sample") or 0) // PER_PAGE + 1
+def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRun) -> int:
+    """Return the number of the page that an image is on."""
+    return run.wanted_before(view.filter, item, parse_number(query, "sample") or 0) // PER_PAGE + 1
 
 
 def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
-    """What items may speak of: classes, objects, or fields."""
+    """Return the subjects of items: classes, objects, or fields."""
     match section.suite.kind:
         case "formula":
             suite = section.suite.name
@@ -101,37 +103,37 @@ def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
             return sorted({tag for item in run.items.values() for tag in item.tags})
 
 
-def outcome_sort(passed: bool | None) -> str:
-    """Pass, fail or unscored."""
+def outcome_name(passed: bool | None) -> str:
+    """Return pass, fail or unscored."""
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def _tile(image: ListedImage, look: Look, section: Section, opening: str) -> _Tile:
+def _tile(image: ListedImage, view: ViewState, section: Section, opening: str) -> _Tile:
     outcome = image.outcome
-    sort = outcome_sort(outcome.passed)
+    label = outcome_name(outcome.passed)
     return _Tile(
         outcome.item,
         outcome.sample,
         level_name(section.suite, outcome.level),
-        sort,
-        SIGNS[sort],
-        image.prompt.removeprefix(opening)[:MOST_OF_PROMPT],
+        label,
+        SIGNS[label],
+        image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
         outcome.reason,
-        look.address("/item", item=outcome.item, sample=outcome.sample),
-        thumbnail_address(look.run, outcome.item, outcome.sample, image.sha256),
+        view.url("/item", item=outcome.item, sample=outcome.sample),
+        thumbnail_url(view.run, outcome.item, outcome.sample, image.sha256),
     )
 
 
-def thumbnail_address(run: str, item: str, sample: int, sha256: str | None) -> str:
-    """Where the small image is; empty if there is none. The digest is in it, so browsers may keep it for good."""
-    return "" if sha256 is None else address("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
+def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
+    """Return the URL of a thumbnail, with its digest so that browsers may cache it forever; empty without an image."""
+    return "" if sha256 is None else build_url("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
 
 
 def common_opening(prompts: Sequence[str]) -> str:
-    """Whole sentences that all prompts of a page begin with, such as one on style: they would hide what differs."""
+    """Return whole sentences that all prompts begin with, such as one on style: they would hide the differences."""
     if len(prompts) < 2:
         return ""
-    first, last = min(prompts), max(prompts)  # what these two share, all share
+    first, last = min(prompts), max(prompts)  # a prefix of these two is a prefix of all
     shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
     return shared[: shared.rfind(". ") + 2] if ". " in shared else ""
 

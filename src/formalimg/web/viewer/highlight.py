@@ -1,4 +1,4 @@
-"""The words of a prompt, with those marked that failed parts speak of."""
+"""Prompt highlighting: find the parts of a prompt that state what failed."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _NUMBERS = {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6":
 _PREDICATE = re.compile(r"\(([A-Z]\w*)")
 
 
-class Phrase(NamedTuple):
-    """Some words of a prompt; do they speak of something that failed?"""
+class PromptSpan(NamedTuple):
+    """A span of a prompt, and whether it states something that failed."""
 
     text: str
-    is_at_fault: bool
+    failed: bool
 
 
-def marked(prompt: str, parts: Sequence[Part], suite: Suite) -> list[Phrase]:
-    """The prompt in pieces.
+def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Suite) -> list[PromptSpan]:
+    """Split a prompt into spans, with those marked that state failed parts.
 
-    What also stands in a part that holds is marked only where the words themselves tell which of the two is meant.
+    A phrase that also occurs in a part that holds is marked only where its meaning tells the two apart.
     """
-    at_fault = bytearray(len(prompt))
-    found = dict(_spoken_of(prompt, parts, suite))
-    for start, end in (*found.items(), *_said(prompt, parts, suite, found)):
-        at_fault[start:end] = b"\1" * (end - start)
-    edges = [0, *(n for n in range(1, len(prompt)) if at_fault[n] != at_fault[n - 1]), len(prompt)]
-    return [Phrase(prompt[start:end], bool(at_fault[start])) for start, end in pairwise(edges) if end]
+    failing = bytearray(len(prompt))
+    found = dict(_named_only_in_failures(prompt, parts, suite))
+    for start, end in (*found.items(), *_mentioned(prompt, parts, suite, found)):
+        failing[start:end] = b"\1" * (end - start)
+    edges = [0, *(n for n in range(1, len(prompt)) if failing[n] != failing[n - 1]), len(prompt)]
+    return [PromptSpan(prompt[start:end], bool(failing[start])) for start, end in pairwise(edges) if end]
 
 
-def _spoken_of(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tuple[int, int]]:
-    """Where phrases stand that only failed parts speak of."""
+def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tuple[int, int]]:
+    """Yield the positions of phrases that only failed parts contain."""
     failed = {phrase.lower() for part in parts if part.score < 1 for phrase in _phrases(part, suite)}
     held = {phrase.lower() for part in parts if part.score >= 1 for phrase in _phrases(part, suite)}
     if not failed - held:
         return
-    # The longest first: a toy car is no car. A plural is the same object.
+    # The longest first: a toy car is not a car. A plural is the same object.
     pattern = "|".join(map(re.escape, sorted(failed | held, key=lambda phrase: (-len(phrase), phrase))))
     for found in re.finditer(rf"(?i)(?<!\w)({pattern})(?:e?s)?(?!\w)", prompt):
         if found[1].lower() in failed - held:
@@ -51,7 +51,7 @@ def _spoken_of(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tup
 
 
 def _phrases(part: Part, suite: Suite) -> Iterator[str]:
-    """How a part may be said in a prompt: by its values, by its words, or by its predicates in English."""
+    """Yield how a prompt may express a part: by its values, its words, or its predicates in English."""
     if suite.kind != "formula":
         yield from (form for word in part.about if word.strip() for form in _forms(word))
         return
@@ -66,7 +66,7 @@ def _phrases(part: Part, suite: Suite) -> Iterator[str]:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value of a concept as prompts may have it: 3 or three, circle or circular, cubism or cubist."""
+    """Yield spellings of a concept's value in prompts: 3 or three, circle or circular, cubism or cubist."""
     yield value
     if value in _NUMBERS:
         yield _NUMBERS[value]
@@ -76,18 +76,18 @@ def _forms(value: str) -> Iterator[str]:
         yield from (value.removesuffix("ism") + ending for ending in ("ist", "istic"))
 
 
-def _said(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Where else the prompt says what failed, by its meaning; several parts may speak of it in the same words."""
+def _mentioned(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield other positions that state what failed, found by meaning: several parts may share their words."""
     if suite.kind != "formula":
         return
-    claims = claims_of([part.name for part in parts])
-    failed = {claim for part, found in zip(parts, claims, strict=True) if part.score < 1 for claim in found}
-    held = {claim for part, found in zip(parts, claims, strict=True) if part.score >= 1 for claim in found}
+    atoms = atoms_of_clauses([part.name for part in parts])
+    failed = {atom for part, found in zip(parts, atoms, strict=True) if part.score < 1 for atom in found}
+    held = {atom for part, found in zip(parts, atoms, strict=True) if part.score >= 1 for atom in found}
     only_failed = failed - held
-    predicates = {claim.predicate for claim in only_failed}
-    for said in said_in(prompt, suite, predicates, but_at=known) if predicates else ():
-        if only_failed & {*said.claims}:
-            yield said.start, said.end
+    predicates = {atom.predicate for atom in only_failed}
+    for mention in find_mentions(prompt, suite, predicates, except_at=known) if predicates else ():
+        if only_failed & {*mention.atoms}:
+            yield mention.start, mention.end
 
 
 _ATOM = re.compile(r"\(([A-Z]\w*)([^()]*)\)")
@@ -95,89 +95,92 @@ _ARGUMENT = re.compile(r"\?[^\s()']+|'[^']*'")
 _CONDITION = re.compile(r"\(not \([^()]*\)\)")
 _PRONOUNS = ("its", "his", "her", "their")
 
-_MOST_CHARACTERS = 4_000
-"""The prompt is read once for each phrase; the longest of ours have about 2,000 characters."""
+_MAX_PROMPT_LENGTH = 4_000
+"""The prompt is parsed once per phrase; the longest of our own have about 2,000 characters."""
 
 
-class Claim(NamedTuple):
-    """An atom without the names of its variables: its predicate, and its values or the classes of its objects."""
+class AtomPattern(NamedTuple):
+    """An atom without variable names: its predicate, and its values or the classes of its objects."""
 
     predicate: str
     arguments: tuple[str, ...]
 
 
-class Said(NamedTuple):
-    """The words from `start` to `end`, and what they say."""
+class AtomMention(NamedTuple):
+    """A span of a prompt, and the atoms it states."""
 
     start: int
     end: int
-    claims: Collection[Claim]
+    atoms: Collection[AtomPattern]
 
 
-class _Phrase(NamedTuple):
-    """A phrase, what it means, and the predicates of the atoms that it says."""
+class _LexiconPhrase(NamedTuple):
+    """A phrase of the lexicon, its meaning, and the predicates of the atoms it states."""
 
     text: str
     meaning: frozenset[str]
     predicates: frozenset[str]
 
 
-class _Exchange(NamedTuple):
-    """A phrase, and another one that stands in the same places and says something else."""
+class _Substitution(NamedTuple):
+    """A phrase, and one that can stand in its place but means something else."""
 
-    phrase: _Phrase
-    instead: str
+    phrase: _LexiconPhrase
+    replacement: str
 
 
-def claims_of(clauses: Sequence[str]) -> list[set[Claim]]:
-    """What each clause of a formula claims; under which condition it does is not part of it."""
+def atoms_of_clauses(clauses: Sequence[str]) -> list[set[AtomPattern]]:
+    """Return the atoms that each clause of a formula asserts, without those of its condition."""
     conditions = ["" if clause.startswith("(not") else "".join(_CONDITION.findall(clause)) for clause in clauses]
-    claims = _claims([*clauses, *conditions])
-    return [{*claims[place]} - {*claims[len(clauses) + place]} for place in range(len(clauses))]
+    atoms = _atom_patterns([*clauses, *conditions])
+    return [{*atoms[place]} - {*atoms[len(clauses) + place]} for place in range(len(clauses))]
 
 
-def said_in(prompt: str, suite: Suite, predicates: Collection[str], *, but_at: Collection[int]) -> Iterator[Said]:
-    """What the phrases of these predicates say, one by one, but for those that begin at some places.
+def find_mentions(
+    prompt: str, suite: Suite, predicates: Collection[str], *, except_at: Collection[int]
+) -> Iterator[AtomMention]:
+    """Yield what the phrases of these predicates state, except phrases that begin at certain positions.
 
-    Nothing is told of prompts that are not in words of ours, or that are far longer than ours.
+    Each phrase is replaced by another one; the atoms that vanish from the parsed prompt are those it states. Nothing is
+    found in prompts that cannot be parsed, or that are far longer than our own.
     """
-    if len(prompt) > _MOST_CHARACTERS:
+    if len(prompt) > _MAX_PROMPT_LENGTH:
         return
     try:
-        before = _understood(prompt, suite)
+        before = _parsed_atoms(prompt, suite)
     except WordingError:
         return
-    for phrase, instead in _exchanges(suite.name):
+    for phrase, replacement in _substitutions(suite.name):
         for found in _places(phrase, prompt) if phrase.predicates & {*predicates} else ():
-            if found.start() in but_at:
+            if found.start() in except_at:
                 continue
             try:
-                after = _understood(prompt[: found.start()] + instead + prompt[found.end() :], suite)
+                after = _parsed_atoms(prompt[: found.start()] + replacement + prompt[found.end() :], suite)
             except WordingError:
-                continue  # the phrase is part of a longer one, or it tells objects apart
-            yield Said(found.start(), found.end(), {*(before - after)})
+                continue  # the phrase is part of a longer one, or it identifies an object
+            yield AtomMention(found.start(), found.end(), {*(before - after)})
 
 
-def _claims(texts: Sequence[str]) -> list[list[Claim]]:
+def _atom_patterns(texts: Sequence[str]) -> list[list[AtomPattern]]:
     atoms = [[(name, _ARGUMENT.findall(rest)) for name, rest in _ATOM.findall(text)] for text in texts]
     classes: dict[str, set[str]] = {}
     for name, arguments in (atom for found in atoms for atom in found):
         if name == "Is" and len(arguments) > 1:
             classes.setdefault(arguments[0], set()).add(arguments[1])
     named = {obj: " ".join(sorted(found)) for obj, found in classes.items()}
-    return [[Claim(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
+    return [[AtomPattern(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
 
 
-def _understood(prompt: str, suite: Suite) -> Counter[Claim]:
-    return Counter(_claims([str(understand(prompt, suite.name))])[0])
+def _parsed_atoms(prompt: str, suite: Suite) -> Counter[AtomPattern]:
+    return Counter(_atom_patterns([str(understand(prompt, suite.name))])[0])
 
 
-def _places(phrase: _Phrase, prompt: str) -> Iterator[re.Match[str]]:
+def _places(phrase: _LexiconPhrase, prompt: str) -> Iterator[re.Match[str]]:
     return re.finditer(rf"(?i)(?<![\w-]){re.escape(phrase.text)}(?![\w-])", prompt)
 
 
 @cache
-def _exchanges(suite: str) -> list[_Exchange]:
+def _substitutions(suite: str) -> list[_Substitution]:
     words = lexicon(suite)
     relations = words.relations.items()
     near = [(name, relation.near) for name, relation in relations if relation.near and "{its}" in relation.near]
@@ -188,15 +191,19 @@ def _exchanges(suite: str) -> list[_Exchange]:
         *([_phrase(form.format(its=its), name) for name, form in near] for its in _PRONOUNS),
         [_phrase(phrase, name) for name, phrases in words.places.items() for phrase in phrases],
         [_phrase(corner.phrase, *corner.places) for corner in words.corners],
-        [_Phrase(one.before, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives if one.before],
-        [_Phrase(one.after, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives],
+        [
+            _LexiconPhrase(one.before, frozenset({one.word}), frozenset({one.predicate}))
+            for one in adjectives
+            if one.before
+        ],
+        [_LexiconPhrase(one.after, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives],
     ]
     return [
-        _Exchange(phrase, next(other.text for other in phrases if not other.meaning & phrase.meaning))
+        _Substitution(phrase, next(other.text for other in phrases if not other.meaning & phrase.meaning))
         for phrases in exchangeable
         for phrase in phrases
     ]
 
 
-def _phrase(text: str, *predicates: str) -> _Phrase:
-    return _Phrase(text, frozenset(predicates), frozenset(predicates))
+def _phrase(text: str, *predicates: str) -> _LexiconPhrase:
+    return _LexiconPhrase(text, frozenset(predicates), frozenset(predicates))

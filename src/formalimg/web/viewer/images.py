@@ -1,9 +1,8 @@
-"""Images as files: whole, small, and drawings of witnesses. They are found by the database, never by a path."""
+"""Image files: as stored, thumbnails, and drawings of witnesses. Looked up in the database, never by path."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -12,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg._util.images import image_type
+from formalimg._util.images import image_type, png_bytes
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.models import cache_folder
@@ -21,71 +20,69 @@ from formalimg.runs import ImageFile
 from formalimg.scenes import DrawingError, draw
 from formalimg.suites import FormulaSpec
 from formalimg.web.viewer.site import Site
-from formalimg.web.viewer.urls import named, number
+from formalimg.web.viewer.urls import parse_number, require_value
 
 _SHA256 = re.compile("[0-9a-f]{64}")
-_FOR_GOOD = {"Cache-Control": "private, max-age=31536000, immutable"}
+_IMMUTABLE = {"Cache-Control": "private, max-age=31536000, immutable"}
 _MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
-_TELLING = 16
-"""So many digits of a digest tell images apart."""
+_DIGEST_LENGTH = 16
+"""Digits of a digest that identify an image."""
 _WITNESS_SIZE = 480
 
 _decoding = BoundedSemaphore(2)
-"""A large image takes hundreds of megabytes while it is made small: not all at once."""
+"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
 
 
 def image_file(site: Site, request: Request) -> Response:
-    """An image as it is stored."""
+    """Return an image as it is stored."""
     found = _found(site, request)
     try:
         data = found.path.read_bytes()
     except OSError as error:
         raise HTTPException(404, f"the file of the image cannot be read: {error.strerror}") from error
-    sort = image_type(data)
-    if sort is None:
-        raise HTTPException(415, "the file is no image that a browser should show")
-    return Response(data, media_type=_MEDIA_TYPES[sort], headers=_how_long(found, request))
+    kind = image_type(data)
+    if kind is None:
+        raise HTTPException(415, "the file is not an image that a browser can show")
+    return Response(data, media_type=_MEDIA_TYPES[kind], headers=_cache_headers(found, request))
 
 
 def thumbnail_file(site: Site, request: Request) -> Response:
-    """An image made small, once for all runs that have it."""
+    """Return a thumbnail; cached for all runs that have the image."""
     found = _found(site, request)
-    return Response(_small(found), media_type="image/webp", headers=_how_long(found, request))
+    return Response(_thumbnail(found), media_type="image/webp", headers=_cache_headers(found, request))
 
 
 def witness_file(site: Site, request: Request) -> Response:
-    """A drawing of the scene that proves that an item can be satisfied."""
+    """Return a drawing of the scene that proves an item satisfiable."""
     query = request.query_params
-    with site.opened(named(query, "run")) as run:
-        item = run.suite_item(named(query, "item"))
+    with site.open(require_value(query, "run")) as run:
+        item = run.suite_item(require_value(query, "item"))
     if item is None or not isinstance(item.spec, FormulaSpec) or item.spec.witness is None:
         raise HTTPException(404, "the item has no witness")
     try:
         image = draw(item.spec.witness, _WITNESS_SIZE)
     except DrawingError as error:
         raise HTTPException(404, f"the witness cannot be drawn: {error}") from error
-    page = io.BytesIO()
-    image.save(page, "PNG")
-    return Response(page.getvalue(), media_type="image/png")
+    return Response(png_bytes(image, compress_level=6), media_type="image/png")
 
 
 def _found(site: Site, request: Request) -> ImageFile:
     query = request.query_params
-    with site.opened(named(query, "run")) as run:
-        found = run.image_file(named(query, "item"), number(query, "sample") or 0)
+    with site.open(require_value(query, "run")) as run:
+        found = run.image_file(require_value(query, "item"), parse_number(query, "sample") or 0)
     if found is None:
         raise HTTPException(404, "there is no such image")
     return found
 
 
-def _how_long(found: ImageFile, request: Request) -> dict[str, str]:
-    """Browsers may keep for good what the address names by its digest."""
+def _cache_headers(found: ImageFile, request: Request) -> dict[str, str]:
+    """Let browsers cache forever what the URL names by its digest."""
     digest = request.query_params.get("sha256", "")
-    return _FOR_GOOD if len(digest) >= _TELLING and found.sha256.startswith(digest) else {}
+    return _IMMUTABLE if len(digest) >= _DIGEST_LENGTH and found.sha256.startswith(digest) else {}
 
 
-def _small(image: ImageFile) -> bytes:
-    # A digest that is none would be a path of somebody's choice.
+def _thumbnail(image: ImageFile) -> bytes:
+    # A string that is not a digest could be a path of somebody's choice.
     known = _SHA256.fullmatch(image.sha256)
     kept = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if known else None
     if kept is not None and kept.is_file():
@@ -94,21 +91,21 @@ def _small(image: ImageFile) -> bytes:
         small = thumbnail_of(image.path)
     if isinstance(small, str):
         raise HTTPException(404, small)
-    if kept is not None and _is_true(image):
-        _keep(small.data, kept)
+    if kept is not None and _matches_digest(image):
+        _cache_thumbnail(small.data, kept)
     return small.data
 
 
-def _is_true(image: ImageFile) -> bool:
-    """Is the digest that of the file? A run that lies about it must not change what other runs show."""
-    if not isinstance(image.path, Path):  # what comes from an object store was compared on its way
+def _matches_digest(image: ImageFile) -> bool:
+    """Return whether the file has the digest. A run that lies about it must not change what other runs show."""
+    if not isinstance(image.path, Path):  # images from an object store were verified on download
         return True
     with image.path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == image.sha256
 
 
-def _keep(data: bytes, path: Path) -> None:
-    """Keep a small image. Where that is not possible, it is made again next time."""
+def _cache_thumbnail(data: bytes, path: Path) -> None:
+    """Store a thumbnail; if that fails, it is made again next time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [data])

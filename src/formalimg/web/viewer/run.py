@@ -1,4 +1,4 @@
-"""One run: its curve, its table, what fails, what is unscored, and ways into the gallery."""
+"""The page of one run: curve, table, failures, unscored images, and links into the gallery."""
 
 from __future__ import annotations
 
@@ -12,93 +12,93 @@ from starlette.responses import Response
 from formalimg.models import Setting
 from formalimg.reporting import Row, Section, Tally, curve, level_name, more_table, table, words_of
 from formalimg.runs import Identity, ImageFilter, RunManifest, Spent
-from formalimg.web.rendering import drawn, page, percent
-from formalimg.web.viewer.site import UNREADABLE, Site
-from formalimg.web.viewer.urls import Look, look_of
+from formalimg.web.rendering import page, percent, trusted_markup
+from formalimg.web.viewer.site import READ_ERRORS, Site
+from formalimg.web.viewer.urls import ViewState, parse_view_state
 
-_BOUNDS = ("builtin/oracle", "builtin/scatter")
+_BASELINES = ("builtin/oracle", "builtin/scatter")
 
 
 class _Failure(NamedTuple):
-    """How often something failed: a line of a chart that leads to the images."""
+    """How often something failed: a row of a chart, linked to its images."""
 
     name: str
     failed: int
     asked: int
     width: float
     share: str
-    address: str
+    url: str
 
 
 class _Level(NamedTuple):
     name: str
-    address: str
+    url: str
 
 
 def run_page(site: Site, request: Request) -> Response:
-    """The page of a run."""
-    look = look_of(request)
-    compared = site.compared(look.run, look.judge)
+    """Return the page of a run."""
+    view = parse_view_state(request)
+    compared = site.comparison(view.run, view.judge)
     (section,) = compared.sections
     (row,) = section.rows
-    with site.opened(look.run, look.judge) as run:
+    with site.open(view.run, view.judge) as run:
         judges = run.judges()
         without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0
     return page(
         "run.html",
-        look=look,
+        view=view,
         suite=section.suite,
         row=row,
-        facts=card_facts(row.manifest, row.items, row.spent),
+        fields=manifest_fields(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
         words=words_of(section.suite),
-        curve=drawn(curve(replace(section, rows=(row, *_bounds(site, row))))),
-        table=drawn(table(section, compared)),
-        tables=[drawn(more_table(one, section)) for one in section.tables],
-        levels=_levels(section, look),
-        by_kind=_by_kind(row.kinds, look),
-        by_word=_by_word(row, section, look),
+        curve=trusted_markup(curve(replace(section, rows=(row, *_baselines(site, row))))),
+        table=trusted_markup(table(section, compared)),
+        tables=[trusted_markup(more_table(one, section)) for one in section.tables],
+        levels=_levels(section, view),
+        by_kind=_by_kind(row.kinds, view),
+        by_word=_by_word(row, section, view),
     )
 
 
-def _bounds(site: Site, row: Row) -> Iterator[Row]:
-    """What is possible and what chance gives on the same items, where the folder has such runs."""
-    wanted = {*_BOUNDS} - {row.manifest.model.name}
+def _baselines(site: Site, row: Row) -> Iterator[Row]:
+    """Yield the rows of upper-bound and chance baselines on the same items, if the folder has such runs."""
+    missing = {*_BASELINES} - {row.manifest.model.name}
     for found in site.runs():
         try:
-            with site.opened(found.name) as run:
+            with site.open(found.name) as run:
                 manifest = run.manifest
-            if manifest.model.name in wanted and manifest.items_digest == row.manifest.items_digest:
-                yield site.compared(found.name).sections[0].rows[0]
-                wanted.remove(manifest.model.name)
-        except UNREADABLE:
-            continue  # the first page tells why
+            if manifest.model.name in missing and manifest.items_digest == row.manifest.items_digest:
+                yield site.comparison(found.name).sections[0].rows[0]
+                missing.remove(manifest.model.name)
+        except READ_ERRORS:
+            continue  # the first page shows why
 
 
 def split_word(name: str, row: Row, section: Section) -> tuple[str, str]:
-    """The kind and the word that failures are grouped by; words of concepts carry their category in front."""
+    """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
     if section.suite.kind != "concepts":
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
     return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)
 
 
-def _levels(section: Section, look: Look) -> list[_Level]:
-    return [_Level(level_name(section.suite, level), look.address("/gallery", level=level)) for level in section.levels]
+def _levels(section: Section, view: ViewState) -> list[_Level]:
+    return [_Level(level_name(section.suite, level), view.url("/gallery", level=level)) for level in section.levels]
 
 
-def _by_kind(kinds: Mapping[str, Tally], look: Look) -> list[_Failure]:
+def _by_kind(kinds: Mapping[str, Tally], view: ViewState) -> list[_Failure]:
     return _worst_first(
-        [_failure(name, tally, look.address("/gallery", kind=name)) for name, tally in kinds.items()],
+        [_failure(name, tally, view.url("/gallery", kind=name)) for name, tally in kinds.items()],
     )
 
 
-def _by_word(row: Row, section: Section, look: Look) -> list[_Failure]:
+def _by_word(row: Row, section: Section, view: ViewState) -> list[_Failure]:
     found = []
     for name, tally in row.predicates.items():
         kind, word = split_word(name, row, section)
-        found.append(_failure(name, tally, look.address("/gallery", kind=kind, word=word)))
+        found.append(_failure(name, tally, view.url("/gallery", kind=kind, word=word)))
     return _worst_first(found)
 
 
@@ -117,42 +117,42 @@ def _worst_first(failures: list[_Failure]) -> list[_Failure]:
     return sorted(failures, key=lambda one: (-one.width, -one.asked, one.name))
 
 
-class Fact(NamedTuple):
-    """Something that a card tells."""
+class ManifestField(NamedTuple):
+    """A line of a run's manifest."""
 
     name: str
     text: str
 
 
-def card_facts(manifest: RunManifest, items: int, spent: Spent) -> list[Fact]:
-    """The card of a run, line by line."""
-    told = [
-        Fact("model", party_text(manifest.model)),
-        Fact("judge", party_text(manifest.judge) if manifest.judge else "nobody yet"),
-        Fact("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
-        Fact("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
-        Fact("task", manifest.task if manifest.task != "image" else ""),
-        Fact("condition", manifest.condition),
-        Fact("style text", manifest.style if manifest.style != "none" else ""),
-        Fact("layouts", manifest.layouts),
-        Fact("texts", manifest.prompts),
-        Fact("seed", str(manifest.seed)),
-        Fact("size", f"{manifest.size} px"),
-        Fact("digest", manifest.items_digest),
-        Fact("begun", manifest.created),
-        Fact("made with", manifest.made_with),
-        Fact("cost", cost_text(spent)),
+def manifest_fields(manifest: RunManifest, items: int, spent: Spent) -> list[ManifestField]:
+    """Return the manifest of a run as labelled texts."""
+    fields = [
+        ManifestField("model", identity_text(manifest.model)),
+        ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
+        ManifestField("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
+        ManifestField("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
+        ManifestField("task", manifest.task if manifest.task != "image" else ""),
+        ManifestField("condition", manifest.condition),
+        ManifestField("style text", manifest.style if manifest.style != "none" else ""),
+        ManifestField("layouts", manifest.layouts),
+        ManifestField("texts", manifest.prompts),
+        ManifestField("seed", str(manifest.seed)),
+        ManifestField("size", f"{manifest.size} px"),
+        ManifestField("digest", manifest.items_digest),
+        ManifestField("begun", manifest.created),
+        ManifestField("made with", manifest.made_with),
+        ManifestField("cost", cost_text(spent)),
     ]
-    return [fact for fact in told if fact.text]
+    return [field for field in fields if field.text]
 
 
-def party_text(party: Identity) -> str:
-    """A model or a judge with its settings."""
-    return f"{party.name} ({_settings(party.settings)})" if party.settings else party.name
+def identity_text(identity: Identity) -> str:
+    """Format a model or judge with its settings."""
+    return f"{identity.name} ({_settings(identity.settings)})" if identity.settings else identity.name
 
 
 def cost_text(spent: Spent) -> str:
-    """What a run has cost; empty if it was free."""
+    """Format the cost of a run; empty if it was free."""
     if not spent.dollars and not spent.unpriced:
         return ""
     return f"${spent.dollars:,.2f}" + (f" and {spent.unpriced:,} at unknown prices" if spent.unpriced else "")

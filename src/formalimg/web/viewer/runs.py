@@ -1,4 +1,4 @@
-"""All runs of the folder, newest first."""
+"""The overview: all runs of a folder, newest first."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from formalimg.runs import RunManifest, Spent
 from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.web.rendering import page, percent, rate_text
-from formalimg.web.viewer.run import Fact, card_facts
-from formalimg.web.viewer.site import UNREADABLE, FoundRun, Site
+from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
 
 
 class _ListedRun(NamedTuple):
-    """A run in the list: what it is, and its numbers in short.
+    """A row of the overview.
 
     Attributes:
-        overall: the mean over all levels of the suite, as in tables; if it has none, over all images of the run.
-        overall_of: says so, if it is over the images and there is one.
+        overall: the mean over all levels of the suite, as in tables; without one, over all images of the run.
+        overall_of: says so, if it is over the images.
     """
 
     name: str
     manifest: RunManifest
     suite: Suite
     judges: tuple[str, ...]
-    facts: list[Fact]
+    fields: list[ManifestField]
     curve: Sparkline
     overall: str
     overall_of: str
@@ -46,7 +46,7 @@ class _UnreadableRun(NamedTuple):
 
 
 def overview_page(site: Site, request: Request) -> Response:
-    """The list of runs; what cannot be read is listed with the reason."""
+    """Return the list of runs; unreadable ones are listed with the reason."""
     listed = [_listed(site, found) for found in site.runs()]
     runs = [run for run in listed if isinstance(run, _ListedRun)]
     runs.sort(key=lambda run: run.manifest.created, reverse=True)
@@ -61,17 +61,17 @@ def overview_page(site: Site, request: Request) -> Response:
 
 def _listed(site: Site, found: FoundRun) -> _ListedRun | _UnreadableRun:
     try:
-        with site.opened(found.name) as run:
+        with site.open(found.name) as run:
             judges = tuple(dict.fromkeys(judge.name for judge in run.judges()))
-        return _in_short(found.name, site.compared(found.name), judges)
+        return _summarized(found.name, site.comparison(found.name), judges)
     except FormalimgError as error:
         return _UnreadableRun(found.name, str(error))
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         logging.getLogger(__name__).warning("cannot read %s", found.folder, exc_info=True)
         return _UnreadableRun(found.name, f"cannot be read ({type(error).__name__}: {error})")
 
 
-def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _ListedRun:
+def _summarized(name: str, compared: Comparison, judges: tuple[str, ...]) -> _ListedRun:
     (section,) = compared.sections
     (row,) = section.rows
     summary = row.summary
@@ -82,7 +82,7 @@ def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _List
         row.manifest,
         section.suite,
         judges,
-        card_facts(row.manifest, row.items, row.spent),
+        manifest_fields(row.manifest, row.items, row.spent),
         sparkline(summary.levels, section.levels),
         rate_text(band if band and is_of_levels else summary.overall, section.suite),
         "" if is_of_levels or summary.overall.value is None else "of all its images",
@@ -97,13 +97,13 @@ _EDGE = 3
 
 
 class Sparkline(NamedTuple):
-    """What is drawn, as coordinates of SVG.
+    """A small curve of pass rates by level, as SVG coordinates.
 
     Attributes:
         line: the path through the rates; broken where a level has none.
         band: the outline of the intervals; empty if there are none.
         ends: the last point, if there is one.
-        words: the same for those who cannot see it.
+        words: the alternative text.
     """
 
     line: str
@@ -113,7 +113,7 @@ class Sparkline(NamedTuple):
 
 
 def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
-    """The curve of a run."""
+    """Return the curve of a run."""
     points, command = [], "M"
     line = ""
     low: list[str] = []

@@ -1,4 +1,4 @@
-"""The run folders that a site shows."""
+"""The runs below a folder, with a cache of their summaries."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from formalimg.reporting import Comparison, compare
 from formalimg.runs import StoredRun, open_run
 from formalimg.web.server import NotFoundError
 
-_MARKS = ("run.toml", "results.sqlite")
-"""A folder that has one of these is, or was meant to be, a run."""
+_RUN_FILES = ("run.toml", "results.sqlite")
+"""A folder with one of these files is a run, possibly a damaged one."""
 
-_DEEPEST = 2
-_KEPT = 256
-"""The numbers of so many runs are kept in memory."""
+_MAX_DEPTH = 2
+_MAX_CACHED_RUNS = 256
+"""Number of runs whose summaries are cached."""
 
 
-_KEPT_TOGETHER = 32
-"""What was worked out from several runs together is kept for so many choices of runs."""
+_MAX_CACHED_COMPARISONS = 32
+"""Number of comparisons of several runs that are cached."""
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
-UNREADABLE = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)
-"""What may come of reading a folder, which can hold anything. No run may hide the others because of it."""
+READ_ERRORS = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)
+"""Errors of reading a folder, which can hold anything. No run may hide the others because of one."""
 
 
 class UnknownRunError(NotFoundError):
@@ -40,14 +40,14 @@ class UnknownRunError(NotFoundError):
 
 
 class FoundRun(NamedTuple):
-    """A folder that is shown as a run: its name in addresses, and where it lies."""
+    """A folder shown as a run: its name in URLs, and its path."""
 
     name: str
     folder: Path
 
 
 class Site:
-    """All runs under a folder. They are looked for anew each time, so new ones show at once."""
+    """All runs below a folder. The folder is scanned on each request, so new runs appear at once."""
 
     def __init__(self, folder: str | Path) -> None:
         """Show the runs under `folder`, which may also be a run itself.
@@ -58,27 +58,27 @@ class Site:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise FormalimgError(f"there is no folder {self.folder}: name the folder that holds your runs")
-        self._compared: Remembered[Comparison] = Remembered(_KEPT)
-        self._together: Remembered[Any] = Remembered(_KEPT_TOGETHER)
-        self._one_at_a_time = Lock()
+        self._summaries: StampedCache[Comparison] = StampedCache(_MAX_CACHED_RUNS)
+        self._comparisons: StampedCache[Any] = StampedCache(_MAX_CACHED_COMPARISONS)
+        self._compute_lock = Lock()
 
     def runs(self) -> list[FoundRun]:
-        """The folders to show, by name: runs, damaged ones, and folders without any run in them."""
-        if _is_marked(self.folder):
+        """Return the folders to show, by name: runs, damaged runs, and folders that contain no run."""
+        if _is_run(self.folder):
             return [FoundRun(self.folder.resolve().name or "run", self.folder)]
         return [FoundRun(path.relative_to(self.folder).as_posix(), path) for path in _runs_below(self.folder, 1)]
 
-    def found(self, name: str) -> FoundRun:
-        """The run of this name, which must be one of `runs()`: names are never taken for paths."""
+    def find(self, name: str) -> FoundRun:
+        """Return the run of this name, which must be one of `runs()`: names are never used as paths."""
         for run in self.runs():
             if run.name == name:
                 return run
         raise UnknownRunError(f"there is no run {name!r} here: it may have been moved or deleted")
 
     @contextmanager
-    def opened(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
-        """A run, opened for reading, by one of its judges (by number) or by the one that looked last."""
-        folder = self.found(name).folder
+    def open(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
+        """Open a run for reading, with one of its judges (by number) or the last one."""
+        folder = self.find(name).folder
         with closing(open_run(folder)) as run:
             if judge is None:
                 yield run
@@ -89,38 +89,38 @@ class Site:
         with closing(open_run(folder, judges[judge])) as run:
             yield run
 
-    def compared(self, name: str, judge: int | None = None) -> Comparison:
-        """The numbers of a run, as its report has them; worked out again only when the run has changed."""
-        folder = self.found(name).folder
+    def comparison(self, name: str, judge: int | None = None) -> Comparison:
+        """Return the summary of a run as in its report; computed again only when the run has changed."""
+        folder = self.find(name).folder
 
-        def work_out() -> Comparison:
-            with self.opened(name, judge) as run:
+        def compute() -> Comparison:
+            with self.open(name, judge) as run:
                 return compare([run])
 
-        return self._compared.get((name, judge), _state(folder), work_out)
+        return self._summaries.get((name, judge), _state(folder), compute)
 
-    def together(self, names: Sequence[str], work_out: Callable[[], Found]) -> Found:
-        """What is worked out from several runs; again only when one of them has changed.
+    def cached(self, names: Sequence[str], compute: Callable[[], Value]) -> Value:
+        """Return what `compute` computes from several runs; again only when one of them has changed.
 
-        One such object is worked out at a time, because of all that is held in memory meanwhile.
+        Only one is computed at a time, to bound the memory in use.
         """
-        state = tuple(_state(self.found(name).folder) for name in names)
+        state = tuple(_state(self.find(name).folder) for name in names)
 
-        def alone() -> Found:
-            with self._one_at_a_time:
-                return work_out()
+        def compute_alone() -> Value:
+            with self._compute_lock:
+                return compute()
 
-        found: Found = self._together.get(tuple(names), state, alone)
+        found: Value = self._comparisons.get(tuple(names), state, compute_alone)
         return found
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
-    """Runs, and folders of the first level in which there are none."""
+    """Yield runs, and folders of the first level that contain none."""
     for path in sorted(_folders(folder)):
-        if _is_marked(path):
+        if _is_run(path):
             yield path
             continue
-        inside = list(_runs_below(path, depth + 1)) if depth < _DEEPEST else []
+        inside = list(_runs_below(path, depth + 1)) if depth < _MAX_DEPTH else []
         yield from inside
         if not inside and depth == 1:
             yield path
@@ -131,16 +131,16 @@ def _folders(folder: Path) -> Iterator[Path]:
         with os.scandir(folder) as entries:
             yield from (Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
     except OSError:
-        return  # not ours to read; the folder itself is still listed
+        return  # not readable; the folder itself is still listed
 
 
-def _is_marked(folder: Path) -> bool:
-    return any((folder / mark).is_file() for mark in _MARKS)
+def _is_run(folder: Path) -> bool:
+    return any((folder / mark).is_file() for mark in _RUN_FILES)
 
 
 def _state(folder: Path) -> tuple[tuple[int, int], ...]:
-    """What changes when a run does."""
-    return tuple(_stamp(folder / name) for name in (*_MARKS, f"{_MARKS[1]}-wal"))
+    """Return file stamps that change when a run does."""
+    return tuple(_stamp(folder / name) for name in (*_RUN_FILES, f"{_RUN_FILES[1]}-wal"))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -148,50 +148,49 @@ def _stamp(path: Path) -> tuple[int, int]:
         found = path.stat()
     except OSError:
         return (0, 0)
-    # A log that holds nothing comes and goes with those who read.
+    # An empty write-ahead log comes and goes with readers.
     return (found.st_mtime_ns, found.st_size) if found.st_size else (0, 0)
 
 
-Value = TypeVar("Value")
-
-_REST = 10
-"""After a value was worked out, it stands for so many times as long as that took, even if its source has changed: a
-run that goes on changes all the time."""
+_STALE_FACTOR = 10
+"""A value stays valid for this many times as long as it took to compute, even if its source has changed: a run in
+progress changes all the time.
+"""
 
 
 @dataclass(frozen=True)
-class _Kept(Generic[Value]):
+class _CacheEntry(Generic[Value]):
     state: Hashable
     value: Value
-    stands_until: float
+    fresh_until: float
 
 
-class Remembered(Generic[Value]):
-    """The values that were worked out last, each with the state of the world it belongs to."""
+class StampedCache(Generic[Value]):
+    """An LRU cache of computed values, each with the state of the source it was computed from."""
 
-    def __init__(self, most: int) -> None:
-        """Keep so many values."""
-        self._most = most
-        self._kept: OrderedDict[Hashable, _Kept[Value]] = OrderedDict()
+    def __init__(self, max_entries: int) -> None:
+        """Keep at most this many values."""
+        self._max_entries = max_entries
+        self._entries: OrderedDict[Hashable, _CacheEntry[Value]] = OrderedDict()
         self._lock = Lock()
         self._locks: dict[Hashable, Lock] = {}
 
-    def get(self, key: Hashable, state: Hashable, work_out: Callable[[], Value]) -> Value:
-        """The value for a key; worked out at most once for each state, however many ask at the same time."""
+    def get(self, key: Hashable, state: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return the value of a key; computed at most once per state, however many threads request it."""
         with self._lock:
             lock = self._locks.setdefault(key, Lock())
         with lock:
             with self._lock:
-                kept = self._kept.get(key)
+                entry = self._entries.get(key)
             begun = monotonic()
-            if kept is not None and (kept.state == state or begun < kept.stands_until):
-                return kept.value
-            value = work_out()
+            if entry is not None and (entry.state == state or begun < entry.fresh_until):
+                return entry.value
+            value = compute()
             ended = monotonic()
             with self._lock:
-                self._kept[key] = _Kept(state, value, ended + _REST * (ended - begun))
-                self._kept.move_to_end(key)
-                while len(self._kept) > self._most:
-                    gone, _ = self._kept.popitem(last=False)
-                    self._locks.pop(gone, None)
+                self._entries[key] = _CacheEntry(state, value, ended + _STALE_FACTOR * (ended - begun))
+                self._entries.move_to_end(key)
+                while len(self._entries) > self._max_entries:
+                    evicted, _ = self._entries.popitem(last=False)
+                    self._locks.pop(evicted, None)
             return value

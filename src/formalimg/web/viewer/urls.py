@@ -1,4 +1,4 @@
-"""What an address asks for. All state of the viewer is in addresses, so every one of them can be shared."""
+"""Parse and build URLs of the viewer. All its state is in the URL, so every page can be shared."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from starlette.requests import Request
 
 from formalimg.runs import ImageFilter
 
-_LARGEST = 2**31
-"""Larger numbers are no level, sample or page."""
+_MAX_NUMBER = 2**31
+"""Larger numbers are never a level, sample or page."""
 
 _OUTCOMES = ("pass", "fail", "unscored")
 
 
-class Look(NamedTuple):
-    """A look at a run: whose verdicts, and which images.
+class ViewState(NamedTuple):
+    """What a URL selects: a run, one of its judges, and an image filter.
 
     Attributes:
         run: the run's name.
-        judge: the number of the judge; None for the one that looked last.
-        wanted: the images to be shown.
+        judge: the number of the judge; None for the last one.
+        filter: the images to show.
     """
 
     run: str
     judge: int | None
-    wanted: ImageFilter
+    filter: ImageFilter
 
-    def address(self, path: str, **changes: object) -> str:
-        """The address of this look at another page, perhaps with something changed; `None` takes something out."""
-        known: dict[str, object] = {"run": self.run, "judge": self.judge, **self.wanted._asdict()}
-        return address(path, **{**known, **changes})
+    def url(self, path: str, **changes: object) -> str:
+        """Return the URL of another page with this state; keywords change it, None removes a value."""
+        known: dict[str, object] = {"run": self.run, "judge": self.judge, **self.filter._asdict()}
+        return build_url(path, **{**known, **changes})
 
 
-def address(path: str, **values: object) -> str:
-    """An address with a query; values that are None or empty are left out."""
+def build_url(path: str, **values: object) -> str:
+    """Return a URL with a query; values that are None or empty are left out."""
     query = [(name, str(value)) for name, value in values.items() if value is not None and value != ""]
     return f"{path}?{urlencode(query, errors='replace')}" if query else path
 
 
-def look_of(request: Request) -> Look:
-    """What a request asks to look at.
+def parse_view_state(request: Request) -> ViewState:
+    """Parse the view state of a request.
 
     Raises:
-        HTTPException: if it names no run, or something in it is not understood.
+        HTTPException: if the URL names no run, or a value is invalid.
     """
     query = request.query_params
     outcome = query.get("outcome") or None
     if outcome not in (None, *_OUTCOMES):
         raise HTTPException(400, f"there is no outcome {outcome!r}: it is pass, fail or unscored")
-    return Look(
-        named(query, "run"),
-        number(query, "judge"),
+    return ViewState(
+        require_value(query, "run"),
+        parse_number(query, "judge"),
         ImageFilter(
-            number(query, "level"),
+            parse_number(query, "level"),
             outcome,  # type: ignore[arg-type]  # checked above
             query.get("kind", ""),
             query.get("word", ""),
@@ -66,18 +66,18 @@ def look_of(request: Request) -> Look:
     )
 
 
-def named(query: Mapping[str, str], name: str) -> str:
-    """A value that must be there."""
+def require_value(query: Mapping[str, str], name: str) -> str:
+    """Return a query value; raise an HTTPException if it is missing."""
     if not query.get(name):
-        raise HTTPException(400, f"the address names no {name}")
+        raise HTTPException(400, f"the URL names no {name}")
     return query[name]
 
 
-def number(query: Mapping[str, str], name: str) -> int | None:
-    """A whole number from 0, if there is one."""
+def parse_number(query: Mapping[str, str], name: str) -> int | None:
+    """Return a query value as a non-negative integer; None if it is missing."""
     text = query.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and int(text[:12]) < _LARGEST and len(text) < 12):
-        raise HTTPException(400, f"the {name} in the address is no number: {text[:40]!r}")
+    if not (text.isascii() and text.isdigit() and int(text[:12]) < _MAX_NUMBER and len(text) < 12):
+        raise HTTPException(400, f"the {name} in the URL is not a number: {text[:40]!r}")
     return int(text)

@@ -1,4 +1,4 @@
-// What raters have before their eyes: images as large as they are, and the right place of the page.
+// What raters see: the image in full size, and the scroll position.
 
 history.scrollRestoration = "manual"; // the page of a new image begins with the image, not where the one before was left
 
@@ -9,7 +9,7 @@ const PANORAMA = 2.5; // so many times wider than high: beside the words it woul
 
 /** Words that are shown on the page that is loaded next, once. */
 export const noteForNextPage = {
-  leave: (words) => { try { if (words) sessionStorage.setItem("formalimg-rating", words); } catch { /* no storage: nothing is told */ } },
+  leave: (words) => { try { if (words) sessionStorage.setItem("formalimg-rating", words); } catch { /* no storage: the note is lost */ } },
   take: () => {
     try {
       const words = sessionStorage.getItem("formalimg-rating") ?? "";
@@ -20,7 +20,7 @@ export const noteForNextPage = {
 };
 
 /** The image in full size, and back: begin, when the image is there; turn, for a key. */
-export const lookingClosely = (form) => {
+export const imageZoom = (form) => {
   const image = form.querySelector(".rated-image");
   const figure = form.querySelector(".rated");
   const button = form.querySelector(".full-size");

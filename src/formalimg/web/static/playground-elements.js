@@ -1,5 +1,5 @@
-// Pieces of the page. All that others wrote becomes text, never markup.
-const LONGEST_SIDE = 640; // boxes and labels are drawn as if images were so large
+// Elements of the page. Text from elsewhere is inserted as text, never as markup.
+const MAX_SIDE = 640; // boxes and labels are drawn as if images were so large
 const LETTER = 6.3; // about how wide a letter of a label is
 
 export const make = (tag, text = "", ...names) => {
@@ -47,7 +47,7 @@ const drawn = (tag, values) => {
   return made;
 };
 
-const framed = ({ looks, box, at_fault }, width, height) => {
+const framed = ({ looks, box, failed }, width, height) => {
   const [left, right] = [box[0], box[2]].map((edge) => (edge * width) / 1000);
   const [top, bottom] = [box[1], box[3]].map((edge) => (edge * height) / 1000);
   const length = Math.min(LETTER * looks.length + 6, width);
@@ -55,14 +55,14 @@ const framed = ({ looks, box, at_fault }, width, height) => {
   const y = top >= 13 ? top - 13 : top; // above the box where there is room, else inside it
   const words = drawn("text", { x: x + 3, y: y + 9.5 });
   words.textContent = looks;
-  const thing = drawn("g", { class: at_fault ? "thing fault" : "thing" });
-  thing.append(drawn("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" }), drawn("rect", { x, y, width: length, height: 13, class: "plate" }), words);
-  return thing;
+  const group = drawn("g", { class: failed ? "detected fault" : "detected" });
+  group.append(drawn("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" }), drawn("rect", { x, y, width: length, height: 13, class: "plate" }), words);
+  return group;
 };
 
-// The boxes of things, to be laid over an image of this size.
+// Boxes of objects, to be laid over an image of this size.
 export const overlay = (boxes, pixelsAcross, pixelsDown) => {
-  const scale = LONGEST_SIDE / Math.max(pixelsAcross, pixelsDown);
+  const scale = MAX_SIDE / Math.max(pixelsAcross, pixelsDown);
   const [width, height] = [pixelsAcross * scale, pixelsDown * scale];
   const laid = drawn("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   laid.append(...boxes.map((one) => framed(one, width, height)));

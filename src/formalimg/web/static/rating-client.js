@@ -57,22 +57,22 @@ const post = async (address, body) => {
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(20000),
     });
-    const said = await answer.json().catch(() => ({}));
+    const reply = await answer.json().catch(() => ({}));
     if (answer.ok) return { sort: "kept" };
-    if (REFUSED.includes(answer.status)) return { sort: "refused", why: said.error ?? "", movedOn: Boolean(said.moved_on), differs: Boolean(said.differs) };
-    if (STOPPED.includes(answer.status)) return { sort: "stopped", why: said.error ?? "" };
-    return { sort: "away", why: said.error ?? "" };
+    if (REFUSED.includes(answer.status)) return { sort: "refused", why: reply.error ?? "", movedOn: Boolean(reply.moved_on), differs: Boolean(reply.differs) };
+    if (STOPPED.includes(answer.status)) return { sort: "stopped", why: reply.error ?? "" };
+    return { sort: "away", why: reply.error ?? "" };
   } catch {
     return { sort: "away", why: "" };
   }
 };
 
 /**
- * The way to the server.
+ * A queue of answers that are sent to the server, and sent again until it has them.
  *
- * told is called with how each answer ended ("kept", "refused", "stopped") and, as often as it is, with "away".
+ * onResult is called with how each answer ended ("kept", "refused", "stopped") and, as often as it is, with "away".
  */
-export const keeping = (here, task, notes, told) => {
+export const answerQueue = (here, task, notes, onResult) => {
   let waiting = notes.read("waiting", []);
   let busy = null;
 
@@ -80,7 +80,7 @@ export const keeping = (here, task, notes, told) => {
     for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
       const got = await post(address, body);
       if (got.sort !== "away") return got;
-      told(got, name);
+      onResult(got, name);
       await wait(pause);
     }
   };
@@ -88,10 +88,10 @@ export const keeping = (here, task, notes, told) => {
     while (waiting.length) {
       const answer = waiting[0];
       const got = await persist(`${here}/answer`, { task, ...answer }, answer);
-      if (got.sort === "stopped") { told(got, answer); return false; }
+      if (got.sort === "stopped") { onResult(got, answer); return false; }
       waiting = waiting.slice(1);
       notes.write({ waiting });
-      told(got, answer);
+      onResult(got, answer);
       if (got.sort === "refused") return false;
     }
     return true;
@@ -108,7 +108,7 @@ export const keeping = (here, task, notes, told) => {
     },
     settle,
     /** Go on with the next image, because this one cannot be shown. */
-    putOff: () => persist(`${here}/later`, { task }, null),
+    postpone: () => persist(`${here}/later`, { task }, null),
     /** Finish the task, when all answers are confirmed; with those that are in sight, for a second window may have given others. */
     finish: async (answers) => ((await settle()) ? persist(`${here}/finish`, { task, answers }, null) : { sort: "held" }),
   };
