@@ -118,9 +118,9 @@ def test_strangers_and_other_peoples_tasks_are_refused(tmp_path: Path) -> None:
         _refused(study, "unknown rater 'eve'", "eve", mine.id, "compliance", 3, 1)
         with pytest.raises(AnswerError, match="image is not among yours"):
             study.image(ME, yours.image)
-        with pytest.raises(AnswerError, match="no rater"):
+        with pytest.raises(AnswerError, match="unknown rater"):
             study.next_task("")
-        with pytest.raises(AnswerError, match="no rater"):
+        with pytest.raises(AnswerError, match="unknown rater"):
             study.new_link("eve")
 
 
