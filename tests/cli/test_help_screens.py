@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.cli import app
+from formalimg.cli import COMMANDS, app
 from formalimg.cli.help_groups import SECTIONS, configure_logging
 
 WIDE = {"COLUMNS": "100"}
@@ -75,3 +77,12 @@ def test_events_go_to_standard_error(logger: logging.Logger, capsys: pytest.Capt
     printed = capsys.readouterr()
     assert printed.out == ""
     assert re.fullmatch(r"\d\d:\d\d:\d\d INFO formalimg.models.retry: waiting 2.0 s\n", printed.err)
+
+
+def test_commands_are_imported_when_they_are_used() -> None:
+    code = "import sys; from formalimg.cli import main; sys.argv = ['formalimg', 'vocabulary', 'knolling']; main()"
+    code = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("formalimg.cli.")}
+    assert "formalimg.cli.vocabulary" in loaded
+    assert not loaded & {f"formalimg.cli.{name}" for name in COMMANDS.keys() - {"vocabulary"}}

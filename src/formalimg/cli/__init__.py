@@ -10,99 +10,96 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
 
 from formalimg import __version__
-from formalimg.cli.agree import agree_command
-from formalimg.cli.annotate import annotate_command
-from formalimg.cli.calibrate import calibrate_command
-from formalimg.cli.captions import captions_command
-from formalimg.cli.census import census_command
-from formalimg.cli.certify import certify_command
-from formalimg.cli.check import check_command
-from formalimg.cli.diagnose import diagnose_command
-from formalimg.cli.doctor import doctor_command
-from formalimg.cli.export import export_command
-from formalimg.cli.help_groups import GroupedCommand, GroupedCommands
-from formalimg.cli.judge import judge_command
-from formalimg.cli.models import models_command
-from formalimg.cli.pull import pull_command
-from formalimg.cli.report import report_command
-from formalimg.cli.review import review_app
-from formalimg.cli.run import generate_command, run_command
-from formalimg.cli.serve import serve_command
-from formalimg.cli.show import show_command
-from formalimg.cli.solve import solve_command
-from formalimg.cli.synth import synth_command
-from formalimg.cli.verify import verify_command
-from formalimg.cli.view import view_command
-from formalimg.cli.vocabulary import vocabulary_command
-from formalimg.cli.write import write_command
+from formalimg.cli.help_groups import CommandEntry, command_group
 from formalimg.errors import FormalimgError
+
+_RUN, _AUTHOR, _JUDGE, _TOOLS = "Run and look", "Author items", "Judge quality", "Tools"
+
+COMMANDS = {
+    "run": CommandEntry(
+        _RUN,
+        "Generate the images of a suite, judge them and print the pass rates.",
+        "run knolling --model builtin/reader --per-level 20",
+    ),
+    "generate": CommandEntry(
+        _RUN,
+        "Generate the images of a suite, to be judged later with `judge`.",
+        "generate natural --model openai/gpt-image-2 --dry-run",
+        target="run:generate_command",
+    ),
+    "judge": CommandEntry(
+        _RUN, "Judge the images of a run and print the pass rates.", "judge runs/a --judge gemini/gemini-3-pro-preview"
+    ),
+    "report": CommandEntry(
+        _RUN,
+        "Compare runs: pass rates, confidence intervals, and what could not be scored.",
+        "report runs/* --out report.html",
+    ),
+    "view": CommandEntry(_RUN, "Browse runs, images and explanations in the browser.", "view runs"),
+    "show": CommandEntry(_RUN, "Show an item: its prompt and what it requires.", "show knolling/1207 --draw item.png"),
+    "diagnose": CommandEntry(_RUN, "Explain why a model fails on CF-World.", "diagnose runs/cf-world*"),
+    "serve": CommandEntry(_RUN, "Serve rewards over HTTP: scores from 0 to 1, with reasons.", "serve --root images"),
+    "synth": CommandEntry(
+        _AUTHOR,
+        "Sample new items and prove that they can be satisfied.",
+        "synth knolling --levels 1-3 --per-level 10 --out my-suite",
+    ),
+    "write": CommandEntry(
+        _AUTHOR,
+        "Write new items with a chat model, and check every one.",
+        "write natural --model openai/gpt-5 --out my-suite --dry-run",
+    ),
+    "review": CommandEntry(_AUTHOR, "Accept or reject written CF-World groups.", target="review:review_app"),
+    "census": CommandEntry(_AUTHOR, "Count what the items of a suite are made of.", "census natural"),
+    "captions": CommandEntry(
+        _AUTHOR, "Count which kinds of visual concepts captions mention.", "captions captions.txt"
+    ),
+    "export": CommandEntry(
+        _AUTHOR, "Export a suite with metadata, or a run in the published format.", "export knolling --out my-suite"
+    ),
+    "pull": CommandEntry(_AUTHOR, "Download the data of a published benchmark.", "pull formalimg --to published"),
+    "agree": CommandEntry(
+        _JUDGE, "Measure agreement between judges, and with human ratings.", "agree runs/a --ratings studies/a-likert"
+    ),
+    "annotate": CommandEntry(
+        _JUDGE, "Collect human ratings of images in the browser.", "annotate runs/a --protocol likert"
+    ),
+    "calibrate": CommandEntry(
+        _JUDGE,
+        "Find the threshold of CF-World's gate that agrees best with human labels.",
+        "calibrate runs/a --labels labels.csv",
+    ),
+    "certify": CommandEntry(_JUDGE, "Measure precision and recall of a grounder.", "certify --scenes 10"),
+    "check": CommandEntry(_TOOLS, "Check formulas and report every problem.", "check my.formula"),
+    "verify": CommandEntry(
+        _TOOLS, "Verify whether a formula holds in a scene.", "verify --formula my.formula --scene scene.json --explain"
+    ),
+    "solve": CommandEntry(
+        _TOOLS,
+        "Find a scene that satisfies a formula, or prove there is none.",
+        "solve --formula \"(exists ?x (Is ?x 'cup'))\"",
+    ),
+    "vocabulary": CommandEntry(
+        _TOOLS, "List the classes and predicates of a suite, or its concepts.", "vocabulary knolling"
+    ),
+    "models": CommandEntry(_TOOLS, "List the model providers, and what is missing to use each."),
+    "doctor": CommandEntry(_TOOLS, "Check this installation."),
+}
 
 app = typer.Typer(
     name="formalimg",
-    cls=GroupedCommands,
+    cls=command_group(COMMANDS),
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain text: boxes leave little room, and markup would swallow formalimg[web]
 )
-
-_RUN, _AUTHOR, _JUDGE, _TOOLS = "Run and look", "Author items", "Judge quality", "Tools"
-
-
-def _register(
-    section: str, name: str, command: Callable[..., None], example: str = "", short_help: str | None = None
-) -> None:
-    """Add a command under a heading of `formalimg --help`, with an example below its own help."""
-    epilog = f"Example: formalimg {example}" if example else None
-    app.command(name, cls=GroupedCommand, epilog=epilog, short_help=short_help, rich_help_panel=section)(command)
-
-
-_register(_RUN, "run", run_command, "run knolling --model builtin/reader --per-level 20")
-_register(_RUN, "generate", generate_command, "generate natural --model openai/gpt-image-2 --dry-run")
-_register(_RUN, "judge", judge_command, "judge runs/a --judge gemini/gemini-3-pro-preview")
-_register(_RUN, "report", report_command, "report runs/* --out report.html")
-_register(_RUN, "view", view_command, "view runs")
-_register(_RUN, "show", show_command, "show knolling/1207 --draw item.png")
-_register(_RUN, "diagnose", diagnose_command, "diagnose runs/cf-world*")
-_register(_RUN, "serve", serve_command, "serve --root images")
-_register(_AUTHOR, "synth", synth_command, "synth knolling --levels 1-3 --per-level 10 --out my-suite")
-_register(_AUTHOR, "write", write_command, "write natural --model openai/gpt-5 --out my-suite --dry-run")
-app.add_typer(
-    review_app, name="review", short_help="Accept or reject written CF-World groups.", rich_help_panel=_AUTHOR
-)
-_register(_AUTHOR, "census", census_command, "census natural")
-_register(_AUTHOR, "captions", captions_command, "captions captions.txt")
-_register(_AUTHOR, "export", export_command, "export knolling --out my-suite")
-_register(_AUTHOR, "pull", pull_command, "pull formalimg --to published")
-_register(
-    _JUDGE,
-    "agree",
-    agree_command,
-    "agree runs/a --ratings studies/a-likert",
-    short_help="Measure agreement between judges, and with human ratings.",
-)
-_register(
-    _JUDGE,
-    "annotate",
-    annotate_command,
-    "annotate runs/a --protocol likert",
-    short_help="Collect human ratings of images in the browser.",
-)
-_register(_JUDGE, "calibrate", calibrate_command, "calibrate runs/a --labels labels.csv")
-_register(_JUDGE, "certify", certify_command, "certify --scenes 10")
-_register(_TOOLS, "check", check_command, "check my.formula")
-_register(_TOOLS, "verify", verify_command, "verify --formula my.formula --scene scene.json --explain")
-_register(_TOOLS, "solve", solve_command, "solve --formula \"(exists ?x (Is ?x 'cup'))\"")
-_register(_TOOLS, "vocabulary", vocabulary_command, "vocabulary knolling")
-_register(_TOOLS, "models", models_command)
-_register(_TOOLS, "doctor", doctor_command)
 
 
 def _show_version(requested: bool) -> None:

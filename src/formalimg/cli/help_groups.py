@@ -1,4 +1,4 @@
-"""Help screens in sections, and `--verbose` logging on every command.
+"""Commands that are imported when they are used, help screens in sections, and `--verbose` on every command.
 
 Commands and options are listed under headings: commands under the one they are registered with, options under their
 `rich_help_panel`. Help stays plain text, so that names such as formalimg[web] are not read as markup.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -52,23 +54,89 @@ class GroupedCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-class GroupedCommands(TyperGroup):
-    """A group that lists its commands under the headings they are registered with."""
+class CommandEntry(NamedTuple):
+    """A command of the command line.
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands of each section."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        width = max((len(name) for name in found), default=0)
-        limit = formatter.width - 6 - width
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name, command in found.items():
-            if command is not None and not command.hidden:
-                title = getattr(command, "rich_help_panel", None)
-                title = title if isinstance(title, str) else "Commands"
-                sections.setdefault(title, []).append((name.ljust(width), command.get_short_help_str(limit)))
-        for title, rows in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
+    Attributes:
+        section: the heading under which it is listed.
+        summary: one line for the list of commands.
+        example: a command line to show below its help.
+        target: `module:function` in this package, or `module:app` for a group of commands; by default the function
+            `NAME_command` of the module of that name.
+    """
+
+    section: str
+    summary: str
+    example: str = ""
+    target: str = ""
+
+    def load(self, name: str) -> Any:
+        """Import the command and build it."""
+        module, _, attribute = (self.target or f"{name}:{name}_command").partition(":")
+        found = getattr(import_module(f"formalimg.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            group = typer.main.get_command(found)
+            group.name = name
+            return group
+        only = typer.Typer(add_completion=False, rich_markup_mode=None)
+        epilog = f"Example: formalimg {self.example}" if self.example else None
+        only.command(name, cls=GroupedCommand, epilog=epilog)(found)
+        return typer.main.get_command(only)
+
+
+class _LazyCommands(MutableMapping[str, Any]):
+    """Commands by name, imported on first access: `formalimg run` does not load the other commands."""
+
+    def __init__(self, entries: Mapping[str, CommandEntry]) -> None:
+        self._entries = entries
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = self._entries[name].load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._entries, **self._loaded})
+
+    def __len__(self) -> int:
+        return len({**self._entries, **self._loaded})
+
+
+def command_group(entries: Mapping[str, CommandEntry]) -> type[TyperGroup]:
+    """Return the class of a group with these commands, listed under their headings."""
+
+    class LazyGroup(TyperGroup):
+        """A group whose commands are imported when they are used."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands = _LazyCommands(entries)
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            """Return the names of all commands, in their order."""
+            return [*entries]
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """Write the commands of each section, without importing them."""
+            width = max(map(len, entries))
+            for section in dict.fromkeys(entry.section for entry in entries.values()):
+                with formatter.section(section):
+                    formatter.write_dl(
+                        [
+                            (name.ljust(width), entry.summary)
+                            for name, entry in entries.items()
+                            if entry.section == section
+                        ]
+                    )
+
+    return LazyGroup
 
 
 @cache

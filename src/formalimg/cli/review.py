@@ -15,6 +15,7 @@ _NAMED = 10
 """So many groups are named in a line; review.json has all of them."""
 
 review_app = typer.Typer(
+    rich_markup_mode=None,
     no_args_is_help=True,
     help="Review written CF-World groups: export a queue, decide in the browser, import the decisions.",
 )
