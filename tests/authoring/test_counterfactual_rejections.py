@@ -200,7 +200,8 @@ def test_the_law_and_the_scene_stay_letter_by_letter(start: int, length: int, ma
     named = [word for word in re.findall("[a-z]{4,}", quoted.lower()) if word not in DESCRIBED["described"].lower()]
     found = apply_description(DescriptionAnswer(**{**DESCRIBED, "outcome": quoted, "named": named[-2:]}), told)
     if not isinstance(found, Rejection):
-        assert found == prompt.replace(quoted, DESCRIBED["described"])
+        # A marked outcome may be quoted with blanks around it, which stay.
+        assert found == prompt.replace(quoted.strip() if marked else quoted, DESCRIBED["described"])
         assert not marked or quoted.strip() == OURS[0].outcome
 
 

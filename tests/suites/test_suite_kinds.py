@@ -1,14 +1,26 @@
-"""A suite of a known kind is one table in suites.toml, and perhaps a module that reads its published files."""
+"""A suite of a known kind is one table in suites.toml, and perhaps a module that reads its published files.
+
+Everything else follows from the table: its items are loaded, exported, run, judged and reported like those of others.
+"""
 
 from __future__ import annotations
 
+import ast
+import csv
 import sys
+from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from PIL import Image
 
+import formalimg
 from formalimg.errors import FormalimgError
+from formalimg.models import CallableModel
+from formalimg.reporting import compare, drawings_of, drawings_of_items, render, write_html
 from formalimg.suites import (
     CATEGORIES,
     DIMENSIONS,
@@ -25,6 +37,9 @@ from formalimg.suites import (
 from formalimg.suites import suite as get_suite
 from formalimg.suites.record import ItemFindings
 from formalimg.suites.registry import KINDS, Suite, _suites
+from tests.support.concept_items import NOTHING, answers_by
+from tests.support.score_items import scores_by
+from tests.support.scripted_chat import Script, ScriptedChat, numbered
 
 
 def test_the_suites_that_ship() -> None:
@@ -55,9 +70,13 @@ def mine(monkeypatch: pytest.MonkeyPatch) -> Suite:
     module.read_published = read_published  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "my_published_files", module)
     new = Suite("mine", "My suite", "concepts", "k", None, {}, "conceptmix", "questions", published=module.__name__)
-    known = {**_suites(), "mine": new}
-    monkeypatch.setattr("formalimg.suites.registry._suites", lambda: known)
+    register(new, monkeypatch)
     return new
+
+
+def register(new: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**_suites(), new.name: new}
+    monkeypatch.setattr("formalimg.suites.registry._suites", lambda: known)
 
 
 def test_a_new_suite_of_a_known_kind(mine: Suite, tmp_path: Path) -> None:
@@ -73,3 +92,70 @@ def test_a_new_suite_of_a_known_kind(mine: Suite, tmp_path: Path) -> None:
     assert "2 items of My suite." in (tmp_path / "out" / "DATASHEET.md").read_text()
     with pytest.raises(FormalimgError, match="no items of mine ship with formalimg"):
         load("mine")
+
+
+def draw_anything(prompt: str) -> Image.Image:
+    """An image that is not of one colour, which would fail by rule."""
+    image = numbered(1).pil.copy()
+    image.paste((255, 255, 255), (0, 0, 64, 16))
+    return image
+
+
+CASES: dict[str, tuple[str, str | None, Script | None]] = {
+    "knolling": ("builtin/reader", None, None),
+    "conceptmix": ("", "lab/eyes", answers_by(defaultdict(lambda: "yes"))),
+    "cf-world-rules": ("", "lab/eyes", scores_by(defaultdict(lambda: 1))),
+}
+"""Per suite that the new one is like: the model, or none for a function; the judge; and what the judge answers."""
+
+
+@pytest.mark.parametrize("like", CASES)
+def test_a_new_suite_is_run_judged_and_reported(like: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    register(replace(suite(like), name="mine", title="My suite"), monkeypatch)
+    chosen = [item for item in load(like) if item.level <= 2]
+    write_items([replace(item, suite="mine") for item in (*chosen[:3], *chosen[-3:])], tmp_path / "items")
+    items = load("mine", tmp_path / "items")
+    model, judge, script = CASES[like]
+    if script is not None:
+        chat = ScriptedChat({1: NOTHING}, script, name="lab/eyes")
+        monkeypatch.setattr("formalimg.models.open_chat_model", lambda name, options: chat)
+    painter: Any = model or CallableModel(draw_anything, name="lab/painter")
+    result = formalimg.run("mine", painter, judge, items=items, size=512, folder=tmp_path / "run")
+    assert (result.progress.made, result.progress.passed) == (6, 6)
+
+    comparison = compare([result.run])
+    assert {level: rate.value for level, rate in result.summary().levels.items()} == {1: 1.0, 2: 1.0}
+    assert "My suite" in render(comparison, "md")
+    rows = list(csv.DictReader(render(comparison, "csv").splitlines()))
+    assert {row["suite"] for row in rows} == {"mine"}
+    assert [float(row["value"]) for row in rows if row["figure"] == "level"] == [1.0, 1.0]
+    write_html([result.run], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "My suite" in page
+    assert f"{suite(like).traits.numbers_heading} by" in page
+    assert all(drawing.name.startswith("mine-") for drawing in drawings_of(comparison))
+    assert drawings_of_items(items)
+
+
+ABOUT_ONE_SUITE = ("authoring/counterfactuals", "models/folder", "suites", "cli", "web")
+"""Where code may ask for a suite by its name: it is about that suite, or about a command for it."""
+
+
+def test_no_other_code_asks_for_a_suite_by_name() -> None:
+    package, found = Path(formalimg.__file__).parent, []
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).as_posix().startswith(ABOUT_ONE_SUITE):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Compare():
+                    asked: list[ast.AST] = [node]
+                case ast.MatchValue():
+                    asked = [node.value]
+                case ast.Dict():
+                    asked = [key for key in node.keys if key is not None]
+                case _:
+                    continue
+            constants = [one.value for part in asked for one in ast.walk(part) if isinstance(one, ast.Constant)]
+            found += [f"{path.name}: {value}" for value in constants if value in suite_names()]
+    assert not found

@@ -19,7 +19,7 @@ from formalimg.analysis.rating_files import RatingFile
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunRecord
 from formalimg.stats import Interval, ScoreProfile, clopper_pearson, majority
-from formalimg.suites import CF_WORLD
+from formalimg.suites import suite, suite_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -283,10 +283,9 @@ def calibrate_gate(
     """
     judge = one_judge(runs)
     for run in runs:
-        if run.manifest.suite != CF_WORLD:
-            raise FormalimgError(
-                f"{run.folder} is a run of {run.manifest.suite}: only {CF_WORLD} has a gate to calibrate"
-            )
+        if not suite(run.manifest.suite).has_gate:
+            gated = ", ".join(name for name in suite_names() if suite(name).has_gate)
+            raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only {gated} has a gate to calibrate")
     file = load_label_file(labels) if isinstance(labels, str | Path) else RatingFile("", tuple(labels))
     matched = match_ratings(file, runs, _check_label, levels=frozenset({_FACTUAL}))
     scores = {

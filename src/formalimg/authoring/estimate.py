@@ -124,4 +124,4 @@ def _fewest(plan: AuthoringPlan, first: _RecordedRequest) -> int:
     """How many questions an item takes at least: words and a check, and what else its suite asks for."""
     if suite(plan.suite).kind == "concepts":
         return 2 + (first.form == "BindingAnswer") + (plan.choices.questions == "model")
-    return 2 + (2 if plan.suite == "cf-world" and plan.counterfactual.questions == "model" else 0)
+    return 2 + (2 if suite(plan.suite).has_gate and plan.counterfactual.questions == "model" else 0)

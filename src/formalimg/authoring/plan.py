@@ -127,7 +127,7 @@ class AuthoringPlan:
     @property
     def slots(self) -> tuple[Slot, ...]:
         """The places for all items, in the order of their ids; in CF-World, a place is for all levels of a group."""
-        if suite(self.suite).kind == "counterfactual":
+        if suite(self.suite).traits.has_scores:
             return tuple(Slot(number, 2) for number in range(self.per_level))
         return tuple(
             Slot(number * self.per_level + index, level)

@@ -62,7 +62,7 @@ def authoring_task(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
 
 def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[Any], ...]:
     """Return the items of all accepted attempts, in slot order."""
-    if suite(plan.suite).kind == "counterfactual":
+    if suite(plan.suite).traits.has_scores:
         from formalimg.authoring.counterfactuals.groups import items_from_outcomes
 
         return items_from_outcomes(plan, stands.accepted)
@@ -71,7 +71,7 @@ def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[An
 
 def write_results(plan: AuthoringPlan, items: Sequence[Item[Any]], stands: AuthoringState, folder: Path) -> Path:
     """Write the items and their companion files to the folder."""
-    if suite(plan.suite).kind == "counterfactual":
+    if suite(plan.suite).traits.has_scores:
         from formalimg.authoring.counterfactuals.groups import write_companions
 
         write_companions(plan, stands.accepted, folder)

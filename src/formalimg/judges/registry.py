@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounder, Judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
-from formalimg.suites import Kind
+from formalimg.suites import JudgeKind
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 ICONS = "builtin/icons"
 DETECTORS = "detector/"
 """Names that begin with this are open-vocabulary detectors."""
-
-_GROUNDED_SUITES = ("knolling",)
-"""Suites whose formulas need boxes and colours only: a grounder sees everything, and logic judges."""
 
 # Options that say how a chat model is used; all others belong to the model.
 _GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
@@ -59,7 +56,7 @@ def open_judge(
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge()
-    return _FACTORIES[suite_of(suite).kind](suite, name, options)
+    return _FACTORIES[suite_of(suite).judge](suite, name, options)
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
@@ -87,9 +84,11 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
     return VlmGrounder(chat, **own)
 
 
-def _formula_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
-    if suite in _GROUNDED_SUITES:
-        return SceneJudge(open_grounder(name or ICONS, options))
+def _scene_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    return SceneJudge(open_grounder(name or ICONS, options))
+
+
+def _clause_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
     name = _require_chat(suite, name, f"and {suite} asks for more")
     from formalimg.judges.clause_judge import ANSWERS, ClauseJudge
 
@@ -117,12 +116,13 @@ def _score_judge(suite: str, name: str | None, options: Mapping[str, str] | None
     return ScoreJudge(chat, **own)
 
 
-_FACTORIES: Mapping[Kind, _Factory] = {
-    "formula": _formula_judge,
-    "concepts": _question_judge,
-    "counterfactual": _score_judge,
+_FACTORIES: Mapping[JudgeKind, _Factory] = {
+    "scene": _scene_judge,
+    "clauses": _clause_judge,
+    "questions": _question_judge,
+    "scores": _score_judge,
 }
-"""How suites are judged, by kind."""
+"""How suites are judged, by `Suite.judge`."""
 
 
 def _require_chat(

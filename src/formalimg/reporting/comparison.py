@@ -85,7 +85,7 @@ def compare(
 
 def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
     # A mean of scores holds no rate.
-    held = None if about.kind == "counterfactual" else about.epsilon if epsilon is None else epsilon
+    held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
     published: Sequence[PublishedRow] = _published_rows(about, held) if how.references else ()
     found = [_read_images(run, about) for run in runs]
     summed = [_run_numbers(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
@@ -111,7 +111,7 @@ class _RunNumbers(NamedTuple):
 def _run_numbers(
     run: RunRecord, found: _RunImages, about: Suite, epsilon: float | None, how: HowCounted
 ) -> _RunNumbers:
-    if about.kind != "counterfactual":
+    if not about.traits.has_scores:
         summary = partial(
             summarize,
             found.observations,
@@ -234,7 +234,7 @@ def _part_results(verdict: Verdict, about: Suite) -> Iterable[_PartResult]:
         yield _PartResult(("kind", part.kind), failed)
         for word in dict.fromkeys(part.about):
             # A value may belong to two categories: orange is a colour and a fruit.
-            name = f"{part.kind} {word}" if about.kind == "concepts" else word
+            name = f"{part.kind} {word}" if about.traits.value_has_kind else word
             yield _PartResult(("predicate", name), failed)
 
 
@@ -265,7 +265,7 @@ def _published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, 
 
 def _computed_numbers(suite: Suite, epsilon: float | None) -> list[str]:
     """Return which numbers beside published ones are not published in this form, but computed from the others."""
-    bands = [] if suite.kind == "counterfactual" else list(suite.bands)  # PRR and RRR are as printed
+    bands = [] if suite.traits.has_scores else list(suite.bands)  # PRR and RRR are as printed
     return bands if epsilon is None else [*bands, f"G{epsilon_text(epsilon)}"]
 
 

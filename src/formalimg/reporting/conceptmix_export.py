@@ -13,7 +13,7 @@ from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import Judged, StoredRun
-from formalimg.suites import ConceptSpec, Item, ScoredImage, scores_text
+from formalimg.suites import ConceptSpec, Item, ScoredImage, scores_text, suite, suite_names
 
 _MAX_NAME = 50
 _SCORES = "all_ind_scores"
@@ -61,8 +61,9 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     Raises:
         FormalimgError: if it is a run of another suite, or the model is there already.
     """
-    if run.manifest.suite != "conceptmix":
-        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of conceptmix can be exported")
+    if suite(run.manifest.suite).traits.spec_type is not ConceptSpec:
+        fitting = ", ".join(known for known in suite_names() if suite(known).traits.spec_type is ConceptSpec)
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of {fitting} can be exported")
     place = Path(folder)
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", _SCORES):
         raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
@@ -96,7 +97,7 @@ def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]
         places = indexes.setdefault(outcome.level, {})
         index = places.setdefault(outcome.item, len(places) + 1)
         item = items[outcome.item]
-        assert isinstance(item.spec, ConceptSpec), "a run of conceptmix has no others"
+        assert isinstance(item.spec, ConceptSpec), "the suite has no others"
         if judged.image is not None:
             prompt = re.sub(r"\W", "", item.prompt[:_MAX_NAME].replace(" ", "_"))
             sample = f"_{outcome.sample}" if outcome.sample else ""

@@ -30,7 +30,7 @@ def scoring_rules(
 ) -> Iterator[str]:
     """Yield the scoring rules, sentence by sentence."""
     yield rule_text(missing, of_scores=True)
-    if suite.bands:
+    if suite.has_gate:
         unknown = {
             "paper": "; where L1 has no score, they have none either",
             "official-code": ", or has no score",
@@ -48,7 +48,7 @@ def scoring_rules(
 def describe_levels(suite: Suite) -> str:
     """Return what the levels are, where their names do not say it."""
     kinds = {1: "factual", 2: "explicit counterfactual", 3: "implicit counterfactual"}
-    if not suite.bands:
+    if not suite.has_gate:
         return ""
     return " (" + ", ".join(f"{level_head(suite, level)} {what}" for level, what in kinds.items()) + ")"
 
@@ -107,12 +107,7 @@ def graded_images(
 
 def threshold_of(suite: Suite, how: HowCounted) -> float | None:
     """Return the score that opens the gate of a group; None for suites without a gate."""
-    return how.threshold if has_gate(suite) else None
-
-
-def has_gate(suite: Suite) -> bool:
-    """Return whether factual images decide if others count: in CF-World they do; its probes have no gate."""
-    return suite.kind == "counterfactual" and bool(suite.bands)
+    return how.threshold if suite.has_gate else None
 
 
 def _why(image: SeenImage, score: float | None, gate: Gate, has_questions: bool) -> str:

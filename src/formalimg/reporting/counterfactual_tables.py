@@ -17,12 +17,10 @@ from formalimg.reporting.labels import level_name, rule_text
 from formalimg.reporting.model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
 from formalimg.reporting.reference import reference_rows
 from formalimg.stats import ScoreObservation, ScoreSummary, score_difference
-from formalimg.suites import DIMENSIONS, TAGGED_BY_FIELD, Suite
+from formalimg.suites import DIMENSIONS, Suite
 from formalimg.tables import Cell, Column, Number, Table, TableRow
 
 _PROBE_LEVELS = (1, 2)
-_GROUPS = {"cf-world-rules": "rule", "cf-world-attributes": "pair"}
-"""What groups are called."""
 
 _PENDING = ("no image", "not judged", NO_FACTUAL)
 """Reasons that end when the run goes on."""
@@ -34,12 +32,12 @@ def counterfactual_tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted
 
 
 def _tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Table]:
-    if suite.bands:
+    if suite.has_gate:
         yield raw_and_gated(suite, runs, how)
-    if {one.level for run in runs for one in run.graded} == set(_PROBE_LEVELS) and not suite.bands:
+    if {one.level for run in runs for one in run.graded} == set(_PROBE_LEVELS) and not suite.has_gate:
         yield differences(suite, runs, how)
         yield by_group(suite, runs, how)
-    if suite.name in TAGGED_BY_FIELD:
+    if suite.has_field_tags:
         yield by_field(suite, runs, how)
     yield by_dimension(suite, runs, how)
     yield groups_without_scores(suite, runs)
@@ -90,7 +88,7 @@ def _gate_rows(suite: Suite, run: SeenRun, runs: Sequence[SeenRun], how: HowCoun
 def differences(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
     """Return the means of both levels of a probe, and the difference between them, group by group."""
     published = reference_rows(suite.name) if how.references else ()
-    group = _GROUPS.get(suite.name, "group")
+    group = suite.group
     rows = [TableRow((run.name, *_probe_cells(run.graded, how)), run.name) for run in runs]
     rows += [
         TableRow(
@@ -118,7 +116,7 @@ def differences(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table
 
 def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
     """Return the means of both levels of a probe for each rule or pair, in the order of the suite."""
-    group_name = _GROUPS.get(suite.name, "group")
+    group_name = suite.group
     rows = []
     for group in dict.fromkeys(one.group for run in runs for one in run.graded):
         for run in runs:

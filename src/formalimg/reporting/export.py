@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from formalimg.reporting.counterfactual_scores import has_gate
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
 from formalimg.reporting.notes import caption, remarks
@@ -78,7 +77,7 @@ def _run_fields(row: Row, section: Section, comparison: Comparison) -> dict[str,
         "missing": comparison.missing,
         "confidence": comparison.confidence,
         "profile": comparison.profile,
-        "threshold": comparison.threshold if has_gate(section.suite) else None,
+        "threshold": comparison.threshold if section.suite.has_gate else None,
     }
 
 

@@ -14,9 +14,10 @@ from formalimg.reporting.examples import Exhibit
 from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Markup
 from formalimg.reporting.images import LinkedImage, PageImage
-from formalimg.reporting.labels import Words, level_name, number_type, words_of
+from formalimg.reporting.labels import level_name
 from formalimg.reporting.model import Section
 from formalimg.scenes import CANVAS, Scene, SceneError, SceneObject
+from formalimg.suites import Suite
 from formalimg.tables import count_noun, format_value
 
 _SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
@@ -105,13 +106,13 @@ def _figure(example: Exhibit, run: int, section: Section) -> _GalleryFigure:
         _outcome(example),
         example.judged.verdict,
         section.rows[run],
-        words_of(section.suite),
+        section.suite.traits.terms,
     )
     parts = verdict.parts if isinstance(verdict, Verdict) else ()
     failed = [part for part in parts if part.score < 1]
     held = [part for part in parts if part.score >= 1]
     score, sample = example.judged.outcome.score, example.judged.outcome.sample
-    has_score = number_type(section.suite) == "score" and score is not None
+    has_score = section.suite.traits.has_scores and score is not None
     explanation = verdict.evidence.get("explanation")
     return _GalleryFigure(
         run,
@@ -124,8 +125,8 @@ def _figure(example: Exhibit, run: int, section: Section) -> _GalleryFigure:
         example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
         list(_why(verdict, is_gated=(example.judged.outcome.item, sample) in row.gated)),
         example.item.prompt,
-        [_shown_part(part, labels) for part in failed],
-        [_shown_part(part, labels) for part in held],
+        [_shown_part(part, section.suite) for part in failed],
+        [_shown_part(part, section.suite) for part in held],
         f"{count_noun(len(held), f'other {labels.part}' if failed else labels.part)} "
         f"{labels.holds if len(held) == 1 else labels.hold}",
         formula_pieces(example.item.formula, parts) if example.item.formula else [],
@@ -143,11 +144,12 @@ def _why(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, 
         yield "counts as 0: the factual image of its group is below the threshold", "", ""
 
 
-def _shown_part(part: Part, labels: Words) -> _ShownPart:
+def _shown_part(part: Part, suite: Suite) -> _ShownPart:
     sign = _SIGNS["pass" if part.score >= 1 else "fail"]
-    text = re.split(r"(\?[^\s()]+)", part.name) if labels.parts_are_code else [part.name]
-    score = format_value(part.score, "score") if labels.part == "question" else ""
-    return _ShownPart(sign, labels.parts_are_code, text, score, re.split(r"(\?[^\s()]+)", part.reason or ""))
+    is_code = suite.traits.terms.is_code
+    text = re.split(r"(\?[^\s()]+)", part.name) if is_code else [part.name]
+    score = format_value(part.score, "score") if suite.traits.has_scores else ""
+    return _ShownPart(sign, is_code, text, score, re.split(r"(\?[^\s()]+)", part.reason or ""))
 
 
 # --- formulas

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from formalimg.stats import Generalizability, Missing
 from formalimg.suites import Suite
 from formalimg.tables import NOTHING
 
-NumberType = Literal["percent", "score"]
-
-
-def number_type(suite: Suite) -> NumberType:
-    """Return how the numbers of a suite are written: rates in percent, or mean scores from 0 to 1."""
-    return "score" if suite.kind == "counterfactual" else "percent"
-
 
 def unit_of(suite: Suite) -> str:
     """Return what follows a number of the suite in a sentence."""
-    return " %" if number_type(suite) == "percent" else ""
+    return "" if suite.traits.has_scores else " %"
 
 
 def axis_label(value: float, suite: Suite) -> str:
     """Return a number at an axis: `20 %`, or `0.2`."""
-    return f"{100 * value:.0f} %" if number_type(suite) == "percent" else f"{value:.1f}"
+    return f"{value:.1f}" if suite.traits.has_scores else f"{100 * value:.0f} %"
 
 
 def generalizability_text(held: Generalizability | None) -> str:
@@ -75,53 +68,6 @@ class Words(NamedTuple):
     parts_are_code: bool
 
 
-_WORDS = {
-    "formula": Words(
-        part="clause",
-        kind="kind of clause",
-        about="predicate",
-        holds="holds",
-        hold="hold",
-        failed="that failed",
-        more="More figures",
-        figures="Rates",
-        bands="mean",
-        parts_are_code=True,
-    ),
-    "concepts": Words(
-        part="concept",
-        kind="category",
-        about="value",
-        holds="is shown",
-        hold="are shown",
-        failed="that failed",
-        more="Concepts",
-        figures="Rates",
-        bands="mean",
-        parts_are_code=False,
-    ),
-    "counterfactual": Words(
-        part="question",
-        kind="dimension",
-        about="word",
-        holds="has the full score",
-        hold="have the full score",
-        failed="without the full score",
-        more="More figures",
-        figures="Scores",
-        bands="between levels",
-        parts_are_code=False,
-    ),
-}
-
-_LEVELS: dict[str, dict[int, str]] = {
-    "cf-world": {1: "L1", 2: "L2", 3: "L3"},
-    "cf-world-rules": {1: "factual", 2: "counterfactual"},
-    "cf-world-attributes": {1: "common", 2: "rare"},
-    "cf-world-denominalised": {2: "L2"},
-}
-"""Names of levels that are not numbers."""
-
 RULES: dict[Missing, str] = {
     "exclude": "Images without a verdict are left out of the rates",
     "fail": "Images without a verdict count as failures",
@@ -143,17 +89,29 @@ FAILURES_COUNTED = "Only scored images count, without those that failed by rule,
 
 def words_of(suite: Suite) -> Words:
     """Return the labels of a suite."""
-    return _WORDS[suite.kind]
+    kind, terms = suite.traits, suite.traits.terms
+    return Words(
+        part=terms.part,
+        kind=terms.kind,
+        about=terms.about,
+        holds=terms.holds,
+        hold=terms.hold,
+        failed=terms.failed,
+        more=kind.tables_heading,
+        figures=kind.numbers_heading,
+        bands=kind.bands_heading,
+        parts_are_code=terms.is_code,
+    )
 
 
 def level_head(suite: Suite, level: int) -> str:
     """Return what a level is called below the word for levels: `3`; or its own name, such as `L3`."""
-    return _LEVELS.get(suite.name, {}).get(level, str(level))
+    return suite.level_names.get(level, str(level))
 
 
 def level_word(suite: Suite) -> str:
     """Return the word for the levels, such as `K`; empty where they have names of their own."""
-    return "" if suite.name in _LEVELS else suite.level
+    return "" if suite.level_names else suite.level
 
 
 def level_name(suite: Suite, level: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word, number_type, words_of
+from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
 from formalimg.reporting.notes import caption, interval_note, remarks
 from formalimg.stats import Interval
@@ -71,9 +71,9 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     suite = section.suite
     column = Column(
         level_name(suite, level),
-        number_type(suite),
+        suite.traits.scale,
         # Scores that stand for the whole suite have their intervals beside them in every format.
-        interval="full" if number_type(suite) == "score" and not suite.bands else "compact",
+        interval="full" if suite.traits.has_scores and not suite.bands else "compact",
         short=level_head(suite, level),
         group=level_word(suite),
         figure="level",
@@ -90,9 +90,9 @@ def _band_column(section: Section, band: str, *, is_first: bool) -> _MainColumn:
     suite = section.suite
     column = Column(
         band,
-        number_type(suite),
-        interval="full" if number_type(suite) == "score" else "compact",
-        group=words_of(suite).bands,
+        suite.traits.scale,
+        interval="full" if suite.traits.has_scores else "compact",
+        group=suite.traits.bands_heading,
         starts=is_first,
         figure="band",
         name=band,

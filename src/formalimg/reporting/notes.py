@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.analysis import judge_names
 from formalimg.reporting.counterfactual_scores import describe_levels, scoring_rules
-from formalimg.reporting.labels import epsilon_text, join_counts, number_type, rule_text, shorten
+from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
 from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
 from formalimg.tables import count_noun, format_value, join_names
@@ -82,13 +82,13 @@ _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
 
 def caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
     """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
-    sentences = _score_caption if number_type(section.suite) == "score" else _rate_caption
+    sentences = _score_caption if section.suite.traits.has_scores else _rate_caption
     return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
     """Return what the intervals of the main table are."""
-    over = ", over groups" if number_type(section.suite) == "score" else ""
+    over = ", over groups" if section.suite.traits.has_scores else ""
     return f"Intervals: {100 * comparison.confidence:g} %{over}"
 
 

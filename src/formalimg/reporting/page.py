@@ -21,16 +21,13 @@ from formalimg.reporting.labels import (
     generalizability_text,
     level_name,
     level_word,
-    number_type,
     unit_of,
-    words_of,
 )
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, Row, Section, Tally
 from formalimg.reporting.notes import extent, identity_text, settings_text
 from formalimg.reporting.ratings import rating_tables
 from formalimg.stats import Band, Rate
-from formalimg.suites import CATEGORIES, DIMENSIONS
 from formalimg.tables import Column, Number, Table, cell_text, count_noun, join_names, render_html
 
 if TYPE_CHECKING:
@@ -38,13 +35,6 @@ if TYPE_CHECKING:
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
 """The images to show, by suite and by the run's position in its section."""
-
-_KINDS = {
-    "formula": ("object", "attribute", "relation", "condition", "style", "formula"),
-    "concepts": CATEGORIES,
-    "counterfactual": DIMENSIONS,
-}
-"""The order of kinds; others follow by name."""
 
 _MAX_BARS = 24
 """Further lines of a chart of failures are collapsed."""
@@ -96,8 +86,8 @@ def html_page(
 
 
 def _parts(section: Section, comparison: Comparison, studies: Sequence[StudyOfPeople]) -> Iterator[_PagePart]:
-    labels, level = words_of(section.suite), level_word(section.suite) or "level"
-    heading = f"{labels.figures} by {level}"
+    kind, level = section.suite.traits, level_word(section.suite) or "level"
+    heading = f"{kind.numbers_heading} by {level}"
     main = render_template(
         "formalimg.reporting",
         "main.html",
@@ -105,8 +95,8 @@ def _parts(section: Section, comparison: Comparison, studies: Sequence[StudyOfPe
         curve=curve(section),
         table=Markup(table(section, comparison)),
     )
-    yield _PagePart(labels.figures.lower(), heading, main)
-    yield _PagePart("more tables", labels.more, "".join(more_table(one, section) for one in section.tables))
+    yield _PagePart(kind.numbers_heading.lower(), heading, main)
+    yield _PagePart("more tables", kind.tables_heading, "".join(more_table(one, section) for one in section.tables))
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 
@@ -180,7 +170,7 @@ def _facts(row: Row) -> list[_Fact]:
 
 def _headline(row: Row, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
-    column = Column("", number_type(section.suite), interval="compact")
+    column = Column("", section.suite.traits.scale, interval="compact")
     for name, number in _headline_numbers(row, section):
         yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
@@ -189,7 +179,7 @@ def _headline(row: Row, section: Section) -> Iterator[tuple[str, str]]:
 
 def _headline_numbers(row: Row, section: Section) -> list[tuple[str, Rate | Band]]:
     bands, levels = row.summary.bands, row.summary.levels
-    if number_type(section.suite) == "score":
+    if section.suite.traits.has_scores:
         if bands:
             return [*bands.items()]
         return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
@@ -213,7 +203,7 @@ def _failures(section: Section) -> str:
     """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
     if not any(row.kinds or row.predicates for row in section.rows):
         return ""
-    labels = words_of(section.suite)
+    labels = section.suite.traits.terms
     return render_template(
         "formalimg.reporting",
         "failures.html",
@@ -233,15 +223,16 @@ def _failures(section: Section) -> str:
 def _failure_chart(
     by: str, section: Section, tallies_of: Callable[[Row], Mapping[str, Tally]], names: Sequence[str]
 ) -> _FailureChart:
-    labels = words_of(section.suite)
+    labels = section.suite.traits.terms
     lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
     title = f"{labels.part.capitalize()}s {labels.failed}, {by}"
     return _FailureChart(title, by, lines[:_MAX_BARS], lines[_MAX_BARS:])
 
 
 def _kind_order(section: Section) -> list[str]:
+    """Return kinds in the order of the suite; others follow by name."""
     found = {kind for row in section.rows for kind in row.kinds}
-    known: tuple[str, ...] = _KINDS[section.suite.kind]
+    known = section.suite.traits.part_kinds
     return sorted(found, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 

@@ -191,7 +191,9 @@ class Scorer:
                     "judge such as openai/gpt-4o, or give scenes and formulas"
                 )
             # A reward is 1 if and only if an image passes: so, by default, the clauses decide.
-            own = {"decide": "clauses", **self._judge_options} if name == "natural" else self._judge_options
+            own = (
+                {"decide": "clauses", **self._judge_options} if suite(name).judge == "clauses" else self._judge_options
+            )
             self._judges[name] = open_judge(name, self._judge_name, own)
             return self._judges[name]
 

@@ -67,7 +67,8 @@ _MAX_CACHED = 4096
 _LONG_FORMULA = 1000
 """Characters of a formula that count as one in the cache: a prepared formula takes memory for each."""
 
-_KNOLLING, _NATURAL = "knolling", "natural"
+_DEFAULT_SUITE = "knolling"
+"""The suite of formulas without a vocabulary: logic decides about them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ class TaskCache:
             return RewardTask(item)
         spec = item.spec
         return self._cached_by_identity(
-            item, lambda: RewardTask(item, prepare(spec.formula, weights=self._weights), item.suite != _NATURAL)
+            item, lambda: RewardTask(item, prepare(spec.formula, weights=self._weights), _is_by_logic(item.suite))
         )
 
     def _of_text(self, text: str, vocabulary: str | None) -> RewardTask:
@@ -191,13 +192,19 @@ class TaskCache:
         if problems:
             raise FormulaError(problems)
         prepared = prepare(formula, weights=self._weights)
-        name = vocabulary if vocabulary in (_KNOLLING, _NATURAL) else _KNOLLING
+        fitting = (known for known in suite_names() if vocabulary and suite(known).vocabulary == vocabulary)
+        name = next(fitting, _DEFAULT_SUITE)
         item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
-        return RewardTask(item, prepared, vocabulary != _NATURAL)
+        return RewardTask(item, prepared, _is_by_logic(name))
 
     def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
         return self._by_identity.get(id(key), lambda: (key, create()))[1]
+
+
+def _is_by_logic(name: str) -> bool:
+    """Return whether boxes and colours decide; they do in suites of the user's own, which are not registered."""
+    return name not in suite_names() or suite(name).judge == "scene"
 
 
 class _LruCache(Generic[Key, Value]):

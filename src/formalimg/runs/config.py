@@ -15,7 +15,7 @@ from formalimg.models import Engaged, ImageModel
 from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
 from formalimg.runs.plan import RequestBuilder, Selection, require_covered, style_for
 from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item, load
+from formalimg.suites import Condition, Item, load, suite, suite_names
 
 MIN_SIZE, MAX_SIZE = 16, 16_384
 """Limits of the requested width and height, in pixels."""
@@ -70,8 +70,9 @@ class RunConfig:
         suites = {item.suite for item in self.items}
         if len(suites) != 1:
             raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
-        if self.condition.style != "none" and suites != {"knolling"}:
-            raise FormalimgError("only knolling has a text about its style: use the style none for other suites")
+        if self.condition.style != "none" and not suite(self.items[0].suite).has_style_text:
+            styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
+            raise FormalimgError(f"only {styled} has a text about its style: use the style none for other suites")
         require_covered(self.model, self.items[0].suite)
         require_storable_settings(Identity(self.model.name, self.model.settings))
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):

@@ -90,7 +90,7 @@ def style_for(suite: str, model: ImageModel) -> StyleText:
     has an attribute `style` that says so; built-in models and folders of images need none.
     """
     style: StyleText = getattr(model, "style", "long")
-    return style if suite == "knolling" and style in get_args(StyleText) else "none"
+    return style if suite_of(suite).has_style_text and style in get_args(StyleText) else "none"
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,9 @@ class SuiteKind:
         is_synthesized: whether `formalimg synth` can draw new items.
         has_layouts: whether items can be put to a model with a layout, and layouts can be judged by logic.
         value_has_kind: whether a value needs its kind to be unique (orange is a colour and a fruit).
+        numbers_heading: what the numbers of the main table are called.
+        bands_heading: what the numbers after those of the levels are called.
+        tables_heading: the heading over the tables below the main one.
         level_format: how a level is written in running text, with `name` and `level`.
         read_published: reads the files of the benchmark's authors: path, suite, findings.
         write_published: writes items in the form of the authors' files to a folder.
@@ -109,6 +112,9 @@ class SuiteKind:
     is_synthesized: bool = False
     has_layouts: bool = False
     value_has_kind: bool = False
+    numbers_heading: str = "Rates"
+    bands_heading: str = "mean"
+    tables_heading: str = "More figures"
     level_format: str = "{name} = {level}"
 
     @property
@@ -136,6 +142,9 @@ class Suite:
         source: name of the published benchmark it belongs to (see `source`).
         judge: how its images are judged.
         level_names: names of levels that are not numbers.
+        vocabulary: name of the vocabulary of its formulas; empty where items have none.
+        group: what a group of items is called, whose levels are compared with each other.
+        has_field_tags: whether the tags of items are fields of knowledge.
         has_gate: whether the score of a group's first level decides whether its other levels count.
         has_style_text: whether a text about the style of image can be put in front of prompts.
         has_ontology: whether formulas are checked for plausibility instead of being solved.
@@ -152,6 +161,9 @@ class Suite:
     source: str = ""
     judge: JudgeKind = "scene"
     level_names: Mapping[int, str] = field(default_factory=dict)
+    vocabulary: str = ""
+    group: str = "group"
+    has_field_tags: bool = False
     has_gate: bool = False
     has_style_text: bool = False
     has_ontology: bool = False
@@ -273,6 +285,7 @@ KINDS: Mapping[Kind, SuiteKind] = {
         write_published=_write_concepts,
         is_synthesized=True,
         value_has_kind=True,
+        tables_heading="Concepts",
     ),
     "counterfactual": SuiteKind(
         name="counterfactual",
@@ -291,6 +304,8 @@ KINDS: Mapping[Kind, SuiteKind] = {
         read_published=_read_counterfactuals,
         write_published=_write_counterfactuals,
         has_scores=True,
+        numbers_heading="Scores",
+        bands_heading="between levels",
         level_format="{name}{level}",
     ),
 }

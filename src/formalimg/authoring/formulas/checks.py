@@ -37,6 +37,7 @@ from formalimg.logic import (
 )
 from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, Unsatisfiable, Witness, solve
 from formalimg.suites import FormulaSpec, WordingError, implausible, same_meaning_as_written, understand
+from formalimg.suites import suite as suite_of
 
 _REASON_OF: dict[str, Reason] = {
     "syntax": "no formula",
@@ -139,7 +140,7 @@ def _demands_nothing(formula: Formula) -> Rejection | None:
 
 
 def _showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
-    if suite == "natural":
+    if suite_of(suite).has_ontology:
         problems = implausible(formula)
         return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
     try:
@@ -195,7 +196,7 @@ def agreement(words: str, formula: Formula, suite: str) -> Agreement:
         return "undecided"  # too many variables look alike
     if same:
         return "same"
-    if suite == "natural":
+    if suite_of(suite).has_ontology:
         return "different"
     return _distinguished(understood, formula)
 
@@ -231,7 +232,7 @@ def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
 
 def _one_way(formula: Formula, suite: str) -> Formula:
     """The formula with relations that can be said both ways said in one, or in both."""
-    converse = {**_CONVERSE, **(_CONVERSE_IN_NATURAL if suite == "natural" else {})}
+    converse = {**_CONVERSE, **(_CONVERSE_IN_NATURAL if suite_of(suite).has_ontology else {})}
 
     def turned(part: Formula) -> Formula:
         match part:

@@ -15,6 +15,7 @@ from typing import Literal
 from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.logic import STYLE, Formula, Predicate, vocabulary
 from formalimg.prompts import load_prompts
+from formalimg.suites import suite as suite_of
 
 QuantifierWord = Literal["exists", "forall"]
 
@@ -23,7 +24,7 @@ _STYLED = 0.97
 """The share of natural instructions that ask for a style, as in the published ones."""
 
 _WITH_FORALL = 0.5
-_SPARE_CLASSES = {"knolling": 3, "natural": 6}
+_SPARE_CLASSES, _SPARE_PLAUSIBLE_CLASSES = 3, 6
 _WORDS_OF_A_KIND = 6
 
 
@@ -94,7 +95,8 @@ def _draw_quantifiers(level: int, chance: random.Random) -> tuple[QuantifierWord
 
 def _draw_classes(suite: str, level: int, someone_holds: bool, chance: random.Random) -> tuple[str, ...]:
     known = vocabulary(suite).words["class"]
-    chosen = set(_some(known, level + _SPARE_CLASSES[suite], chance))
+    spare = _SPARE_PLAUSIBLE_CLASSES if suite_of(suite).has_ontology else _SPARE_CLASSES
+    chosen = set(_some(known, level + spare, chance))
     if someone_holds and chosen.isdisjoint(_HOLDERS):
         chosen.add(chance.choice(_HOLDERS))
     return tuple(word for word in known if word in chosen)

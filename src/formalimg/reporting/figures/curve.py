@@ -14,7 +14,6 @@ from formalimg.reporting.labels import (
     level_head,
     level_name,
     level_word,
-    number_type,
     shorten,
     unit_of,
 )
@@ -79,7 +78,7 @@ def curve(section: Section) -> Markup:
 
 
 def _title(section: Section) -> str:
-    if number_type(section.suite) == "score":
+    if section.suite.traits.has_scores:
         return "Mean score of images, by level"
     return f"Rate of images that pass, by {section.suite.level}"
 
@@ -89,7 +88,7 @@ def _description(section: Section) -> str:
     runs = (
         f"{row.name}: "
         + ", ".join(
-            f"{level_name(suite, level)} {format_value(rate.value, number_type(suite))}"
+            f"{level_name(suite, level)} {format_value(rate.value, suite.traits.scale)}"
             for level, rate in row.summary.levels.items()
         )
         for row in section.rows
@@ -148,12 +147,12 @@ def _point(x: float, rate: Rate, plane: _Plane, what: str, suite: Suite) -> Iter
     if rate.value is None:
         return
     passed = f"{rate.passed} of {rate.scored} scored" if unit_of(suite) else f"{rate.scored} scored"
-    value = f"{format_value(rate.value, number_type(suite))}{unit_of(suite)}"
+    value = f"{format_value(rate.value, suite.traits.scale)}{unit_of(suite)}"
     title = f"{what}: {value}, {passed}, {rate.expected} expected"
     if rate.interval is not None:
         low, high = plane.y(rate.interval.low), plane.y(rate.interval.high)
         yield element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker")
-        title += f"; interval {format_interval(rate.interval, number_type(suite))}"
+        title += f"; interval {format_interval(rate.interval, suite.traits.scale)}"
     kind = "point" if rate.coverage >= 1 else "point partial"
     yield element("circle", element("title", title), cx=x, cy=plane.y(rate.value), r=3.5, class_=kind)
 

@@ -13,7 +13,7 @@ from formalimg.reporting.figures.distributions import BoxPlot, box_chart
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
 from formalimg.reporting.figures.series import Chart, Point, Series, numbered_style
 from formalimg.reporting.figures.svg import Drawing
-from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, Suite, take_census, take_concept_census
+from formalimg.suites import CATEGORIES, Item, Suite, take_census, take_concept_census
 from formalimg.suites import suite as suite_of
 
 
@@ -50,7 +50,7 @@ def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
     levels = Counter(str(item.level) for item in items)
     for item in items:
         used.update({(atom.predicate, str(item.level)) for atom in atoms(item.spec.formula)})
-    predicates = [name for name in vocabulary(suite.name).predicates if any(name == one for one, _ in used)]
+    predicates = [name for name in vocabulary(suite.vocabulary).predicates if any(name == one for one, _ in used)]
     columns = tuple(sorted(levels, key=int))
     shares = {(name, level): used[name, level] / levels[level] for name in predicates for level in columns}
     yield heat_map(
@@ -117,7 +117,7 @@ def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
 
 def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
     """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
-    if suite.name in TAGGED_BY_FIELD:
+    if suite.has_field_tags:
         fields = {item.spec.group: ", ".join(item.tags) or "without a field" for item in items}
         yield _shares(
             f"{suite.name}-fields",
@@ -152,7 +152,7 @@ def drawings_of_items(items: Sequence[Item[Any]]) -> tuple[Drawing, ...]:
 
 
 def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Drawing]:
-    formal = {name: items for name, items in by_suite.items() if suite_of(name).kind == "formula"}
+    formal = {name: items for name, items in by_suite.items() if suite_of(name).vocabulary}
     yield from predicates_of_suites(formal)
     for name, items in by_suite.items():
         suite = suite_of(name)

@@ -45,7 +45,7 @@ def panel_figures(panel: Panel, suite: Suite, name: str, of: str, people: str, c
         people: the name of all raters together, such as `majority of people`.
         confidence: of all intervals.
     """
-    measure = "images that pass (%)" if suite.kind != "concepts" else "yes (%)"
+    measure = "yes (%)" if suite.judge == "questions" else "images that pass (%)"
     by_level = _by_level(panel, suite, f"{suite.title}: people and judge, {of}, by level", measure, people, confidence)
     if any(one.points for each in by_level.panels for one in each.series):
         yield panel_chart(f"{name}-rates", by_level)

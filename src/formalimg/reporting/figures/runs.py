@@ -22,7 +22,7 @@ from formalimg.reporting.figures.series import (
     run_styles,
 )
 from formalimg.reporting.figures.svg import Drawing
-from formalimg.reporting.labels import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text, words_of
+from formalimg.reporting.labels import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text
 from formalimg.reporting.model import Comparison, Row, Section, Tally
 from formalimg.stats import Interval
 from formalimg.suites import Difficulty, Pool, load_pools
@@ -32,7 +32,7 @@ from formalimg.tables import Table
 def rates_by_level(section: Section, comparison: Comparison) -> Chart:
     """Return the numbers of the main table, with intervals; published ones of the first judge are less prominent."""
     about = section.suite
-    of_scores = about.kind == "counterfactual"
+    of_scores = about.traits.has_scores
     runs = [
         Series(row.name, style, points_by_level(section, row))
         for row, style in zip(section.rows, run_styles(section.rows), strict=True)
@@ -55,7 +55,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
 
 def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
     """Return PRR and RRR of CF-World; nothing for other suites, whose bands are means of what is drawn already."""
-    there = section.suite.bands if section.suite.kind == "counterfactual" else {}
+    there = section.suite.bands if section.suite.traits.has_scores else {}
     return Chart(
         f"{section.suite.title}: what is kept from level to level",
         rules_of(section, comparison),
@@ -114,7 +114,7 @@ def rules_of(section: Section, comparison: Comparison) -> str:
     """Return how the numbers of the main table were made."""
     about = section.suite
     sureness = f"{100 * comparison.confidence:g} %"
-    if about.kind == "counterfactual":
+    if about.traits.has_scores:
         rules = scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile)
         return f"{'. '.join(rules)}. Thin lines: {sureness} intervals, over groups."
     held = "" if section.epsilon is None else f" The dotted line is the rate to hold, {epsilon_text(section.epsilon)}."
@@ -168,7 +168,7 @@ def panels_of(
     section: Section, comparison: Comparison, by: str, panels: Sequence[LinePanel], shaded: str = ""
 ) -> PanelChart:
     """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
-    of_scores = section.suite.kind == "counterfactual"
+    of_scores = section.suite.traits.has_scores
     return PanelChart(
         f"{section.suite.title}: {'mean scores' if of_scores else 'images that show all that was asked'}, {by}",
         rules_of(section, comparison),
@@ -183,16 +183,16 @@ def panels_of(
 
 def failures_by_kind(section: Section) -> Chart:
     """Return the share of parts that failed, by kind."""
-    return _failures(section, words_of(section.suite).kind, lambda row: row.kinds)
+    return _failures(section, section.suite.traits.terms.kind, lambda row: row.kinds)
 
 
 def failures_by_word(section: Section) -> Chart:
     """Return the share of parts that failed, by word, such as predicates."""
-    return _failures(section, words_of(section.suite).about, lambda row: row.predicates)
+    return _failures(section, section.suite.traits.terms.about, lambda row: row.predicates)
 
 
 def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]]) -> Chart:
-    labels = words_of(section.suite)
+    labels = section.suite.traits.terms
     failed = f"{labels.part}s {labels.failed}"
     return Chart(
         f"{section.suite.title}: {failed}, by {by}",
@@ -348,16 +348,16 @@ def drawings_of(comparison: Comparison) -> tuple[Drawing, ...]:
 
 
 def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
-    suite, labels = section.suite.name, words_of(section.suite)
+    suite, kind = section.suite.name, section.suite.traits
     if _tells(chart := rates_by_level(section, comparison)):
-        yield line_chart(f"{suite}-{labels.figures.lower()}", chart, section.epsilon)
+        yield line_chart(f"{suite}-{kind.numbers_heading.lower()}", chart, section.epsilon)
     for by, panels in (
         ("setting", settings_of_models(section, comparison)),
         ("judge", judges_of_runs(section, comparison)),
         ("difficulty", easy_to_hard(section, comparison)),
     ):
         if panels.panels:
-            yield panel_chart(f"{suite}-{labels.figures.lower()}-by-{by}", panels)
+            yield panel_chart(f"{suite}-{kind.numbers_heading.lower()}-by-{by}", panels)
     if _tells(chart := ratios_between_levels(section, comparison)):
         yield bar_chart(f"{suite}-ratios", chart)
     if _tells(chart := concept_fractions(section)):
@@ -369,10 +369,10 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
     for category, chart in values_by_category(section).items():
         yield dot_chart(f"{suite}-values-{slug(category)}", chart)
     if _tells(chart := failures_by_kind(section)):
-        yield bar_chart(f"{suite}-failures-by-{labels.kind.split()[0]}", chart)
+        yield bar_chart(f"{suite}-failures-by-{kind.terms.kind.split()[0]}", chart)
     # The values of concepts have figures of their own, with intervals.
-    if section.suite.kind != "concepts" and _tells(chart := failures_by_word(section)):
-        yield dot_chart(f"{suite}-failures-by-{labels.about}", chart)
+    if not kind.value_has_kind and _tells(chart := failures_by_word(section)):
+        yield dot_chart(f"{suite}-failures-by-{kind.terms.about}", chart)
 
 
 def _tells(chart: Chart) -> bool:

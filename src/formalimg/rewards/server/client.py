@@ -19,7 +19,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.logic import Formula
 from formalimg.rewards import ImageLike, PairError, Scored, TaskLike, load_image, load_scene
-from formalimg.suites import FormulaSpec, Item
+from formalimg.suites import FormulaSpec, Item, suite
 
 _MAX_DELAY = 30.0
 """Maximum number of seconds between retries."""
@@ -323,12 +323,12 @@ def _encode_task(task: TaskLike) -> Mapping[str, Any]:
         return task
     if isinstance(task, str | Formula):
         return {"formula": str(task)}
-    if isinstance(task, Item) and task.suite == "knolling" and isinstance(task.spec, FormulaSpec):
+    if isinstance(task, Item) and isinstance(task.spec, FormulaSpec) and suite(task.suite).judge == "scene":
         # Not by its id, under which the server may know another item: only the formula decides.
-        return {"formula": str(task.spec.formula), "vocabulary": "knolling"}
+        return {"formula": str(task.spec.formula), "vocabulary": suite(task.suite).vocabulary}
     match task:
-        case (str(suite), str() | int() as number):
-            return {"suite": suite, "id": str(number)}
+        case (str(name), str() | int() as number):
+            return {"suite": name, "id": str(number)}
     raise FormalimgError(
         f"a {type(task).__name__} cannot be sent to a server: give suite and id, a formula, or words and questions"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from formalimg.logic import Exists, Forall, Formula, Value, atoms, subformulas, vocabulary
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
+from formalimg.suites.registry import suite as suite_of
 
 STRUCTURAL = ("Is", "IsStyle")
 """Predicates that every instruction needs, and that are therefore not drawn like the others."""
@@ -34,13 +35,13 @@ class Census:
     @property
     def predicate_shares(self) -> dict[str, float]:
         """The relative frequencies of the predicates that are drawn."""
-        names = [name for name in vocabulary(self.suite).predicates if name not in STRUCTURAL]
+        names = [name for name in vocabulary(suite_of(self.suite).vocabulary).predicates if name not in STRUCTURAL]
         return self.shares(self.predicates, names)
 
     @property
     def class_shares(self) -> dict[str, float]:
         """The relative frequencies of the classes."""
-        return self.shares(self.classes, vocabulary(self.suite).words["class"])
+        return self.shares(self.classes, vocabulary(suite_of(self.suite).vocabulary).words["class"])
 
 
 def take_census(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:

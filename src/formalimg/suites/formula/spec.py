@@ -113,13 +113,15 @@ def read_formula(record: Record, name: str, suite: str, k: int | None, *, tolera
 
     `tolerate_words` accepts what TOLERATED_PROBLEMS lists.
     """
+    from formalimg.suites.registry import suite as suite_of  # here, because kinds of suites need specs
+
     text = record.text(name)
     if text is None:
         return None
     formula, problems = read(text)
     has_tolerated = False
     if formula is not None:
-        found = check(formula, suite)
+        found = check(formula, suite_of(suite).vocabulary)
         problems = [problem for problem in found if not tolerate_words or problem.kind not in TOLERATED_PROBLEMS]
         has_tolerated = len(found) > len(problems)
     for problem in problems:
