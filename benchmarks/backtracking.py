@@ -21,7 +21,7 @@ from formalimg.logic import (
     Variable,
     free_variables,
 )
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Scene, SceneObject
 
 
 class OutOfTimeError(Exception):
@@ -129,5 +129,5 @@ class _Search:
         if atom.predicate == "Has":
             return obj.color == arguments[1].text  # type: ignore[union-attr]
         if len(arguments) == 1:
-            return RULES_OF_ONE[atom.predicate].holds(obj.box)
-        return RULES_OF_TWO[atom.predicate].holds(obj.box, binding[arguments[1].name].box)  # type: ignore[union-attr]
+            return UNARY_RULES[atom.predicate].holds(obj.box)
+        return BINARY_RULES[atom.predicate].holds(obj.box, binding[arguments[1].name].box)  # type: ignore[union-attr]

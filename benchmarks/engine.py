@@ -24,7 +24,7 @@ from PIL import Image
 
 from formalimg.judges import LoadedImage, Part, Verdict
 from formalimg.logic import parse
-from formalimg.models import Answer, Generated, ImageRequest, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Setting
 from formalimg.runs import RunConfig, execute
 from formalimg.suites import FormulaSpec, Item
 
@@ -118,7 +118,7 @@ class WaitingModel:
     sees_spec: bool = False
     began: tuple[float, float] = (0.0, 0.0)
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         if not self.began[0]:
             self.began = time.monotonic(), time.process_time()
         for request in requests:

@@ -12,7 +12,7 @@ import random
 from typing import NamedTuple
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable, parse, vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 
 _OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
 _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
@@ -64,7 +64,7 @@ def _about(name: str, obj: SceneObject, chance: random.Random) -> list[Atom]:
     if chance.random() < 0.4 and obj.color:
         atoms.append(Atom("Has", (variable, Value(obj.color))))
     if chance.random() < 0.3:
-        sides = [side for side, rule in RULES_OF_ONE.items() if rule.holds(obj.box)]
+        sides = [side for side, rule in UNARY_RULES.items() if rule.holds(obj.box)]
         if sides:
             atoms.append(Atom(chance.choice(sides), (variable,)))
     return atoms
@@ -76,7 +76,7 @@ def _relation(
     order = [earlier, later]
     chance.shuffle(order)
     boxes = [scene.objects[spoken_of[place]].box for place in order]
-    true = [predicate for predicate, rule in RULES_OF_TWO.items() if rule.holds(boxes[0], boxes[1])]
+    true = [predicate for predicate, rule in BINARY_RULES.items() if rule.holds(boxes[0], boxes[1])]
     return Atom(chance.choice(true), (Variable(names[order[0]]), Variable(names[order[1]]))) if true else None
 
 

@@ -16,7 +16,7 @@ from best_binding import disturbed
 
 from formalimg import Scene, load, parse, verify
 from formalimg.logic import best_binding
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import RewardScore, Scorer
 from formalimg.scenes import draw
 
 ROUNDS = 5
@@ -60,7 +60,7 @@ def compare(pairs: Sequence[tuple[str, str]]) -> None:
     show("the same, and back to JSON", with_json, pairs)
 
 
-def one(scorer: Scorer, scene: str, formula: str) -> Scored:
+def one(scorer: Scorer, scene: str, formula: str) -> RewardScore:
     [found] = scorer.score_all([(json.loads(scene), formula)])
     return found
 

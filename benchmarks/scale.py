@@ -27,7 +27,7 @@ from PIL import Image
 from formalimg.cluster import ResourceRequest, WorkerPool, open_worker_pool
 from formalimg.judges import open_judge
 from formalimg.logic import parse
-from formalimg.models import Answer, Generated, ImageRequest, Setting, open_image_model
+from formalimg.models import Generated, ImageRequest, ImageResult, Setting, open_image_model
 from formalimg.runs import Progress, RunConfig, Selection, execute
 from formalimg.suites import FormulaSpec, Item, load
 
@@ -169,7 +169,7 @@ class Waiting:
     sees_spec: bool = False
     image: bytes = field(default_factory=lambda: _small_image())
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests:
             await asyncio.sleep(WAIT)
             # What follows the end of a PNG file is ignored: each image has its own bytes.

@@ -9,9 +9,9 @@ import time
 from formalimg.logic import atoms, check, verify
 from formalimg.scenes import keeps_margin
 from formalimg.suites import FormulaSpec, Item, Recipe, instruction_digest, make_items
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.synthesis.geometry import find_redundant
-from formalimg.suites.formula.wording import same_meaning_as_written, understand
+from formalimg.suites.formula.wording import is_equivalent_as_written, parse_prompt
 
 
 def main() -> None:
@@ -37,8 +37,8 @@ def audit(items: list[Item[FormulaSpec]]) -> None:
         "well formed, with exact K, in one component": lambda item: (
             not check(item.spec.formula, suite, k=item.level, single_component=True)
         ),
-        "words that read back to the formula": lambda item: same_meaning_as_written(
-            understand(item.prompt, suite), item.spec.formula
+        "words that read back to the formula": lambda item: is_equivalent_as_written(
+            parse_prompt(item.prompt, suite), item.spec.formula
         ),
     }
     if suite == "knolling":
@@ -51,7 +51,7 @@ def audit(items: list[Item[FormulaSpec]]) -> None:
             not find_redundant([atom for atom in atoms(item.spec.formula) if atom.predicate not in ("Is", "Has")])
         )
     else:
-        promises["nothing implausible"] = lambda item: not implausible(item.spec.formula)
+        promises["nothing implausible"] = lambda item: not find_implausible(item.spec.formula)
     for promise, kept in promises.items():
         print(f"    {sum(map(kept, items)):>5} of {len(items)}: {promise}")
     print(f"    {len({item.prompt for item in items}):>5} of {len(items)}: unlike all others")

@@ -16,7 +16,7 @@ import typer
 
 from formalimg.cli import COMMANDS, app
 from formalimg.logic import vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes import BINARY_RULES, UNARY_RULES
 from tests.test_imports import MAY_IMPORT
 
 ROOT = Path(__file__).parents[1]
@@ -108,7 +108,7 @@ def test_every_predicate_is_defined_in_the_semantics() -> None:
     atoms = page[page.index("## Atoms") : page.index("## Connectives")]
     known = {name for suite in ("knolling", "natural") for name in vocabulary(suite).predicates}
     assert known == {name for name in known if re.search(rf"\b{name}\b", atoms)}
-    assert {*RULES_OF_ONE, *RULES_OF_TWO} <= known
+    assert {*UNARY_RULES, *BINARY_RULES} <= known
 
 
 def test_the_architecture_tells_who_may_import_whom() -> None:

@@ -12,7 +12,7 @@ from formalimg.authoring.formulas.checks import agreement
 from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
 from formalimg.logic import parse, relations
 from formalimg.models import Setting
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import RewardScore, Scorer
 from formalimg.runs import execute
 from formalimg.scenes import SolverLimitError, solve
 from formalimg.suites import FormulaSpec, Item
@@ -34,7 +34,7 @@ def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "MAX_STEPS", 20_000)
 
 
-def the_hard_one_is_missing(scored: Sequence[Scored]) -> None:
+def the_hard_one_is_missing(scored: Sequence[RewardScore]) -> None:
     easy, hard, wrong = scored
     assert (easy.score, wrong.score) == (1, 0.5)
     assert (hard.score, hard.passed, hard.unscored) == (None, None, "not understood")
@@ -50,7 +50,7 @@ def test_in_a_request_to_the_reward_server() -> None:
     items = [{"formula": text, "vocabulary": "knolling"} for text in (EASY, HARD, WRONG)]
     answer = visitor().post("/v1/score", json={"items": items, "images": [{"scene": CROWD.to_json()}] * 3})
     assert answer.status_code == 200
-    the_hard_one_is_missing([Scored.from_json(result) for result in answer.json()["results"]])
+    the_hard_one_is_missing([RewardScore.from_json(result) for result in answer.json()["results"]])
 
 
 def test_a_judge_that_cannot_decide_does_not_fail_the_image() -> None:

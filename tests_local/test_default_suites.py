@@ -9,7 +9,14 @@ import pytest
 from formalimg import load
 from formalimg.logic import verify
 from formalimg.scenes import keeps_margin
-from formalimg.suites import ConceptRecipe, Recipe, instruction_digest, make_concept_items, make_items, take_census
+from formalimg.suites import (
+    ConceptRecipe,
+    Recipe,
+    count_contents,
+    generate_concept_items,
+    instruction_digest,
+    make_items,
+)
 
 
 @pytest.mark.parametrize("suite", ["natural", "knolling"])
@@ -20,7 +27,7 @@ def test_made_anew_they_are_the_same(suite: str) -> None:
 
 
 def test_made_anew_the_concepts_are_the_same() -> None:
-    assert make_concept_items(ConceptRecipe()).items == load("conceptmix")
+    assert generate_concept_items(ConceptRecipe()).items == load("conceptmix")
 
 
 @pytest.mark.parametrize("suite", ["natural", "knolling"])
@@ -28,7 +35,7 @@ def test_they_are_balanced_and_proven(suite: str) -> None:
     items = load(suite)
     assert [int(item.id) for item in items] == list(range(2000))
     assert all(item.level == int(item.id) // 200 + 1 for item in items)
-    census = take_census(suite, items)
+    census = count_contents(suite, items)
     assert all(0.75 <= share <= 1.25 for share in census.predicate_shares.values())
     assert all(0.75 <= share <= 1.25 for share in census.class_shares.values())
     assert 0.4 <= 1 - census.patterns["exists"] / len(items) <= 0.6

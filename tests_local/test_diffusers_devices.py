@@ -20,7 +20,7 @@ from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.models.local import DiffusersModel, device_pool, diffusers_model, open_diffusers
 from formalimg.models.local.device_pool import exclusive_loading, inference_allowed
 from formalimg.models.local.diffusers_model import LoadedPipeline
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one_by_one(folder: Path) -> list[Answer]:
+def one_by_one(folder: Path) -> list[ImageResult]:
     return images(opened(folder), [[request] for request in REQUESTS])
 
 
@@ -51,19 +51,19 @@ def opened(folder: Path, **options: str) -> DiffusersModel:
     return open_diffusers(str(folder), {"steps": "2", **options})
 
 
-def images(model: DiffusersModel, calls: Sequence[Sequence[ImageRequest]]) -> list[Answer]:
+def images(model: DiffusersModel, calls: Sequence[Sequence[ImageRequest]]) -> list[ImageResult]:
     """The answers to calls that are all made at the same time."""
 
-    async def collected(requests: Sequence[ImageRequest]) -> list[Answer]:
+    async def collected(requests: Sequence[ImageRequest]) -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
-    async def together() -> list[Answer]:
+    async def together() -> list[ImageResult]:
         return [answer for answers in await asyncio.gather(*map(collected, calls)) for answer in answers]
 
     return asyncio.run(together())
 
 
-def same(some: Sequence[Answer], others: Sequence[Answer]) -> bool:
+def same(some: Sequence[ImageResult], others: Sequence[ImageResult]) -> bool:
     """Up to the rounding that differs between batches of different sizes."""
     assert len(some) == len(others)
     return all(np.abs(_pixels(one) - _pixels(other)).max() <= 2 for one, other in zip(some, others, strict=True))
@@ -96,7 +96,7 @@ def test_two_devices_work_at_the_same_time_and_make_the_run_that_one_makes(
 
 
 def test_a_device_whose_memory_is_small_does_not_hold_up_the_other(
-    folder: Path, one_by_one: list[Answer], monkeypatch: pytest.MonkeyPatch
+    folder: Path, one_by_one: list[ImageResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from diffusers import StableDiffusionPipeline
 
@@ -124,7 +124,7 @@ def test_a_device_whose_memory_is_small_does_not_hold_up_the_other(
     assert 1 not in large
 
 
-def test_on_a_processor_an_automatic_batch_is_one_image(folder: Path, one_by_one: list[Answer]) -> None:
+def test_on_a_processor_an_automatic_batch_is_one_image(folder: Path, one_by_one: list[ImageResult]) -> None:
     model = opened(folder, batch="auto")
     assert (model.batch, model.concurrency) == (1, 2)
     assert images(model, [REQUESTS]) == one_by_one, "to the last byte"
@@ -158,7 +158,7 @@ class _Memory:
 )
 def test_an_automatic_batch_is_the_largest_power_of_two_that_fits(
     folder: Path,
-    one_by_one: list[Answer],
+    one_by_one: list[ImageResult],
     monkeypatch: pytest.MonkeyPatch,
     free: int,
     holds: int,
@@ -227,7 +227,7 @@ def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypa
             next_is_being_made.set()
         return paint(self, requests)
 
-    def late(made: Any) -> Answer:
+    def late(made: Any) -> ImageResult:
         assert next_is_being_made.wait(30), "the next image waits for the file of the one before"
         return as_answer(made)
 
@@ -286,7 +286,7 @@ def test_nothing_is_computed_while_something_is_loaded() -> None:
     assert done == ["computed", "loaded", "computed later"]
 
 
-def test_short_numbers_make_nearly_the_same_images(folder: Path, one_by_one: list[Answer]) -> None:
+def test_short_numbers_make_nearly_the_same_images(folder: Path, one_by_one: list[ImageResult]) -> None:
     made = images(opened(folder, batch="2", dtype="bf16"), [REQUESTS[:2]])
     for one, other in zip(made, one_by_one, strict=False):
         assert isinstance(one, Generated)
@@ -295,7 +295,7 @@ def test_short_numbers_make_nearly_the_same_images(folder: Path, one_by_one: lis
 
 
 def test_compiled_models_make_the_same_images_on_both_devices(
-    folder: Path, one_by_one: list[Answer], monkeypatch: pytest.MonkeyPatch
+    folder: Path, one_by_one: list[ImageResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled = []
     compile_module = torch.nn.Module.compile
@@ -310,6 +310,6 @@ def test_compiled_models_make_the_same_images_on_both_devices(
     assert 1 <= len(compiled) <= 2
 
 
-def _pixels(answer: Answer) -> Any:
+def _pixels(answer: ImageResult) -> Any:
     assert isinstance(answer, Generated), answer
     return np.asarray(Image.open(io.BytesIO(answer.data)), dtype=float)

@@ -16,7 +16,7 @@ from PIL import Image
 from tests.support.models import NumberJudge, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 
-from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.models.local import DiffusersModel, open_diffusers
 from formalimg.models.local.diffusers_model import LoadedPipeline
 from formalimg.runs import execute
@@ -122,7 +122,7 @@ def made(model: DiffusersModel, requests: Sequence[ImageRequest]) -> list[Genera
     return [answer for answer in answers if isinstance(answer, Generated)]
 
 
-async def answered(model: DiffusersModel, requests: Sequence[ImageRequest]) -> list[Answer]:
+async def answered(model: DiffusersModel, requests: Sequence[ImageRequest]) -> list[ImageResult]:
     return [answer async for answer in model.generate(requests)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.models.local import open_diffusers
-from formalimg.runs import style_for
+from formalimg.runs import default_style
 from tests_local.tiny.pipelines import save_tiny_flux, save_tiny_sd, save_tiny_sdxl
 
 pytest.importorskip("diffusers", reason="needs the libraries of local models: pip install 'formalimg[local]'")
@@ -19,8 +19,8 @@ pytest.importorskip("diffusers", reason="needs the libraries of local models: pi
 )
 def test_the_style_text_that_a_pipeline_can_take(save: Callable[[Path], Path], style: str, tmp_path: Path) -> None:
     model = open_diffusers(str(save(tmp_path)), {})
-    assert style_for("knolling", model) == style
-    assert style_for("natural", model) == "none"
+    assert default_style("knolling", model) == style
+    assert default_style("natural", model) == "none"
 
 
 def test_a_folder_without_an_index_is_taken_to_read_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.local import DiffusersModel, open_diffusers
 from tests_local.tiny.pipelines import save_tiny_lora, save_tiny_sd, strict_safety_checker
 
@@ -33,8 +33,8 @@ def image(model: DiffusersModel, request: ImageRequest = REQUEST) -> bytes:
     return answer.data
 
 
-def answers(model: DiffusersModel, *requests: ImageRequest) -> list[Answer]:
-    async def collected() -> list[Answer]:
+def answers(model: DiffusersModel, *requests: ImageRequest) -> list[ImageResult]:
+    async def collected() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(collected())

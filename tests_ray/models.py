@@ -15,7 +15,7 @@ from typing import Any
 from tests.support.models import NumberJudge, speckled_for
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Generated, ImageRequest, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Setting
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Marked:
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     sees_spec: bool = False
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         node = _node()
         with Path(self.log).open("a", encoding="utf-8") as file:
             file.writelines(f"{request.item} {node} {os.getpid()}\n" for request in requests)

@@ -24,9 +24,9 @@ VERSION = "1"
 MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
     "knolling": lambda: suites.make_items(suites.Recipe("knolling"), jobs=os.cpu_count() or 1).items,
     "natural": lambda: suites.make_items(suites.Recipe("natural"), jobs=os.cpu_count() or 1).items,
-    "conceptmix": lambda: suites.make_concept_items(suites.ConceptRecipe()).items,
-    "cf-world": lambda: suites.items_of_groups(suites.our_groups(), VERSION),
-    "cf-world-denominalised": lambda: suites.denominalised_items(suites.our_groups(), VERSION),
+    "conceptmix": lambda: suites.generate_concept_items(suites.ConceptRecipe()).items,
+    "cf-world": lambda: suites.items_of_groups(suites.builtin_groups(), VERSION),
+    "cf-world-denominalised": lambda: suites.denominalised_items(suites.builtin_groups(), VERSION),
     "cf-world-rules": lambda: suites.rule_items(VERSION),
     "cf-world-attributes": lambda: suites.pair_items(VERSION),
 }

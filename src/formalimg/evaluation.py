@@ -15,7 +15,7 @@ from formalimg.judges import Judge, open_judge
 from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
 from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
 from formalimg.scenes import Scene
-from formalimg.stats import Missing, Summary
+from formalimg.stats import MissingPolicy, Summary
 from formalimg.suites import Condition, Item
 
 RUNS = Path("runs")
@@ -39,7 +39,7 @@ class Evaluation:
         """The run, opened for reading."""
         return open_run(self.folder)
 
-    def summary(self, *, missing: Missing = "exclude", epsilon: float | None = None) -> Summary:
+    def summary(self, *, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Summary:
         """Return the numbers: pass rates per level, bands, G_ε, or what the suite has in their place, with intervals.
 
         Args:
@@ -50,13 +50,13 @@ class Evaluation:
 
         return compare([self.run], missing=missing, epsilon=epsilon).sections[0].rows[0].summary
 
-    def table(self, *, missing: Missing = "exclude") -> str:
+    def table(self, *, missing: MissingPolicy = "exclude") -> str:
         """Return the numbers as a Markdown table."""
         from formalimg.reporting import compare, render  # here, because it is large
 
         return render(compare([self.run], missing=missing), "md")
 
-    def write_report(self, path: str | Path, *, missing: Missing = "exclude") -> Path:
+    def write_report(self, path: str | Path, *, missing: MissingPolicy = "exclude") -> Path:
         """Write the report as one self-contained HTML file and return its path."""
         from formalimg.reporting import write_html
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Refused, Setting
 from formalimg.runs import RunConfig, execute, judge_run
-from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
+from formalimg.suites import Category, ConceptSpec, Item, RequestedConcept
 from tests.support.models import Speckles, speckled
 
 
 def concept_item(name: str, categories: Sequence[Category]) -> Item[ConceptSpec]:
     """An item with a question of each category; the first is that of the object."""
     asked = tuple(
-        AskedConcept(category, f"value {number}", f"statement {number}", f"Is it {category} number {number}?", (1,))
+        RequestedConcept(category, f"value {number}", f"statement {number}", f"Is it {category} number {number}?", (1,))
         for number, category in enumerate(categories, 1)
     )
     return Item("conceptmix", name, len(categories) - 1, f"An image called {name}.", ConceptSpec(asked))
@@ -54,7 +54,7 @@ def concept_run(
 ) -> Path:
     """A run in which these judges have judged, one after the other, and some items were refused by the model."""
 
-    def answer(request: ImageRequest) -> Answer:
+    def answer(request: ImageRequest) -> ImageResult:
         return Refused("no") if request.item in refused else Generated(speckled(f"{model} {request.item}", 16))
 
     execute(RunConfig(items, Speckles(name=model, answer=answer), size=16), folder, judges[0] if judges else None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Refused, Setting
 from formalimg.runs import RunConfig, execute
 from formalimg.suites import CounterfactualSpec, Dimension, Item, WeightedQuestion
 from tests.support.models import Speckles, speckled
@@ -80,7 +80,7 @@ def scored_run(
     def drawn(item: str, sample: int) -> bytes:
         return speckled(f"{folder.name} {item} {sample}", 16)
 
-    def answer(request: ImageRequest) -> Answer:
+    def answer(request: ImageRequest) -> ImageResult:
         if request.item in refused:
             return Refused("no")
         if request.item in blank:

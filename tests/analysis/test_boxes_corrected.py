@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.analysis import BoxesStudied, Correction, people_text, study_boxes
+from formalimg.analysis import BoxCorrection, BoxStudy, human_study_text, study_boxes
 from formalimg.errors import FormalimgError
 from formalimg.judges import match
 from formalimg.judges.iou import overlap
@@ -73,13 +73,13 @@ BY_ANN = Scene.of([_obj("cup", 0), _obj("cup", 1, "blue"), _obj("pen", 2, width=
 BY_BOB = Scene.of([_obj("cup", 0), _obj("cup", 1), _obj("pen", 2)])
 
 
-def _studied(iou: float) -> BoxesStudied:
+def _studied(iou: float) -> BoxStudy:
     return study_boxes(
         [
-            Correction("one", "1", 0, 1, "ann", FOUND, BY_ANN),
-            Correction("one", "1", 0, 1, "bob", FOUND, BY_BOB),
-            Correction("two", "2", 0, 2, "ann", None, Scene.of([_obj("cup", 0)])),
-            Correction("two", "3", 0, 2, "bob", BY_BOB, BY_BOB),
+            BoxCorrection("one", "1", 0, 1, "ann", FOUND, BY_ANN),
+            BoxCorrection("one", "1", 0, 1, "bob", FOUND, BY_BOB),
+            BoxCorrection("two", "2", 0, 2, "ann", None, Scene.of([_obj("cup", 0)])),
+            BoxCorrection("two", "3", 0, 2, "bob", BY_BOB, BY_BOB),
         ],
         "knolling",
         iou=iou,
@@ -125,7 +125,7 @@ def test_the_parser_of_the_paper_comes_out_of_the_same_functions() -> None:
         there = [*kept, *([SceneObject("pen", Box(0, 20, 9, 29), "red")] if number < missed else [])]
         seen = [SceneObject(it.label, it.box, "blue" if at < colors else "red") for at, it in enumerate(kept)]
         seen += [SceneObject("key", Box(0, 40, 9, 49), "red")] if number < extra else []
-        corrections.append(Correction("run", str(number), 0, 1, "ann", Scene.of(seen), Scene.of(there)))
+        corrections.append(BoxCorrection("run", str(number), 0, 1, "ann", Scene.of(seen), Scene.of(there)))
     boxes = study_boxes(corrections, "knolling").overall
     figures = (boxes.precision, boxes.recall, boxes.f1, boxes.color)
     assert [round(figure.value or 0, 4) for figure in figures] == [0.9667, 0.9780, 0.9723, 0.9543]
@@ -138,21 +138,21 @@ def test_the_parser_of_the_paper_comes_out_of_the_same_functions() -> None:
 def test_one_image_each_has_the_exact_interval() -> None:
     one = Scene.of([_obj("cup", 0)])
     corrections = [
-        Correction("run", str(number), 0, 1, "ann", one, one if number < 15 else Scene.of([_obj("pen", 0)]))
+        BoxCorrection("run", str(number), 0, 1, "ann", one, one if number < 15 else Scene.of([_obj("pen", 0)]))
         for number in range(20)
     ]
     assert study_boxes(corrections, "knolling").overall.precision.interval == clopper_pearson(15, 20)
 
 
 def test_every_form_tells_the_same() -> None:
-    found = study_boxes([Correction("one", "1", 0, 1, rater, FOUND, BY_ANN) for rater in ("ann", "bob")], "knolling")
-    data = json.loads(people_text([found], "json"))["boxes"][0]
-    rows = list(csv.DictReader(people_text([found], "csv").splitlines()))
+    found = study_boxes([BoxCorrection("one", "1", 0, 1, rater, FOUND, BY_ANN) for rater in ("ann", "bob")], "knolling")
+    data = json.loads(human_study_text([found], "json"))["boxes"][0]
+    rows = list(csv.DictReader(human_study_text([found], "csv").splitlines()))
     whole = {row["figure"]: row for row in rows if not (row["level"] or row["kind"] or row["run"])}
     assert float(whole["precision"]["value"]) == data["overall"]["precision"]["value"] == 0.5
     assert float(whole["color accuracy"]["value"]) == data["overall"]["attributes"]["color"]["value"] == 0.5
     assert float(whole["F1 of two people"]["value"]) == 1
-    words = people_text([found], "md")
+    words = human_study_text([found], "md")
     assert "overlap by 0.9 (IoU)" in words
     assert "| key | 0.0" not in words  # nothing was found that could be right or wrong …
     assert "| key | – | 0.0" in words  # … but a key is there
@@ -162,11 +162,11 @@ def test_no_corrections_and_double_ones_are_refused() -> None:
     with pytest.raises(FormalimgError, match="nobody has corrected"):
         study_boxes([], "knolling")
     with pytest.raises(FormalimgError, match="ann corrects item 1, sample 0, of one twice"):
-        study_boxes([Correction("one", "1", 0, 1, "ann", FOUND, BY_ANN)] * 2, "knolling")
+        study_boxes([BoxCorrection("one", "1", 0, 1, "ann", FOUND, BY_ANN)] * 2, "knolling")
 
 
 def test_the_order_of_corrections_does_not_matter() -> None:
-    corrections = [Correction("one", it, 0, 1, rater, FOUND, BY_ANN) for it in "12" for rater in ("bob", "ann")]
+    corrections = [BoxCorrection("one", it, 0, 1, rater, FOUND, BY_ANN) for it in "12" for rater in ("bob", "ann")]
     first = study_boxes(corrections, "knolling")
     for one, other in combinations(range(4), 2):
         corrections[one], corrections[other] = corrections[other], corrections[one]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from formalimg.analysis import (
-    GateCalibrated,
+    GateCalibration,
     LabelledScore,
     RatingsError,
     at_thresholds,
@@ -54,7 +54,7 @@ def labels(tmp_path: Path) -> Path:
     return tmp_path / "labels.csv"
 
 
-def _calibrated(labels: Path, *folders: Path, profile: ScoreProfile = "paper") -> GateCalibrated:
+def _calibrated(labels: Path, *folders: Path, profile: ScoreProfile = "paper") -> GateCalibration:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(each))) for each in folders]
         return calibrate_gate(read_labels(labels), runs, profile=profile)

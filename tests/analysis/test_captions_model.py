@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.chat import estimate_study, load_question
+from formalimg.analysis.captions.chat import estimate_caption_study, load_question
 from formalimg.analysis.captions.mentions import find_categories
-from formalimg.analysis.captions.study import study_captions, study_csv, study_json
+from formalimg.analysis.captions.study import caption_study_csv, caption_study_json, study_captions
 from formalimg.errors import FormalimgError
 from formalimg.models import Answered, AnswerType, Message, ParseFailure, Reply, Unanswered, parse_answer
 
@@ -113,7 +113,7 @@ def test_what_is_there_is_not_asked_again_and_what_is_missing_is(file: Path, tmp
         "unanswered": "refused",
         "reason": "no dogs",
     }
-    assert estimate_study(file, Scripted(), out=tmp_path / "out")[:2] == (6, 1)
+    assert estimate_caption_study(file, Scripted(), out=tmp_path / "out")[:2] == (6, 1)
     file.write_text("a new cat\n" + file.read_text())
     model = Scripted()
     second = study_captions(file, model=model, out=tmp_path / "out")
@@ -177,11 +177,11 @@ def test_the_text_does_not_change_without_a_new_version() -> None:
 
 def test_every_format_has_all_figures(file: Path) -> None:
     study = study_captions(file)
-    data = json.loads(study_json(study))
+    data = json.loads(caption_study_json(study))
     assert data["all"]["histogram"] == {str(size): count for size, count in enumerate(study.counts.histogram)}
     assert data["all"]["together"]["object"]["color"] == study.counts.together("object", "color") == 2
     assert data["with_object"]["captions"] == 5
-    rows = [row.split(",") for row in study_csv(study).splitlines()]
+    rows = [row.split(",") for row in caption_study_csv(study).splitlines()]
     assert {len(row) for row in rows} == {6}
     assert sum(int(row[4]) for row in rows if row[:2] == ["all", "histogram"]) == 6
     assert len([row for row in rows if row[:2] == ["with_object", "together"]]) == 64

@@ -16,7 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formalimg.analysis import RatingsError, ScorePair, ScoresStudied, read_human_scores, score_gap, study_scores
+from formalimg.analysis import (
+    HumanScoreStudy,
+    RatingsError,
+    ScorePair,
+    read_human_scores,
+    score_gap,
+    study_human_scores,
+)
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import open_run
@@ -70,10 +77,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scored_run(tmp_path_factory.mktemp("runs") / "run", ITEMS, JUDGED)
 
 
-def _studied(folder: Path, tmp_path: Path, text: str = PEOPLE, profile: ScoreProfile = "paper") -> ScoresStudied:
+def _studied(folder: Path, tmp_path: Path, text: str = PEOPLE, profile: ScoreProfile = "paper") -> HumanScoreStudy:
     (tmp_path / "scores.csv").write_text(text)
     with closing(open_run(folder)) as run:
-        return study_scores(read_human_scores(tmp_path / "scores.csv"), [run], profile=profile)
+        return study_human_scores(read_human_scores(tmp_path / "scores.csv"), [run], profile=profile)
 
 
 def test_differences_by_hand(folder: Path, tmp_path: Path) -> None:
@@ -152,7 +159,7 @@ def test_scores_that_make_no_sense_are_refused_together(folder: Path, tmp_path: 
     assert [finding.split(":")[0] for finding in misplaced.value.findings] == ["line 2", "line 4"]
     (tmp_path / "both.csv").write_text(f"{head}run,b-l2,1,ann,1\nrun,b-l2,1,ann,2\nrun,b-l2,2,ann,1\n")
     with closing(open_run(folder)) as run, pytest.raises(RatingsError) as together:
-        study_scores(tmp_path / "both.csv", [run])
+        study_human_scores(tmp_path / "both.csv", [run])
     assert [finding.split(": ")[0] for finding in together.value.findings] == [
         f"{tmp_path / 'both.csv'}:{line}" for line in (3, 4)
     ]
@@ -174,7 +181,7 @@ def test_each_of_several_runs_is_what_it_is_alone(folder: Path, tmp_path: Path) 
     others = [line.replace("run,", "other,", 1).replace(",0.6\n", ",0.9\n") for line in lines]
     (tmp_path / "scores.csv").write_text("".join([head, *lines, *others]))
     with closing(open_run(folder)) as one, closing(open_run(other)) as two:
-        both = study_scores(read_human_scores(tmp_path / "scores.csv"), [one, two])
+        both = study_human_scores(read_human_scores(tmp_path / "scores.csv"), [one, two])
     alone = {
         "run": _studied(folder, tmp_path, "".join([head, *lines])),
         "other": _studied(other, tmp_path, "".join([head, *others])),

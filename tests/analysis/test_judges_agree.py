@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from formalimg.analysis import compare_judges, compare_records, judge_named
+from formalimg.analysis import compare_judges, compare_records, find_judge
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunConfig, execute, judge_run, open_run
@@ -93,7 +93,7 @@ def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
 
 def test_the_order_of_judges_changes_nothing_but_their_places(folder: Path) -> None:
     run = open_run(folder)
-    found, turned = (compare_judges(folder, *(judge_named(run, name) for name in names)) for names in ("23", "32"))
+    found, turned = (compare_judges(folder, *(find_judge(run, name) for name in names)) for names in ("23", "32"))
     assert turned.images == (3, 0, 1, 1)
     assert turned.passed == found.passed
     assert turned.questions_by_kind == found.questions_by_kind
@@ -113,11 +113,11 @@ def test_questions_of_the_same_words_are_told_apart(tmp_path: Path) -> None:
 
 def test_judges_are_called_by_name_or_number(folder: Path) -> None:
     run = open_run(folder)
-    assert judge_named(run, "test/two") == judge_named(run, "3") == Identity("test/two", {"version": 1})
+    assert find_judge(run, "test/two") == find_judge(run, "3") == Identity("test/two", {"version": 1})
     for name in ("test/three", "4", "0"):
         with pytest.raises(FormalimgError, match="1 test/early, 2 test/one, 3 test/two"):
-            judge_named(run, name)
-    same = compare_judges(folder, judge_named(run, "1"), judge_named(run, "2"))
+            find_judge(run, name)
+    same = compare_judges(folder, find_judge(run, "1"), find_judge(run, "2"))
     assert same.questions.value == 1.0
     assert same.disagreements == ()
 
@@ -141,7 +141,7 @@ def test_one_judge_with_two_settings(tmp_path: Path) -> None:
     shown = _agree(folder).stdout
     assert "1 is test/one (version=1), 2 is test/one (version=2)" in " ".join(shown.split())
     with pytest.raises(FormalimgError, match="by number"):
-        judge_named(open_run(folder), "test/one")
+        find_judge(open_run(folder), "test/one")
 
 
 def test_suites_of_formulas_are_compared_clause_by_clause(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 from formalimg.analysis import (
     HumanRatings,
-    PointsGiven,
+    LikertRating,
     RatingsError,
     VotesError,
-    people_text,
-    read_points,
+    human_study_text,
+    read_likert_ratings,
+    study_human_ratings,
     study_likert,
-    study_people,
 )
 from formalimg.analysis.rater_agreement import Case, CaseInfo, build_panel, cronbach_of_ratings
 from formalimg.errors import FormalimgError
@@ -43,9 +43,9 @@ GIVEN = {
 RATERS = ("ann", "bob", "cy")
 
 
-def _points(given: dict[tuple[str, str], str] = GIVEN) -> list[PointsGiven]:
+def _points(given: dict[tuple[str, str], str] = GIVEN) -> list[LikertRating]:
     return [
-        PointsGiven(run, item, 0, rater, None if mark == "-" else int(mark))
+        LikertRating(run, item, 0, rater, None if mark == "-" else int(mark))
         for (run, item), marks in given.items()
         for rater, mark in zip(RATERS, marks, strict=True)
     ]
@@ -129,7 +129,7 @@ def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
     seats = [("ann", "bob"), ("bob", "rater-2"), ("rater-2", "rater-10"), ("ann", "rater-10")]
     marks = [(5, 4), (2, 3), (1, 1), (4, 5)]
     points = [
-        PointsGiven("one", item, 0, rater, mark)
+        LikertRating("one", item, 0, rater, mark)
         for item, who, those in zip(("a1", "a2", "b1", "b2"), seats, marks, strict=True)
         for rater, mark in zip(who, those, strict=True)
     ]
@@ -139,7 +139,7 @@ def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
     assert not found.points.one_rater_per_column
     # Columns 5 2 1 4 and 4 3 1 5 with variances 10/3 and 35/12; that of the sums 9 5 2 9 is 139/12.
     assert found.points.cronbach.value == pytest.approx(2 * (1 - 75 / 139))
-    assert "raters take turns" in people_text([found], "terminal")
+    assert "raters take turns" in human_study_text([found], "terminal")
 
 
 def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) -> None:
@@ -148,8 +148,8 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
     marks = [(5, 4), (2, 3), (1, 1), (4, 5), (3, 3), (2, 1), (5, 5), (1, 2)]
     points = []
     for number, ((run, item), those) in enumerate(zip(images, marks, strict=True)):
-        points += [PointsGiven(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
-    points.append(PointsGiven("two", "b2", 0, "zoe", 5))
+        points += [LikertRating(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
+    points.append(LikertRating("two", "b2", 0, "zoe", 5))
     found = study_likert(points, runs).points
     assert found is not None
     assert (found.cronbach.n, found.cronbach.left_out) == (8, 0)
@@ -163,9 +163,9 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
 def test_an_image_that_everybody_rated_does_not_stand_for_all(runs: list[StoredRun]) -> None:
     """Of eight images one was rated by all six people: columns of one person each would have a single row."""
     images = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
-    points = [PointsGiven("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
+    points = [LikertRating("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
     for number, (run, item) in enumerate(images[1:]):
-        points += [PointsGiven(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
+        points += [LikertRating(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
     found = study_likert(points, runs).points
     assert found is not None
     assert not found.one_rater_per_column
@@ -177,7 +177,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
     images = [(run, item) for run in ("one", "two", "three") for item in ("a1", "a2", "b1", "b2", "c1", "c2")]
     judged = {(run, item): set(JUDGED[run][item]) == {"y"} for run, item in images}
     points = [
-        PointsGiven(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
+        LikertRating(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
         for (run, item), passed in judged.items()
     ]
     panel = study_likert(points, runs).whole
@@ -198,20 +198,22 @@ def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
 
 @pytest.mark.parametrize("given", ["333", "3--"])
 def test_why_there_is_no_alpha_is_told(runs: list[StoredRun], given: str) -> None:
-    alike = study_people(HumanRatings(points=_points({("one", "a1"): given, ("one", "a2"): given})), runs)
-    assert "there is nothing to compare" in people_text([alike], "md")
-    assert "nothing to compare" not in people_text([study_people(HumanRatings(points=_points()), runs)], "md")
+    alike = study_human_ratings(HumanRatings(points=_points({("one", "a1"): given, ("one", "a2"): given})), runs)
+    assert "there is nothing to compare" in human_study_text([alike], "md")
+    assert "nothing to compare" not in human_study_text(
+        [study_human_ratings(HumanRatings(points=_points()), runs)], "md"
+    )
 
 
 def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
-    found = study_people(HumanRatings(points=_points()), runs)
-    data = json.loads(people_text([found], "json"))["people"][0]
-    rows = list(csv.DictReader(people_text([found], "csv").splitlines()))
+    found = study_human_ratings(HumanRatings(points=_points()), runs)
+    data = json.loads(human_study_text([found], "json"))["people"][0]
+    rows = list(csv.DictReader(human_study_text([found], "csv").splitlines()))
     figures = {(row["figure"], row["of"]): row for row in rows if not row["level"] and not row["run"]}
     alpha = data["points"]["cronbach"]["value"]
     assert float(figures["Cronbach's alpha of people", "five points"]["value"]) == alpha
     assert float(figures["F1", "whole pictures"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
-    words = people_text([found], "md")
+    words = human_study_text([found], "md")
     assert f"| Cronbach's, Likert ratings | {alpha:.3f} | 7 | 1 |" in words
     assert "Undecided, because ratings are missing: 1 image." in words
 
@@ -219,19 +221,19 @@ def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
 def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
     table = tmp_path / "likert.csv"
     table.write_text("model,item,rater,rating,question\none,a1,ann,5,all\none,a2,ann,4,\n")
-    assert [it.points for it in read_points(table)] == [5, 4]
+    assert [it.points for it in read_likert_ratings(table)] == [5, 4]
     table.write_text("model,item,rater,rating,question\none,a1,ann,6,all\none,a2,ann,4,1\n")
     with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as caught:
-        read_points(table)
+        read_likert_ratings(table)
     assert len(caught.value.findings) == 2
     with pytest.raises(VotesError, match="ann votes twice"):
-        study_likert([PointsGiven("one", "a1", 0, "ann", 5)] * 2, runs)
+        study_likert([LikertRating("one", "a1", 0, "ann", 5)] * 2, runs)
     with pytest.raises(VotesError, match=r"^one has no item zz"):
-        study_likert([PointsGiven("one", "zz", 0, "ann", 5)], runs)
+        study_likert([LikertRating("one", "zz", 0, "ann", 5)], runs)
     with pytest.raises(FormalimgError, match="give 1 to 5"):
-        study_likert([PointsGiven("one", "a1", 0, "ann", 0)], runs)
+        study_likert([LikertRating("one", "a1", 0, "ann", 0)], runs)
     with pytest.raises(FormalimgError, match="nobody has rated an image yet"):
-        study_likert([PointsGiven("one", "a1", 0, "ann", None)], runs)
+        study_likert([LikertRating("one", "a1", 0, "ann", None)], runs)
 
 
 def test_the_numbers_of_the_paper_come_out_of_the_same_functions() -> None:

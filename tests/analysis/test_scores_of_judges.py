@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.analysis import ScoresCompared, compare_scores
+from formalimg.analysis import JudgeScoreAgreement, compare_scores
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import judge_run
@@ -46,11 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> ScoresCompared:
+def found(folder: Path) -> JudgeScoreAgreement:
     return compare_scores(folder)
 
 
-def test_scores_by_hand(found: ScoresCompared) -> None:
+def test_scores_by_hand(found: JudgeScoreAgreement) -> None:
     assert (found.first.name, found.second.name, found.images) == ("test/one", "test/two", (5, 0, 1, 0))
     both = [name for name, scores in FIRST.items() if scores != "judge failed"]
     first, second = ([total(given[name]) for name in both] for given in (FIRST, SECOND))
@@ -64,20 +64,20 @@ def test_scores_by_hand(found: ScoresCompared) -> None:
     assert {level: (each.n, each.left_out) for level, each in found.scores_by_level.items()} == {1: (3, 0), 2: (2, 1)}
 
 
-def test_dimensions_are_the_means_of_their_questions(found: ScoresCompared) -> None:
+def test_dimensions_are_the_means_of_their_questions(found: JudgeScoreAgreement) -> None:
     logic = found.scores_by_dimension["logic"]
     assert (logic.first, logic.second) == pytest.approx(((1 + 0.5 + 1 + 0 + 1) / 5, (1 + 0.5 + 0 + 0 + 0) / 5))
     assert list(found.scores_by_dimension) == ["integrity", "assessment", "logic"]
     assert {it.left_out for it in found.scores_by_dimension.values()} == {1}
 
 
-def test_agreement_on_passing_is_at_one_half(found: ScoresCompared) -> None:
+def test_agreement_on_passing_is_at_one_half(found: JudgeScoreAgreement) -> None:
     # b-l1 passes by the second alone, c-l1 by the first alone; b-l2 has 9/26 and 10.5/26 and fails by both.
     assert (found.passed.equal, found.passed.n, found.passed.left_out) == (3, 5, 1)
     assert {level: it.equal for level, it in found.passed_by_level.items()} == {1: 1, 2: 2}
 
 
-def test_the_largest_differences_come_first_with_their_questions(found: ScoresCompared) -> None:
+def test_the_largest_differences_come_first_with_their_questions(found: JudgeScoreAgreement) -> None:
     assert [it.item for it in found.disagreements] == ["c-l1", "b-l1", "b-l2", "a-l2"]
     last = found.disagreements[-1]
     assert last.first == last.second  # the same in sum, and not in the questions

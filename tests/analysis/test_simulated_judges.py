@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from formalimg.analysis import JudgesCompared, JudgeScores, compare_judges
+from formalimg.analysis import JudgeAgreement, JudgeScores, compare_judges
 from formalimg.stats import Interval
 from formalimg.suites import CATEGORIES, Category, ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
@@ -91,14 +91,14 @@ def _within(interval: Interval | None, expected: float) -> bool:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> JudgesCompared:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> JudgeAgreement:
     folder: Path = tmp_path_factory.mktemp("runs") / "simulated"
     judges = [_judge("test/careful", CAREFUL), _judge("test/hasty", HASTY, TOO_DARK)]
     concept_run(folder, _items(), judges, refused=REFUSED)
     return compare_judges(folder, confidence=0.999)
 
 
-def test_nothing_is_dropped(compared: JudgesCompared) -> None:
+def test_nothing_is_dropped(compared: JudgeAgreement) -> None:
     assert compared.images == (2100 - 21 - 42, 42, 0, 21)
     assert (compared.passed.n, compared.passed.left_out) == (2037, 63)
     asked = sum(len(_kinds(item)) for item in _items() if item.id not in REFUSED)
@@ -112,7 +112,7 @@ def test_nothing_is_dropped(compared: JudgesCompared) -> None:
     assert len(whole) == compared.passed.n - compared.passed.equal
 
 
-def test_scores_lie_where_the_error_rates_put_them(compared: JudgesCompared) -> None:
+def test_scores_lie_where_the_error_rates_put_them(compared: JudgeAgreement) -> None:
     for scores, rates, without in (
         (compared.first, CAREFUL, REFUSED),
         (compared.second, HASTY, REFUSED | TOO_DARK),
@@ -126,7 +126,7 @@ def test_scores_lie_where_the_error_rates_put_them(compared: JudgesCompared) -> 
             assert _within(fraction.interval, fmean(fmean(_yes(it, rates) for it in _kinds(item)) for item in items))
 
 
-def test_agreement_lies_where_the_error_rates_put_it(compared: JudgesCompared) -> None:
+def test_agreement_lies_where_the_error_rates_put_it(compared: JudgeAgreement) -> None:
     for level, passed in compared.passed_by_level.items():
         items = _at(level, REFUSED | TOO_DARK)
         assert passed.n == len(items)
@@ -138,7 +138,7 @@ def test_agreement_lies_where_the_error_rates_put_it(compared: JudgesCompared) -
         assert _within(compared.questions_by_kind[kind].interval, _same(kind))
 
 
-def test_the_intervals_are_narrow_enough_to_tell_judges_apart(compared: JudgesCompared) -> None:
+def test_the_intervals_are_narrow_enough_to_tell_judges_apart(compared: JudgeAgreement) -> None:
     def fraction(rates: Mapping[Category, Rates], items: Iterable[Item[ConceptSpec]]) -> float:
         return fmean(fmean(_yes(kind, rates) for kind in _kinds(item)) for item in items)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis import PeopleStudied, agreement_text, people_tables
+from formalimg.analysis import VoteStudy, agreement_text, human_study_tables
 from formalimg.stats import Consistency, clopper_pearson
 from formalimg.tables import Table, cell_text
 from tests.analysis.concept_runs import PlannedJudge, concept_run
@@ -63,7 +63,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def study(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PeopleStudied:
+def study(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> VoteStudy:
     return studied(runs, _votes(), tmp_path_factory.mktemp("votes"))
 
 
@@ -71,7 +71,7 @@ def _counts(found: Consistency) -> tuple[int, int, int]:
     return found.equal, found.n, found.left_out
 
 
-def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
+def test_majorities_make_the_score_of_people(study: VoteStudy) -> None:
     assert study.whole is not None
     people = {(it.run, it.level): (it.human.passed, it.human.scored, it.human.expected) for it in study.whole.scores}
     judge = {(it.run, it.level): (it.judge.passed, it.judge.scored) for it in study.whole.scores}
@@ -98,7 +98,7 @@ def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
     assert study.raters == RATERS
 
 
-def test_majority_and_judge(study: PeopleStudied) -> None:
+def test_majority_and_judge(study: VoteStudy) -> None:
     assert study.whole is not None
     assert _counts(study.whole.with_judge) == (7, 9, 1)
     assert study.whole.with_judge_by_run["one"].interval == clopper_pearson(4, 5)
@@ -122,7 +122,7 @@ def test_majority_and_judge(study: PeopleStudied) -> None:
     assert _counts(study.questions.with_judge_by_level[2]) == (2, 2, 1)
 
 
-def test_everyone_and_everyone(study: PeopleStudied) -> None:
+def test_everyone_and_everyone(study: VoteStudy) -> None:
     assert study.whole is not None
     matrix = study.whole.matrix
     assert list(matrix) == [*RATERS, "majority", "judge"]
@@ -135,7 +135,7 @@ def test_everyone_and_everyone(study: PeopleStudied) -> None:
     assert study.whole.human == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
 
 
-def test_how_far_people_can_be_relied_on(study: PeopleStudied) -> None:
+def test_how_far_people_can_be_relied_on(study: VoteStudy) -> None:
     """Of 29 votes 16 are yes. Five images have two against one, which adds 2 each, and c2 one against one: 12 in all.
 
     By chance it would be 2 · 16 · 13 / 28.
@@ -145,7 +145,7 @@ def test_how_far_people_can_be_relied_on(study: PeopleStudied) -> None:
     assert (study.whole.alpha.n, study.whole.alpha.left_out) == (10, 0)
 
 
-def test_the_judge_measured_by_the_majority(study: PeopleStudied) -> None:
+def test_the_judge_measured_by_the_majority(study: VoteStudy) -> None:
     """The judge passes a1, b1 and both of the second run, but neither a2 nor the last b2, which people like."""
     assert study.whole is not None
     found = study.whole.classified
@@ -159,7 +159,7 @@ def test_the_judge_measured_by_the_majority(study: PeopleStudied) -> None:
     assert found.accuracy.value == study.whole.with_judge.value
 
 
-def test_runs_are_ranked_by_people_and_judge(study: PeopleStudied) -> None:
+def test_runs_are_ranked_by_people_and_judge(study: VoteStudy) -> None:
     """At level 2 people give ½, ½ and 1, the judge ½, 0 and 1: ranks 1½, 1½, 3 and 2, 1, 3."""
     assert study.whole is not None
     assert study.whole.ranks.by_level[2].value == pytest.approx(sqrt(3) / 2)
@@ -171,7 +171,7 @@ def _texts(table: Table) -> list[tuple[str, ...]]:
     return [tuple(map(cell_text, row.cells, table.columns)) for row in table.rows]
 
 
-def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
+def test_alpha_and_the_measured_judge_are_told(study: VoteStudy) -> None:
     people = json.loads(agreement_text([study], "json"))["people"][0]["whole"]
     assert people["alpha"]["value"] == pytest.approx(5 / 26)
     assert people["classified"]["f1"]["value"] == 0.8
@@ -186,7 +186,7 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
-    measured, relied, ranked, *_ = people_tables(study)
+    measured, relied, ranked, *_ = human_study_tables(study)
     assert ("Krippendorff's, whole images", "0.192", "10", "0") in _texts(relied)
     assert _texts(ranked)[-1][:2] == ("mean", "0.866")
     cells = {row[0]: row[1] for row in _texts(measured)}
@@ -204,14 +204,14 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     rows = [f"one,{item},{who},{vote}" for item, votes in said.items() for who, vote in zip("ab", votes, strict=True)]
     study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
     assert study.unscored == {"not understood": 3}
-    first, *_ = people_tables(study)
+    first, *_ = human_study_tables(study)
     cells = {row[0]: row[1] for row in _texts(first)}
     assert (cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "2")
     assert "Images without a verdict of the judge: 3 (not understood 3)." in first.notes[0]
 
 
-def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
-    tables = people_tables(study)
+def test_results_come_first_and_details_last(study: VoteStudy) -> None:
+    tables = human_study_tables(study)
     titles = [table.title for table in tables]
     assert titles[0] == "Judge accuracy against the majority of raters"
     places = [table.placement for table in tables]
@@ -224,7 +224,7 @@ def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
     assert r["run, k 2"] == "0.87"
 
 
-def test_scores_that_go_together(study: PeopleStudied) -> None:
+def test_scores_that_go_together(study: VoteStudy) -> None:
     """From level to level: people 1, ½, 0 and the judge ½, ½, 0. From run to run: ½, ½, 1 and ½, 0, 1."""
     assert study.whole is not None
     assert study.whole.r_by_level["one"].value == pytest.approx(sqrt(3) / 2)
@@ -234,7 +234,7 @@ def test_scores_that_go_together(study: PeopleStudied) -> None:
     assert study.whole.r_by_run[1].value is None
 
 
-def test_all_questions_together(study: PeopleStudied) -> None:
+def test_all_questions_together(study: VoteStudy) -> None:
     """By majority: a1 yes and no, a2 yes and yes, b1 yes, yes and a tie; the judge passes a1 and b1."""
     assert study.all_questions is not None
     scores = {(it.run, it.level): it.human for it in study.all_questions.scores}
@@ -254,7 +254,7 @@ def test_one_no_decides_and_a_yes_needs_all_answers(
     assert (rate.value, rate.expected) == (None if decided is None else float(decided), 1)
 
 
-def test_people_do_not_always_agree_with_themselves(study: PeopleStudied) -> None:
+def test_people_do_not_always_agree_with_themselves(study: VoteStudy) -> None:
     """Bob says yes to a1 and a2 but no to a question, cy to a1; cy says no to a2 but yes to all its questions."""
     assert study.divergence is not None
     assert _counts(study.divergence.agreement) == (4, 8, 21)
@@ -266,7 +266,7 @@ def test_people_do_not_always_agree_with_themselves(study: PeopleStudied) -> Non
 
 
 def test_runs_without_votes_are_named_and_the_order_of_votes_does_not_matter(
-    runs: dict[str, Path], study: PeopleStudied, tmp_path: Path
+    runs: dict[str, Path], study: VoteStudy, tmp_path: Path
 ) -> None:
     head, *rows = "model,item,question,rater,vote\none,a1,,bob,1\none,a1,,ann,0\none,b1,2,ann,1".splitlines()
     some = studied(runs, "\n".join([head, *rows]), tmp_path)

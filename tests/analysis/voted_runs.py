@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from formalimg.analysis import PeopleStudied, read_votes, study_votes
+from formalimg.analysis import VoteStudy, read_votes, study_votes
 from formalimg.runs import open_run
 from formalimg.suites import ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
@@ -41,7 +41,7 @@ def voted_runs(home: Path) -> dict[str, Path]:
     return {name: voted_run(home / name, name) for name in JUDGED}
 
 
-def studied(runs: dict[str, Path], votes: str, folder: Path, *names: str) -> PeopleStudied:
+def studied(runs: dict[str, Path], votes: str, folder: Path, *names: str) -> VoteStudy:
     """What comes of these votes, which are kept in a file, beside all of the runs or some."""
     (folder / "votes.csv").write_text(votes, encoding="utf-8-sig", newline="")
     with ExitStack() as opened:

@@ -17,7 +17,7 @@ import pytest
 
 from formalimg.authoring import AuthoringPlan, AuthoringResult, CounterfactualChoices, Law, author_suite
 from formalimg.models import ChatModel, open_chat_model
-from formalimg.suites import Group, check_groups, our_groups
+from formalimg.suites import CounterfactualGroup, builtin_groups, check_groups
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
 from tests.support.loopback.server import Loopback
@@ -26,11 +26,11 @@ Answer: TypeAlias = dict[str, Any]
 Spoil: TypeAlias = Callable[[str, Answer, str], Answer]
 """What becomes of a right answer: from the step it belongs to, the answer, and the question."""
 
-OURS = our_groups()
+OURS = builtin_groups()
 PAIRS: list[Answer] = tomllib.loads((files("formalimg.suites.cfworld") / "pairs.toml").read_text(encoding="utf-8"))[
     "pair"
 ]
-BY_LAW: defaultdict[str, list[Group]] = defaultdict(list)
+BY_LAW: defaultdict[str, list[CounterfactualGroup]] = defaultdict(list)
 for _group in OURS:
     BY_LAW[_group.law].append(_group)
 
@@ -70,7 +70,7 @@ def after(question: str, label: str) -> str:
     return question.split(label, 1)[1].splitlines()[0].strip()
 
 
-def group_asked(question: str) -> Group:
+def group_asked(question: str) -> CounterfactualGroup:
     """The group of ours that a question is about: it has its law, or one of its prompts."""
     if "The law: " in question:
         return BY_LAW[after(question, "The law: ")][0]
@@ -174,7 +174,7 @@ def serving() -> Iterator[Author]:
         yield found
 
 
-def assert_sound(written: AuthoringResult, groups: list[Group], folder: Path) -> None:
+def assert_sound(written: AuthoringResult, groups: list[CounterfactualGroup], folder: Path) -> None:
     """Checked again, from the outside; and every attempt is accounted for."""
     assert check_groups(groups) == []
     assert len(written.items) == 3 * len(groups) == 3 * written.accepted

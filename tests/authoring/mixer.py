@@ -17,10 +17,10 @@ from formalimg.suites import (
     Concept,
     bound_concepts,
     complete_binding,
-    conflicts,
+    extra_concepts,
+    find_conflicts,
     load_pools,
-    unasked,
-    unsaid,
+    missing_concepts,
 )
 from formalimg.suites.conceptmix.realization import realize
 from tests.support.loopback.dialects import Asked
@@ -119,11 +119,11 @@ def assert_sound(written: AuthoringResult, folder: Path) -> None:
         assert len(spec.concepts) == item.level + 1
         assert spec.binding is not None
         assert not spec.binding.is_open
-        assert conflicts(spec.binding) == ()
+        assert find_conflicts(spec.binding) == ()
         bound = bound_concepts([asked.concept for asked in spec.concepts], spec.binding)
         assert [asked.objects for asked in spec.concepts] == [each.objects for each in bound]
-        assert unsaid(item.prompt, bound, spec.binding) == ()
-        assert unasked(item.prompt, bound, spec.binding, POOLS) == ()
+        assert missing_concepts(item.prompt, bound, spec.binding) == ()
+        assert extra_concepts(item.prompt, bound, spec.binding, POOLS) == ()
         assert [asked.question for asked in spec.concepts] == [f"Is it true that {a.statement}?" for a in spec.concepts]
     assert len({item.prompt for item in written.items}) == len(written.items)
     assert written.tried == len(written.items) + sum(written.rejections.values()) + written.unsettled

@@ -7,7 +7,7 @@ import pytest
 from formalimg.authoring import Rejection
 from formalimg.authoring.concepts.checks import ordered_questions
 from formalimg.authoring.concepts.templates import make_mixture
-from formalimg.suites import Binding, BoundObject, Category, Concept, Relation, load, template_questions
+from formalimg.suites import Binding, BoundObject, Category, Concept, SpatialRelation, load, template_questions
 from tests.authoring.mixer import POOLS
 
 CONCEPTS: list[tuple[Category, str]] = [
@@ -31,7 +31,7 @@ SCENE = Binding(
     ),
     "cartoon",
     tuple(
-        Relation(name, POOLS["spatial"].sentence(name), *ends)
+        SpatialRelation(name, POOLS["spatial"].sentence(name), *ends)
         for name, ends in (("left", (1, 3)), ("behind", (2, 3)), ("above", (4, 1)))
     ),
 )

@@ -16,7 +16,7 @@ from formalimg.authoring.concepts.answers import BindingAnswer
 from formalimg.authoring.concepts.checks import complete_binding_from, ordered_questions
 from formalimg.authoring.concepts.templates import draw_mixture, make_mixture
 from formalimg.authoring.plan import Slot
-from formalimg.suites import Binding, BoundObject, Category, Concept, Relation
+from formalimg.suites import Binding, BoundObject, Category, Concept, SpatialRelation
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
 from tests.support.loopback.faults import Fault
 
@@ -154,7 +154,7 @@ def test_what_is_repeated_has_to_pass_the_same_checks(talk: Talk, tmp_path: Path
 CAT_ON_ROBOT = Binding(
     (BoundObject("cat", {"color": "red", "size": "huge"}), BoundObject("robot", {"number": "2"})),
     "cartoon",
-    (Relation("top", POOLS["spatial"].sentence("top"), 1, 2),),
+    (SpatialRelation("top", POOLS["spatial"].sentence("top"), 1, 2),),
 )
 CONCEPTS: list[tuple[Category, str]] = [("object", "cat"), ("object", "robot"), ("color", "red"), ("size", "huge")]
 CONCEPTS += [("number", "2"), ("style", "cartoon"), ("spatial", "top")]
@@ -202,10 +202,10 @@ def test_no_two_questions_can_be_exchanged() -> None:
 
 
 def test_nobody_adds_to_a_given_number_of_objects() -> None:
-    given = replace(CAT_ON_ROBOT, relations=(Relation("top", "…"),))
+    given = replace(CAT_ON_ROBOT, relations=(SpatialRelation("top", "…"),))
     for item, reason in (("robot", "binding changed"), ("lamp", None)):
         objects = (*given.objects, BoundObject(item))
-        after = replace(given, objects=objects, relations=(Relation("top", "…", 1, 3),))
+        after = replace(given, objects=objects, relations=(SpatialRelation("top", "…", 1, 3),))
         found = complete_binding_from(given, BindingAnswer.model_validate(after.to_json()), POOLS)
         assert found == after if reason is None else isinstance(found, Rejection) and found.reason == reason
 

@@ -15,7 +15,7 @@ import pytest
 from formalimg.authoring import AuthoringPlan, ConceptChoices
 from formalimg.authoring.concepts.templates import draw_mixture
 from formalimg.errors import FormalimgError
-from formalimg.suites import Binding, conflicts, load, load_pools
+from formalimg.suites import Binding, find_conflicts, load, load_pools
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
 from tests.support.loopback.faults import Fault
 
@@ -35,7 +35,7 @@ def drawn_in(folder: Path, plan: AuthoringPlan) -> list[Binding]:
 def is_open(binding: Binding) -> bool:
     """Has a binding something to be filled in, and is it worth it?"""
     alone = len(binding.objects) == 1 and "size" in binding.objects[0].attributes
-    return (alone or bool(binding.relations)) and not conflicts(binding)
+    return (alone or bool(binding.relations)) and not find_conflicts(binding)
 
 
 def test_right_answers_become_items_and_only_what_is_open_is_asked(talk: Talk, tmp_path: Path) -> None:

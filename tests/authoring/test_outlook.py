@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from formalimg.authoring import AuthoringPlan, ConceptChoices, author_suite, estimate_authoring
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
-from formalimg.models import Unanswered, Usage, open_chat_model, price
+from formalimg.models import Unanswered, Usage, get_price, open_chat_model
 from tests.authoring.mixer import Talk
 from tests.authoring.scripted import Scripted, draft, honest_draft
 
@@ -60,7 +60,7 @@ def test_the_cost_is_that_of_all_questions_and_answers(tmp_path: Path) -> None:
         outlook = estimate_authoring(plan, model, tmp_path)
         used = Usage(input_tokens=questions * (len(outlook.first) // 4), output_tokens=questions * 150)
         assert outlook.questions == questions
-        assert outlook.cost == pytest.approx(price(model.name).cost(used))
+        assert outlook.cost == pytest.approx(get_price(model.name).cost(used))
         assert estimate_authoring(plan, model, tmp_path, checker=Scripted(honest_draft)).cost is None
 
 

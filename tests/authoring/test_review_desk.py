@@ -20,10 +20,10 @@ from formalimg.authoring import ReviewDesk, StaleGroupError, WrittenGroup, read_
 from formalimg.authoring.counterfactuals.review_desk import exclusive_access
 from formalimg.authoring.counterfactuals.review_queue import digest_of, queue_lines
 from formalimg.errors import FormalimgError
-from formalimg.suites import our_groups
+from formalimg.suites import builtin_groups
 from tests.web.review_queues import FINE, asked
 
-OURS = our_groups()[:8]
+OURS = builtin_groups()[:8]
 IDS = [group.id for group in OURS]
 
 
@@ -93,7 +93,7 @@ def _process(program: str, queue: Path, start: str) -> subprocess.Popen[bytes]:
 
 
 def test_two_processes_lose_none_of_each_others_decisions(tmp_path: Path) -> None:
-    queue = laid(tmp_path, queue_lines([WrittenGroup(group) for group in our_groups()[:40]]))
+    queue = laid(tmp_path, queue_lines([WrittenGroup(group) for group in builtin_groups()[:40]]))
     program = (
         "import sys; from formalimg.authoring import ReviewDesk; desk = ReviewDesk(sys.argv[1])\n"
         "lines = desk.lines(); print(flush=True); sys.stdin.readline()\n"

@@ -13,14 +13,14 @@ from PIL import Image
 
 from formalimg.baselines import BASELINES, open_baseline
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
+from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused
 from tests.baselines.knolling import knolling
 
 PROMPT = "There is a red cup to the left of a pen."
 
 
-def _answers(model: ImageModel, *requests: ImageRequest) -> list[Answer]:
-    async def gather() -> list[Answer]:
+def _answers(model: ImageModel, *requests: ImageRequest) -> list[ImageResult]:
+    async def gather() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(gather())

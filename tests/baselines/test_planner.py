@@ -14,21 +14,21 @@ from formalimg import FormalimgError, Scene, verify
 from formalimg.baselines import ChatPlanner, SolverPlanner, open_baseline, open_planner
 from formalimg.judges import LayoutJudge, LoadedImage, Unscored, Verdict
 from formalimg.models import (
-    Answer,
     Answered,
     AnswerType,
     Failed,
     Generated,
     ImageModel,
     ImageRequest,
+    ImageResult,
     Message,
     Refused,
     Reply,
     Setting,
     Unanswered,
 )
-from formalimg.runs import RunConfig, Selection, execute, layouts_of, open_run
-from formalimg.scenes import layout_file, read_layout
+from formalimg.runs import RunConfig, Selection, execute, load_layouts, open_run
+from formalimg.scenes import layout_png, read_layout
 from formalimg.suites import Condition
 from tests.baselines.knolling import knolling
 from tests.support.sizes import tries
@@ -54,15 +54,15 @@ class Scripted:
         return Answered(answer_type.model_validate(self.answer, strict=True), "raw", cost=0.5)
 
 
-def asked(model: ImageModel, prompt: str = "There is a red cup.") -> Answer:
-    async def first() -> Answer:
+def asked(model: ImageModel, prompt: str = "There is a red cup.") -> ImageResult:
+    async def first() -> ImageResult:
         (answer,) = [answer async for answer in model.generate([ImageRequest("0", 0, prompt, 1)])]
         return answer
 
     return asyncio.run(first())
 
 
-def layout_in(answer: Answer) -> Scene:
+def layout_in(answer: ImageResult) -> Scene:
     assert isinstance(answer, Generated), answer
     with Image.open(io.BytesIO(answer.data)) as image:
         return read_layout(image)
@@ -104,7 +104,7 @@ def test_plans_that_make_no_sense_are_no_layouts() -> None:
         (Unanswered("failed", "busy: 429"), Failed("failed: busy: 429")),
     ],
 )
-def test_no_answer_is_no_layout(given: Unanswered, expected: Answer) -> None:
+def test_no_answer_is_no_layout(given: Unanswered, expected: ImageResult) -> None:
     assert asked(ChatPlanner(Scripted(given))) == expected
 
 
@@ -130,7 +130,7 @@ def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path
     samples = tries(1, 2)
     done = execute(RunConfig(ONE_OF_EACH, SolverPlanner(), samples=samples), planned, LayoutJudge())
     assert (done.passed, done.not_passed, done.unscored) == (10 * samples, 0, 0)
-    layouts = layouts_of(open_run(planned))
+    layouts = load_layouts(open_run(planned))
     assert all(verify(item.spec.formula, layouts[item.id]) for item in ONE_OF_EACH)
 
     for form in ("text-layout", "image-layout"):
@@ -169,7 +169,7 @@ def test_images_are_no_layouts(tmp_path: Path) -> None:
     image = Image.new("RGB", (64, 64), "white")
     assert isinstance(asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", image))), Unscored)
     assert item.spec.witness is not None
-    with Image.open(io.BytesIO(layout_file(item.spec.witness))) as layout:
+    with Image.open(io.BytesIO(layout_png(item.spec.witness))) as layout:
         verdict = asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", layout)))
     assert isinstance(verdict, Verdict)
     assert verdict.passed

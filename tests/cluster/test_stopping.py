@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.cluster.scheduling import CallScheduler, WorkerSlot
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.runs import NotStartedError, Progress, execute
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for
@@ -44,7 +44,7 @@ class OneByOne(Queue, Speckles):
 
     concurrency: int = 8
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         async with self:
             for request in requests:
                 self.asked.append((request.item, request.sample))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from formalimg.doctor import check_known_answers, checks, examine
+from formalimg.doctor import check_known_answers, checks, run_checks
 from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
@@ -48,7 +48,7 @@ def test_a_sound_evaluator_gives_all_known_answers() -> None:
 @pytest.mark.parametrize("grounder", [Blind(), Turned()], ids=["blind", "turned"])
 def test_a_broken_evaluator_is_found_out(grounder: Grounder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "open_judge", lambda suite: SceneJudge(grounder))
-    broken = {finding.name: finding.detail for finding in examine() if finding.state == "broken"}
+    broken = {finding.name: finding.detail for finding in run_checks() if finding.state == "broken"}
     assert list(broken) == ["known answers"]
     assert "must be" in broken["known answers"]
 
@@ -57,7 +57,7 @@ def test_keys_are_seen_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-7f3a")
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setenv("HF_HOME", "/nowhere")
-    found = {finding.name: finding for finding in examine()}
+    found = {finding.name: finding for finding in run_checks()}
     assert found["openai/…"].state == "fine"
     assert found["hf/…"].state == "absent"
     assert "HF_TOKEN" in found["hf/…"].detail

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from formalimg.human_eval import AnswerValue, RatingProtocol, RatingStep, RatingTask, Study, create_study, open_study
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused
+from formalimg.models import Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
-from formalimg.suites import AskedConcept, ConceptSpec, FormulaSpec, Item
+from formalimg.suites import ConceptSpec, FormulaSpec, Item, RequestedConcept
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 
 OBJECTS = ("cat", "boat", "lamp", "tree", "chair", "piano", "clock")
@@ -21,9 +21,9 @@ def concept_items(count: int, levels: int = 2) -> list[Item[ConceptSpec]]:
     found = []
     for number in range(count):
         obj, level = OBJECTS[number % len(OBJECTS)], 1 + number * levels // count
-        asked = [AskedConcept("object", obj, f"a {obj}", f"Is there a {obj}?", (1,))]
+        asked = [RequestedConcept("object", obj, f"a {obj}", f"Is there a {obj}?", (1,))]
         asked += [
-            AskedConcept("color", colour, f"it is {colour}", f"Is the {obj} {colour}?", (1,))
+            RequestedConcept("color", colour, f"it is {colour}", f"Is the {obj} {colour}?", (1,))
             for colour in ("red", "blue", "green")[:level]
         ]
         item = Item("conceptmix", f"{number:03}", level, f"A {obj}, number {number}.", ConceptSpec(tuple(asked)))
@@ -41,7 +41,7 @@ def rated_run(
 ) -> Path:
     """A run without a judge, of a model that is called secret/ and the name of the folder."""
 
-    def answer(request: ImageRequest) -> Answer:
+    def answer(request: ImageRequest) -> ImageResult:
         if request.item in refused:
             return Refused("no")
         return Generated(image_in(folder.name, request.item, request.sample))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_scores
+from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_human_scores
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import (
     AnswerValue,
@@ -130,7 +130,7 @@ def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> Non
         ratings = read_human_scores(tmp_path / "out" / "scores.csv")
         assert {(it.question, it.value) for it in ratings} == {(1, 0.9), (2, 0.07)}
         assert len(ratings) == 12
-        found = study_scores(tmp_path / "out" / "scores.csv", runs)
+        found = study_human_scores(tmp_path / "out" / "scores.csv", runs)
     assert found.questions is not None
     # The judge: (3 + 15 · 0.4) / 18 = 0.5. People: (3 · 0.9 + 15 · 0.07) / 18.
     assert found.questions.overall.mean == pytest.approx(0.5 - (3 * 0.9 + 15 * 0.07) / 18)

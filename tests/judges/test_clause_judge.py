@@ -12,7 +12,7 @@ from formalimg.judges import Judge, Part, Unscored, Verdict
 from formalimg.judges.clause_judge import ClauseJudge
 from formalimg.logic import Forall, best_binding, subformulas, to_prenex
 from formalimg.models.chat import Attachment
-from formalimg.scenes import Relation
+from formalimg.scenes import SceneRelation
 from formalimg.suites import FormulaSpec, Item
 from tests.support.natural_scenes import broken, fulfilling
 from tests.support.scripted_chat import Known, ScriptedChat, judges_as_published, judges_clauses, numbered
@@ -21,7 +21,7 @@ Case = tuple[str, Item[FormulaSpec], Known]
 
 CAT = SceneObject("cat", Box(100, 100, 200, 200), "black", "other", "other", ("sleeping",))
 SOFA = SceneObject("sofa", Box(400, 100, 800, 400), "red", "leather", "other", ("other",))
-ROOM = Known(Scene.of([CAT, SOFA], [Relation("On", 0, 1)]), "photo")
+ROOM = Known(Scene.of([CAT, SOFA], [SceneRelation("On", 0, 1)]), "photo")
 ON_SOFA = (
     "(and (IsStyle 'photo') (exists ?c (exists ?s (and (Is ?c 'cat') (Is ?s 'sofa') (On ?c ?s) (HasColor ?c '{}')))))"
 )

@@ -13,13 +13,13 @@ from formalimg import Box, Scene, SceneObject, parse
 from formalimg.judges import Unscored, Verdict
 from formalimg.judges.clause_judge import ClauseJudge, normalize_clause
 from formalimg.models.chat import Unanswered
-from formalimg.scenes import Relation
+from formalimg.scenes import SceneRelation
 from formalimg.suites import FormulaSpec, Item
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, judges_as_published, judges_clauses, numbered
 
 CAT = SceneObject("cat", Box(100, 100, 200, 200), "black")
 SOFA = SceneObject("sofa", Box(400, 100, 800, 400), "red")
-ROOM = Known(Scene.of([CAT, SOFA], [Relation("On", 0, 1)]), "photo")
+ROOM = Known(Scene.of([CAT, SOFA], [SceneRelation("On", 0, 1)]), "photo")
 RIGHT = "(exists ?c (exists ?s (and (Is ?c 'cat') (Is ?s 'sofa') (On ?c ?s) (HasColor ?c 'black'))))"
 WRONG = RIGHT.replace("black", "white")
 

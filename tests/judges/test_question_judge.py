@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Part, QuestionJudge, Unscored, Verdict
 from formalimg.models.chat import AnswerType, Attachment, Message, Reply
-from formalimg.suites import AskedConcept, ConceptSpec, FormulaSpec, Item
+from formalimg.suites import ConceptSpec, FormulaSpec, Item, RequestedConcept
 from tests.support.concept_items import (
     CAT,
     GLASS,
@@ -105,7 +105,7 @@ _WORDS = st.booleans().flatmap(
 
 @given(st.lists(_WORDS, min_size=1, max_size=8), st.sampled_from(MODES))
 def test_an_image_passes_if_and_only_if_every_answer_is_yes(said: Sequence[tuple[bool, str, str]], mode: Any) -> None:
-    concepts = [AskedConcept("color", f"c{number}", "…", f"Is it c{number}?") for number in range(len(said))]
+    concepts = [RequestedConcept("color", f"c{number}", "…", f"Is it c{number}?") for number in range(len(said))]
     words = {concept.question: form.format(word) for concept, (_, word, form) in zip(concepts, said, strict=True)}
     verdict = judged(concept_item(*concepts), chat_that_says(words), requests=mode)
     assert [part.score for part in verdict.parts] == [float(yes) for yes, _, _ in said]
@@ -181,7 +181,7 @@ def test_a_forecast_counts_requests() -> None:
 @pytest.mark.parametrize("requests", MODES)
 def test_without_a_question_nobody_looks_and_there_is_no_full_mark(requests: Any) -> None:
     chat = chat_that_says({})
-    blank = AskedConcept("style", "ink", "the style is ink", " \n")
+    blank = RequestedConcept("style", "ink", "the style is ink", " \n")
     formula: Item[FormulaSpec] = small_items(1)[0]
     for item in (concept_item(), concept_item(CAT, blank), formula):
         answer = asyncio.run(QuestionJudge(chat, requests=requests).judge(item, numbered(1)))

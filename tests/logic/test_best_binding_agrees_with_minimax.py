@@ -27,7 +27,7 @@ from formalimg.logic import (
 )
 from formalimg.logic.best_binding import BestBinding, best_binding
 from formalimg.logic.strict_forall import expand_strict_forall
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, Box, Scene, SceneObject
 from tests.support.brute_force import atom_truth, truth
 from tests.support.random_logic import CLASSES, STYLES, random_formula, random_scene
 from tests.support.sayable_formulas import Sayable, Taste
@@ -189,7 +189,7 @@ def alternating_formula(chance: random.Random) -> Formula:
 
     def literal() -> str:
         first, second = chance.sample(names, 2)
-        text = f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"
+        text = f"({chance.choice(list(BINARY_RULES))} ?{first} ?{second})"
         if chance.random() < 0.2:
             text = f"(Is ?{first} '{chance.choice(CLASSES)}')"
         return text if chance.random() < 0.6 else f"(not {text})"

@@ -10,10 +10,19 @@ from typing import Any
 
 import pytest
 
-from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, minimax, parse, prepare, verify
+from formalimg.logic import (
+    FormulaError,
+    PreparedFormula,
+    Semantics,
+    best_binding,
+    minimax,
+    parse,
+    prepare_formula,
+    verify,
+)
 from formalimg.logic.minimax_plan import ForallBounds
 from formalimg.logic.payoffs import TruthTables
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Relation, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject, SceneRelation
 from tests.logic.test_best_binding_agrees_with_minimax import BOTH, assert_is_best, components_of, effort
 from tests.rewards import game_played_out
 from tests.support.brute_force import truth
@@ -57,20 +66,20 @@ def test_what_was_prepared_decides_as_by_definition_in_every_scene() -> None:
         chance = random.Random(f"prepared {index}")
         formula = random_formula(chance, chance.randint(2, 5))
         semantics: Semantics = chance.choice(BOTH)
-        prepared = prepare(formula, semantics)
+        prepared = prepare_formula(formula, semantics)
         for _ in range(4):
             scene, style = random_scene(chance), chance.choice(STYLES)
             expected = truth(formula, scene, strict=semantics == "strict", style=style)
             assert prepared.verify(scene, style).passed is expected, str(formula)
-            sent: Prepared = pickle.loads(pickle.dumps(prepared))
+            sent: PreparedFormula = pickle.loads(pickle.dumps(prepared))
             assert sent.verify(scene, style).passed is expected, str(formula)
 
 
 def test_what_was_prepared_objects_to_the_scene_at_hand() -> None:
     text = "(exists ?x (and (On ?x ?y) (Is ?x 'cup') (HasMaterial ?x 'wooden') (On ?x ?x) (IsStyle 'photo')))"
-    prepared = prepare(text)
+    prepared = prepare_formula(text)
     objects = [SceneObject("cup", Box(0, 0, 9, 9), material="wooden")]
-    bare, recorded = Scene.of([SceneObject("cup", Box(0, 0, 9, 9))]), Scene.of(objects, [Relation("On", 0, 0)])
+    bare, recorded = Scene.of([SceneObject("cup", Box(0, 0, 9, 9))]), Scene.of(objects, [SceneRelation("On", 0, 0)])
     unbound = "?y is not bound"
     assert problems(prepared, bare, None) == [
         unbound,
@@ -81,7 +90,7 @@ def test_what_was_prepared_objects_to_the_scene_at_hand() -> None:
     ]
     assert problems(prepared, recorded, "photo") == [unbound]
     assert problems(prepared, bare, "photo") == [unbound, "does not record On", "no material", "does not record On"]
-    closed = prepare(text.replace("?y", "?x"))
+    closed = prepare_formula(text.replace("?y", "?x"))
     assert problems(closed, bare, "photo") == ["does not record On", "no material", "does not record On"]
     assert closed.best_binding(recorded, "photo").share == 1
     for scene in (bare, recorded):
@@ -94,7 +103,7 @@ def message_of(verifying: Callable[[Scene], object], scene: Scene) -> str:
     return str(caught.value)
 
 
-def problems(prepared: Prepared, scene: Scene, style: str | None) -> list[str]:
+def problems(prepared: PreparedFormula, scene: Scene, style: str | None) -> list[str]:
     known = ["?y is not bound", "does not record On", "no material", "style"]
     with pytest.raises(FormulaError) as caught:
         prepared.verify(scene, style)
@@ -111,8 +120,8 @@ def conditional(chance: random.Random) -> str:
             [
                 f"(Is ?{first} '{chance.choice(CLASSES)}')",
                 f"(Has ?{first} '{chance.choice(COLORS)}')",
-                f"({chance.choice(list(RULES_OF_ONE))} ?{first})",
-                *[f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"] * 3,
+                f"({chance.choice(list(UNARY_RULES))} ?{first})",
+                *[f"({chance.choice(list(BINARY_RULES))} ?{first} ?{second})"] * 3,
                 *[f"(IsStyle '{chance.choice(STYLES)}')"] * (chance.random() < 0.3),
             ]
         )

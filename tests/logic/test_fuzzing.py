@@ -5,7 +5,17 @@ from __future__ import annotations
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import FormulaError, check, clauses, complexity, parse, read, to_pretty_text, verify, vocabulary
+from formalimg.logic import (
+    FormulaError,
+    check,
+    clauses,
+    complexity,
+    parse,
+    to_pretty_text,
+    try_parse,
+    verify,
+    vocabulary,
+)
 from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.sizes import tries
 
@@ -50,7 +60,7 @@ def test_any_bytes(data: bytes) -> None:
 
 
 def _exercise(text: str | bytes) -> None:
-    formula, problems = read(text)
+    formula, problems = try_parse(text)
     assert (formula is None) == bool(problems)
     for suite in ("knolling", "natural"):
         for problem in check(text, vocabulary(suite), k=1, single_component=True):

@@ -18,7 +18,7 @@ from formalimg.logic import (
     TooHardError,
     Variable,
     best_binding,
-    prepare,
+    prepare_formula,
     relations,
     verify,
 )
@@ -57,7 +57,7 @@ def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) 
 def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "MAX_STEPS", 10_000)
     formula = HARD["exists, of numbers"]
-    ready = prepare(formula)
+    ready = prepare_formula(formula)
     for decide in (verify, best_binding):
         with pytest.raises(TooHardError):
             decide(formula, CROWD)

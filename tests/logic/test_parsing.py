@@ -19,9 +19,9 @@ from formalimg.logic import (
     Value,
     Variable,
     parse,
-    read,
     subformulas,
     to_pretty_text,
+    try_parse,
 )
 from formalimg.logic.parser import MAX_CHARACTERS, MAX_DEPTH
 from tests.support.random_logic import random_formula
@@ -130,7 +130,7 @@ def test_a_mistake_is_named_and_placed(text: str) -> None:
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    _, problems = read("(and (not) (exists y (Is ?y cup)) (Is ?x 'ok') (implies (Is ?x 'a')))")
+    _, problems = try_parse("(and (not) (exists y (Is ?y cup)) (Is ?x 'ok') (implies (Is ?x 'a')))")
     assert [problem.column for problem in problems] == [6, 20, 29, 48]
 
 

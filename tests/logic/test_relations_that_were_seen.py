@@ -6,7 +6,7 @@ import random
 from itertools import product
 
 from formalimg.logic import FormulaError, best_binding, parse, verify
-from formalimg.scenes import Relation, Scene
+from formalimg.scenes import Scene, SceneRelation
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 
@@ -52,7 +52,7 @@ def _recorded(scene: Scene) -> Scene:
     return Scene.of(
         scene.objects,
         [
-            Relation(seen, first, second)
+            SceneRelation(seen, first, second)
             for (first, one), (second, other) in pairs
             for predicate, seen in SEEN_FOR.items()
             if atom_truth(predicate, [one, other])

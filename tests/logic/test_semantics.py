@@ -6,7 +6,7 @@ import pytest
 
 from formalimg import FormalimgError, FormulaError, Scene, parse, verify
 from formalimg.logic import And, Atom, Exists, Value, Variable
-from formalimg.scenes import Box, Relation, SceneObject
+from formalimg.scenes import Box, SceneObject, SceneRelation
 
 CUP = SceneObject("cup", Box(100, 100, 200, 200), "red")
 FORK = SceneObject("fork", Box(600, 600, 700, 900), "gray")
@@ -126,7 +126,7 @@ def test_formulas_built_by_code_can_be_verified_and_blamed() -> None:
 def test_annotated_scenes_decide_natural_formulas() -> None:
     desk = SceneObject("desk", Box(0, 500, 900, 900), "brown", material="wooden", shape="rectangular")
     cat = SceneObject("cat", Box(300, 300, 500, 500), "black", states=("sleeping", "lying"))
-    scene = Scene.of([desk, cat], [Relation("On", 1, 0)])
+    scene = Scene.of([desk, cat], [SceneRelation("On", 1, 0)])
     assert verify(
         "(exists ?c (exists ?d (and (Is ?c 'cat') (HasState ?c 'sleeping') (HasState ?c 'lying') (HasColor ?c 'black')"
         " (Is ?d 'desk') (HasMaterial ?d 'wooden') (HasShape ?d 'rectangular') (On ?c ?d))))",

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
 from formalimg.models import (
-    Answer,
     Answered,
     Generated,
     ImageRequest,
+    ImageResult,
     Message,
     Refused,
     Usage,
@@ -53,7 +53,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_makes_images() -> None:
     model = open_image_model("acme/free", {"shade": "200", "concurrency": "3"})
 
-    async def gather() -> list[Answer]:
+    async def gather() -> list[ImageResult]:
         requests = [ImageRequest(str(n), 0, prompt, 1, 32) for n, prompt in enumerate(["a cup", "a forbidden cup"])]
         return [answer async for answer in model.generate(requests)]
 

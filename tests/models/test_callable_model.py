@@ -14,20 +14,20 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, CallableModel, Generated, ImageModel, ImageRequest, Refused
+from formalimg.models import CallableModel, Generated, ImageModel, ImageRequest, ImageResult, Refused
 
 _REQUESTS = [ImageRequest(str(number), 0, f"words {number}", 100 + number, 32) for number in range(3)]
 _IMAGE = Image.radial_gradient("L").resize((32, 32)).convert("RGB")
 
 
-def _answers(model: ImageModel, requests: Sequence[ImageRequest] = _REQUESTS) -> list[Answer]:
-    async def gather() -> list[Answer]:
+def _answers(model: ImageModel, requests: Sequence[ImageRequest] = _REQUESTS) -> list[ImageResult]:
+    async def gather() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(gather())
 
 
-def _same_pixels(answer: Answer) -> bool:
+def _same_pixels(answer: ImageResult) -> bool:
     assert isinstance(answer, Generated)
     with Image.open(io.BytesIO(answer.data)) as image:
         return image.format == "PNG" and image.tobytes() == _IMAGE.tobytes()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageRequest
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.command import CommandModel, open_command
 
 PYTHON = sys.executable
@@ -24,8 +24,8 @@ def _program(path: Path, text: str) -> str:
     return f"{PYTHON} -S '{path}'"
 
 
-def _answers(model: CommandModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[Answer]:
-    async def gather() -> list[Answer]:
+def _answers(model: CommandModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[ImageResult]:
+    async def gather() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(gather())
@@ -104,8 +104,8 @@ def test_a_program_is_stopped_with_all_it_has_started(tmp_path: Path, how: str) 
     )
     model = open_command(program, {"timeout": "1.5" if how == "timeout" else "60"})
 
-    async def interrupted() -> list[Answer]:
-        async def gather() -> list[Answer]:
+    async def interrupted() -> list[ImageResult]:
+        async def gather() -> list[ImageResult]:
             return [answer async for answer in model.generate([REQUEST])]
 
         task = asyncio.create_task(gather())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Wanted
+from formalimg.models import RequestedImage
 from tests.models.test_folder_round_trip import image, images_found, opened, put
 
 GROUPS = ("biology-0", "physics-classical-mechanics-12", "physics-optics-12")
@@ -18,8 +18,8 @@ TREES = {
 }
 
 
-def wanted(*items: str, samples: int = 1) -> list[Wanted]:
-    return [Wanted(item, sample, f"prompt of {item}") for item in items for sample in range(samples)]
+def wanted(*items: str, samples: int = 1) -> list[RequestedImage]:
+    return [RequestedImage(item, sample, f"prompt of {item}") for item in items for sample in range(samples)]
 
 
 SUITE = wanted(*(f"{group}-l{level}" for group in GROUPS for level in (1, 2, 3)))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.models.folder import FolderModel, Matches, Wanted, open_folder
+from formalimg.models import Generated, ImageRequest, ImageResult
+from formalimg.models.folder import FolderModel, PremadeImageModel, RequestedImage, open_folder
 
 FORMATS = {"png": "PNG", "jpg": "JPEG", "JPEG": "JPEG", "webp": "WEBP", "PNG": "PNG"}
 
@@ -35,9 +35,9 @@ def image(number: int, ending: str = "png") -> bytes:
     return file.getvalue()
 
 
-def wanted(items: int, samples: int = 1) -> list[Wanted]:
+def wanted(items: int, samples: int = 1) -> list[RequestedImage]:
     """What a run over a suite of so many items wants."""
-    return [Wanted(str(item), sample, f"prompt {item}") for item in range(items) for sample in range(samples)]
+    return [RequestedImage(str(item), sample, f"prompt {item}") for item in range(items) for sample in range(samples)]
 
 
 def put(folder: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -53,17 +53,17 @@ def opened(path: Path, **options: str) -> FolderModel:
     return open_folder(str(path), options)
 
 
-def answers(model: FolderModel, wishes: Sequence[Wanted]) -> list[Answer]:
+def answers(model: FolderModel, wishes: Sequence[RequestedImage]) -> list[ImageResult]:
     """What the model says to a request for each."""
 
-    async def ask() -> list[Answer]:
+    async def ask() -> list[ImageResult]:
         requests = [ImageRequest(one.item, one.sample, one.prompt, seed=0) for one in wishes]
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(ask())
 
 
-def images_found(model: FolderModel, wishes: Sequence[Wanted]) -> dict[tuple[str, int], bytes]:
+def images_found(model: FolderModel, wishes: Sequence[RequestedImage]) -> dict[tuple[str, int], bytes]:
     """The images that come back, by item and sample, after a match."""
     model.match(wishes)
     return {
@@ -73,7 +73,9 @@ def images_found(model: FolderModel, wishes: Sequence[Wanted]) -> dict[tuple[str
     }
 
 
-def _laid_out(layout: str, wishes: Sequence[Wanted], contents: Sequence[bytes], ending: str) -> dict[str, bytes | str]:
+def _laid_out(
+    layout: str, wishes: Sequence[RequestedImage], contents: Sequence[bytes], ending: str
+) -> dict[str, bytes | str]:
     places = list(dict.fromkeys(one.item for one in wishes))
     files: dict[str, bytes | str] = {}
     rows = []
@@ -124,7 +126,7 @@ CERTAIN = ["nested", "geneval", "geneval-numbers", "jsonl", "prompts", "csv", "m
 
 
 def _check(layout: str, ids: Sequence[str], samples: int, ending: str) -> None:
-    wishes = [Wanted(item, sample, f"a “{item}”, please\n") for item in ids for sample in range(samples)]
+    wishes = [RequestedImage(item, sample, f"a “{item}”, please\n") for item in ids for sample in range(samples)]
     contents = [image(number, ending) for number in range(len(wishes))]
     with tempfile.TemporaryDirectory() as made:
         folder = put(Path(made), _laid_out(layout, wishes, contents, ending))
@@ -185,5 +187,5 @@ def test_names_mean_what_a_plain_reading_says(names: list[str], items: int, samp
 
 
 def test_the_engine_can_tell_that_it_matches(tmp_path: Path) -> None:
-    assert isinstance(opened(put(tmp_path, {"0.png": image(0)})), Matches)
-    assert not isinstance(object(), Matches)
+    assert isinstance(opened(put(tmp_path, {"0.png": image(0)})), PremadeImageModel)
+    assert not isinstance(object(), PremadeImageModel)

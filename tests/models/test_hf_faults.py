@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Generated, ImageModel, ImageRequest
+from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
 from formalimg.models.base import CallError
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
@@ -36,8 +36,8 @@ def _paint(base_url: str, timeout: float = 5) -> ImageCompletion:
     return wait_for(HfImages(session, {"sized": True, "seeded": True}, {}).complete(request()))
 
 
-async def _at_once(model: ImageModel, requests: list[ImageRequest]) -> list[Answer]:
-    async def one(wish: ImageRequest) -> Answer:
+async def _at_once(model: ImageModel, requests: list[ImageRequest]) -> list[ImageResult]:
+    async def one(wish: ImageRequest) -> ImageResult:
         (answer,) = [answer async for answer in model.generate([wish])]
         return answer
 

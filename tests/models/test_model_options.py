@@ -8,7 +8,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.options import Options
-from formalimg.models.secrets import redacted
+from formalimg.models.secrets import redact
 
 
 def test_options_are_read_as_what_they_are() -> None:
@@ -70,7 +70,7 @@ def test_keys_are_no_options(name: str) -> None:
     with pytest.raises(FormalimgError, match="set the key in the environment") as caught:
         Options("x/y", {name: "Zsecret-of-mine"})
     assert "Zsecret-of-mine" not in str(caught.value)
-    assert redacted("it is Zsecret-of-mine") == "it is ***"
+    assert redact("it is Zsecret-of-mine") == "it is ***"
 
 
 def test_what_cannot_be_read_as_an_address_is_not_shown() -> None:

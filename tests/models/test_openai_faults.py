@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageModel, Refused
+from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused
 from formalimg.models.base import CallError, Usage
 from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_images
 from formalimg.models.providers.openai_client import connect_openai
@@ -165,10 +165,10 @@ def test_a_storm_of_faults_costs_no_image_and_mixes_none_up() -> None:
     assert server.most_at_once > 4
 
 
-async def _all_at_once(model: ImageModel, prompts: list[str], width: int) -> list[Answer]:
+async def _all_at_once(model: ImageModel, prompts: list[str], width: int) -> list[ImageResult]:
     gate = asyncio.Semaphore(width)
 
-    async def one(prompt: str) -> Answer:
+    async def one(prompt: str) -> ImageResult:
         async with gate:
             (answer,) = [answer async for answer in model.generate([request(prompt)])]
             return answer

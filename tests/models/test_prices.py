@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Usage
-from formalimg.models.pricing import Price, parse_prices, price
+from formalimg.models.pricing import Price, get_price, parse_prices
 
 
 @pytest.fixture(autouse=True)
@@ -22,52 +22,52 @@ def _no_list_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_tokens_cost_what_the_list_says() -> None:
     # By hand: 1,000 tokens at 2.50 a million and 200 at 10.
-    assert price("openai/gpt-4o").cost(Usage(1_000, 200)) == pytest.approx(0.0025 + 0.002)
+    assert get_price("openai/gpt-4o").cost(Usage(1_000, 200)) == pytest.approx(0.0025 + 0.002)
 
 
 def test_an_image_is_paid_by_its_tokens_or_by_the_piece() -> None:
-    banana = price("gemini/gemini-2.5-flash-image")
+    banana = get_price("gemini/gemini-2.5-flash-image")
     assert banana.cost(Usage(0, 1290, 1)) == pytest.approx(0.0387)
     assert banana.cost(Usage(images=2)) == pytest.approx(0.078)
 
 
 def test_dated_versions_cost_the_same() -> None:
-    assert price("openai/gpt-4o-2024-08-06") == price("openai/gpt-4o")
-    assert price("anthropic/claude-sonnet-4-5-20250929") == price("anthropic/claude-sonnet-4-5")
+    assert get_price("openai/gpt-4o-2024-08-06") == get_price("openai/gpt-4o")
+    assert get_price("anthropic/claude-sonnet-4-5-20250929") == get_price("anthropic/claude-sonnet-4-5")
 
 
 def test_a_name_that_only_begins_alike_is_another_model() -> None:
-    assert price("openai/gpt-4o-mini") != price("openai/gpt-4o")
-    assert price("openai/gpt-4o-2024-05-13") != price("openai/gpt-4o")
+    assert get_price("openai/gpt-4o-mini") != get_price("openai/gpt-4o")
+    assert get_price("openai/gpt-4o-2024-05-13") != get_price("openai/gpt-4o")
     for name in ("openai/gpt-4o-realtime", "openai/gpt-4", "openai/Qwen/Qwen3-VL-8B-Instruct", "gemini/gpt-4o"):
-        assert price(name) == Price()
+        assert get_price(name) == Price()
 
 
 def test_what_nobody_knows_has_no_price() -> None:
-    assert price("openai/unheard-of").cost(Usage(1_000, 200, 1)) is None
-    assert price("openai/gpt-image-1").cost(Usage(images=1)) is None  # paid by tokens, and none were told
-    assert price("openai/gpt-4o").cost(Usage()) is None
+    assert get_price("openai/unheard-of").cost(Usage(1_000, 200, 1)) is None
+    assert get_price("openai/gpt-image-1").cost(Usage(images=1)) is None  # paid by tokens, and none were told
+    assert get_price("openai/gpt-4o").cost(Usage()) is None
 
 
 def test_ones_own_machine_costs_nothing() -> None:
-    assert price("transformers/some/model").cost(Usage()) == 0
+    assert get_price("transformers/some/model").cost(Usage()) == 0
 
 
 def test_the_users_list_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = '[prices]\n"openai/*" = {image = 1}\n"openai/Qwen/*" = {input = 0, output = 0}\n'
     Path("prices.toml").write_text(listed)
-    assert price("openai/gpt-4o") == Price(image=1.0)
-    assert price("openai/Qwen/Qwen3") == Price(0.0, 0.0)
-    assert price("gemini/gemini-2.5-pro") == Price(1.25, 10.0)
+    assert get_price("openai/gpt-4o") == Price(image=1.0)
+    assert get_price("openai/Qwen/Qwen3") == Price(0.0, 0.0)
+    assert get_price("gemini/gemini-2.5-pro") == Price(1.25, 10.0)
     (tmp_path / "mine.toml").write_text('[prices]\n"openai/gpt-4o" = {input = 7, output = 7}\n')
     monkeypatch.setenv("FORMALIMG_PRICES", str(tmp_path / "mine.toml"))
-    assert price("openai/gpt-4o") == Price(7.0, 7.0)
+    assert get_price("openai/gpt-4o") == Price(7.0, 7.0)
 
 
 def test_a_list_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMALIMG_PRICES", "nowhere.toml")
     with pytest.raises(FormalimgError, match=r"FORMALIMG_PRICES names nowhere\.toml, which does not exist"):
-        price("openai/gpt-4o")
+        get_price("openai/gpt-4o")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Generated, ImageModel, ImageRequest
+from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
 from formalimg.models.python_function import open_python_function
 
 _REQUEST = ImageRequest("0", 0, "a cup", 7, 64)
@@ -49,7 +49,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _painted(model: ImageModel) -> bytes:
-    async def gather() -> list[Answer]:
+    async def gather() -> list[ImageResult]:
         return [answer async for answer in model.generate([_REQUEST])]
 
     (answer,) = asyncio.run(gather())

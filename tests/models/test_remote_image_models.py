@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
+from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.models.base import CallError, Usage
 from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
 from formalimg.models.retry import RateLimiter, RetryPolicy
@@ -41,8 +41,8 @@ def _model(provider: ImageProvider, **retry_policy: float) -> ImageModel:
     return build_image_model(provider, retry_policy=RetryPolicy(initial_backoff=0, **retry_policy))  # type: ignore[arg-type]
 
 
-def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[Answer]:
-    async def gather() -> list[Answer]:
+def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[ImageResult]:
+    async def gather() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return asyncio.run(gather())
@@ -59,7 +59,7 @@ def test_an_unknown_price_is_no_price() -> None:
     ]
 
 
-CASES: dict[str, tuple[Exception, Callable[[str], Answer], int]] = {
+CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
     "unavailable": (CallError("unavailable", "reset"), lambda shown: Failed("unavailable: reset"), 3),
     "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML"), 3),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.secrets import find_api_key, get_api_key, read_env_file, redacted, register_secret
+from formalimg.models.secrets import find_api_key, get_api_key, read_env_file, redact, register_secret
 
 KEY = "planted-Q7x2-key-4711-abcdefgh"
 NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -98,7 +98,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_keys_and_parts_of_them_are_hidden(planted: object, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert callable(planted)
     planted(monkeypatch)
-    shown = redacted(text)
+    shown = redact(text)
     assert "***" in shown
     assert KEY[:8] not in shown
     assert KEY[-4:] not in shown
@@ -115,7 +115,7 @@ def test_keys_and_parts_of_them_are_hidden(planted: object, text: str, monkeypat
     ],
 )
 def test_what_looks_like_a_key_is_hidden_too(text: str) -> None:
-    shown = redacted(text)
+    shown = redact(text)
     assert "***" in shown
     assert not {"0123", "abcd", "wxyz"} & {shown[place : place + 4] for place in range(len(shown))}
 
@@ -123,14 +123,14 @@ def test_what_looks_like_a_key_is_hidden_too(text: str) -> None:
 def test_a_key_at_the_end_of_a_long_word_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for part in (KEY, KEY[-8:], KEY[:8]):
-        assert redacted("A" * 10_000 + part) == "A" * 10_000 + "***"
+        assert redact("A" * 10_000 + part) == "A" * 10_000 + "***"
 
 
 def test_ordinary_messages_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "true")
     monkeypatch.setenv("SIGNING_KEY", "/home/user/signing.pem")
     text = "error 429 in /home/user/task.py: it is true that a task-oriented sketch (1024x1024) took 3.5 s"
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=12, max_size=60), st.text(max_size=60))
@@ -138,4 +138,4 @@ def test_ordinary_messages_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> No
 def test_no_key_survives_anywhere_in_a_text(secret: str, around: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", secret)
-        assert secret not in redacted(f"{around}{secret}{around}")
+        assert secret not in redact(f"{around}{secret}{around}")

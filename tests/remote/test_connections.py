@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import Answer, Generated, ImageModel, ImageRequest
+from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
 from formalimg.models.providers.sdk import ClientPool, PerEventLoop
 from formalimg.models.secrets import redact_known_keys
 from tests.remote.knowing_server import painter
@@ -22,8 +22,8 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_alone(monkeypatch, tmp_path)
 
 
-async def _paint(model: ImageModel, count: int) -> list[Answer]:
-    async def one(number: int) -> list[Answer]:
+async def _paint(model: ImageModel, count: int) -> list[ImageResult]:
+    async def one(number: int) -> list[ImageResult]:
         return [answer async for answer in model.generate([ImageRequest("1", 0, f"Cup {number}.", 7, 64)])]
 
     return [answer for answers in await asyncio.gather(*map(one, range(count))) for answer in answers]

@@ -14,7 +14,7 @@ import pytest
 from formalimg.judges import Judge, open_judge
 from formalimg.models import open_image_model
 from formalimg.runs import RunConfig, execute
-from formalimg.suites import AskedConcept, ConceptSpec, Item
+from formalimg.suites import ConceptSpec, Item, RequestedConcept
 from tests.remote.knowing_server import QUICK, successes
 from tests.support.concept_items import answer_of, concept_item, questions_in
 from tests.support.loopback import Asked, Fault, Faults, Loopback, at_random
@@ -66,7 +66,10 @@ def items(count: int, questions: int) -> list[Item[ConceptSpec]]:
     """Items that all ask differently."""
     return [
         concept_item(
-            *(AskedConcept("color", f"c{place}", "…", f"Is number {number} c{place}?") for place in range(questions)),
+            *(
+                RequestedConcept("color", f"c{place}", "…", f"Is number {number} c{place}?")
+                for place in range(questions)
+            ),
             number=number,
         )
         for number in range(count)

@@ -11,7 +11,7 @@ from PIL import Image
 from formalimg.judges import LoadedImage, Part, Unscored, UnscoredReason, Verdict
 from formalimg.models import CallableModel, Setting
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
-from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
+from formalimg.suites import Category, ConceptSpec, Item, RequestedConcept
 
 Answers: TypeAlias = Sequence[bool] | UnscoredReason
 """For each concept of an item whether the judge finds it; or why it finds nothing."""
@@ -20,7 +20,7 @@ Answers: TypeAlias = Sequence[bool] | UnscoredReason
 def concept_item(name: str, *concepts: tuple[Category, str], prompt: str = "") -> Item[ConceptSpec]:
     """An item that asks for these concepts; its level is one less than their number."""
     asked = tuple(
-        AskedConcept(category, value, f"the {category} is {value}", f"Is the {category} {value}?", (1,))
+        RequestedConcept(category, value, f"the {category} is {value}", f"Is the {category} {value}?", (1,))
         for category, value in concepts
     )
     return Item("conceptmix", name, len(concepts) - 1, prompt or f"a prompt for {name}", ConceptSpec(asked))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from formalimg.judges import LoadedImage, Part, Unscored, UnscoredReason, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Refused, Setting
 from formalimg.runs import RunConfig, execute, judge_run
 from formalimg.suites import CounterfactualSpec, Dimension, Item, WeightedQuestion
 from tests.support.models import Speckles, speckled
@@ -83,7 +83,7 @@ def scored_run(
 ) -> Path:
     """A run in which these judges have judged, one after the other, and some items were refused by the model."""
 
-    def answer(request: ImageRequest) -> Answer:
+    def answer(request: ImageRequest) -> ImageResult:
         name = f"{model} {request.item} {request.sample}"
         return Refused("no") if request.item in refused else Generated(speckled(name, 16))
 

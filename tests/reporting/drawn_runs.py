@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 import formalimg
 from formalimg.judges import Grounding, Part, Unscored, UnscoredReason, Verdict, judge_grounding
-from formalimg.runs import Identity, Judged, Outcome, PlannedItem, RunManifest, Spent
+from formalimg.runs import Identity, ImageOutcome, Judged, PlannedItem, RunCost, RunManifest
 from formalimg.scenes import Scene, draw
 from formalimg.suites import FormulaSpec, Item
 
@@ -37,11 +37,11 @@ class DrawnRun:
             for each in self.items.values()
         ]
 
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[ImageOutcome]:
         return [judged.outcome for judged in self.images]
 
-    def spent(self) -> Spent:
-        return Spent(0.0, 0)
+    def spent(self) -> RunCost:
+        return RunCost(0.0, 0)
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.images}
@@ -120,10 +120,10 @@ def drawn_run(
     return DrawnRun(folder, manifest, plan_of(items), tuple(judged))
 
 
-def outcome_of(item: str, level: int, verdict: Verdict | Unscored, sample: int = 0) -> Outcome:
+def outcome_of(item: str, level: int, verdict: Verdict | Unscored, sample: int = 0) -> ImageOutcome:
     if isinstance(verdict, Unscored):
-        return Outcome(item, level, sample, None, None, verdict.reason, verdict.detail)
-    return Outcome(item, level, sample, verdict.passed, verdict.score, "", "")
+        return ImageOutcome(item, level, sample, None, None, verdict.reason, verdict.detail)
+    return ImageOutcome(item, level, sample, verdict.passed, verdict.score, "", "")
 
 
 def perturbed(scene: Scene, dice: random.Random) -> Scene:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from formalimg.reporting import Drawing
+from formalimg.reporting import Figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "rect", "text", "path", "circle", "g")}
 
 
-def parsed(drawing: Drawing) -> ElementTree.Element:
+def parsed(drawing: Figure) -> ElementTree.Element:
     """The drawing as XML."""
     return ElementTree.fromstring(drawing.svg().encode())
 
 
-def words(drawing: Drawing) -> list[str]:
+def words(drawing: Figure) -> list[str]:
     """All that is written."""
     return [one.text or "" for one in parsed(drawing).iter(f"{SVG}text")]
 
 
-def marks(drawing: Drawing) -> dict[str, ElementTree.Element]:
+def marks(drawing: Figure) -> dict[str, ElementTree.Element]:
     """The marks, by what they say of themselves; no two say the same."""
     found = [one for one in parsed(drawing).iter(f"{SVG}g") if one.find(f"{SVG}title") is not None]
     titles = {one.findtext(f"{SVG}title", ""): one for one in found}
@@ -29,7 +29,7 @@ def marks(drawing: Drawing) -> dict[str, ElementTree.Element]:
     return titles
 
 
-def figures(drawing: Drawing) -> dict[str, str]:
+def figures(drawing: Figure) -> dict[str, str]:
     """The figures that the marks tell, by what stands before them."""
     return dict(title.rsplit(": ", 1) for title in marks(drawing))
 
@@ -44,7 +44,7 @@ def place(mark: ElementTree.Element) -> tuple[float, float]:
     return (min(across) + max(across)) / 2, (min(down) + max(down)) / 2
 
 
-def axis(drawing: Drawing, which: str, *, anchor: str) -> tuple[float, float]:
+def axis(drawing: Figure, which: str, *, anchor: str) -> tuple[float, float]:
     """Where 0 and 100 stand on the uppermost or leftmost axis whose numbers are anchored so, by x or y."""
     numbers = [one for one in parsed(drawing).iter(f"{SVG}text") if one.get("text-anchor") == anchor]
     zero, hundred = (min(float(one.attrib[which]) for one in numbers if one.text == label) for label in ("0", "100"))

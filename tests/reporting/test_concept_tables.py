@@ -13,8 +13,8 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, reference_rows
 from formalimg.runs import Judged, PlannedItem, StoredRun
-from formalimg.stats import Missing, clopper_pearson, mean_interval
-from formalimg.suites import Profile
+from formalimg.stats import MissingPolicy, clopper_pearson, mean_interval
+from formalimg.suites import PoolProfile
 from formalimg.tables import Column, Number, Table, cell_text, notes_of
 from tests.reporting.concept_runs import Answers, concept_item, concept_run
 from tests.reporting.drawn_runs import DrawnRun, card_of, outcome_of
@@ -43,7 +43,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     return concept_run(tmp_path_factory.mktemp("runs") / "one", "lab/one", ITEMS, ANSWERS, COSTS)
 
 
-def tables(*runs: StoredRun | DrawnRun, missing: Missing = "exclude", profile: Profile = "paper") -> dict[str, Table]:
+def tables(
+    *runs: StoredRun | DrawnRun, missing: MissingPolicy = "exclude", profile: PoolProfile = "paper"
+) -> dict[str, Table]:
     (section,) = compare(runs, missing=missing, profile=profile).sections
     return {table.name: table for table in section.tables}
 

@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting import compare
 from formalimg.reporting.notes import remarks
 from formalimg.runs import Identity, open_run
-from formalimg.suites import Profile
+from formalimg.suites import PoolProfile
 from tests.analysis.counterfactual_runs import scored_item as planned_item
 from tests.analysis.counterfactual_runs import scored_run as run_with_blanks
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_item, scored_run
@@ -38,7 +38,7 @@ def test_images_that_failed_by_rule_are_0_in_each_dimension(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("profile", ["paper", "official-code"])
-def test_without_level_1_in_the_run_nothing_counts_and_nothing_is_0(profile: Profile, tmp_path: Path) -> None:
+def test_without_level_1_in_the_run_nothing_counts_and_nothing_is_0(profile: PoolProfile, tmp_path: Path) -> None:
     above = [item for item in groups_of(3) if item.level > 1]
     run = open_run(scored_run(tmp_path / "run", above, judge_by({item.id: [1.0, 1.0, 1.0] for item in above})))
     comparison = compare([run], profile=profile)

@@ -15,8 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
-from formalimg.reporting import Comparison, Format, compare, reference_rows, render, write_html
-from formalimg.reporting import table as main_table
+from formalimg.reporting import Comparison, Format, compare, main_table_html, reference_rows, render, write_html
 from formalimg.reporting.notes import caption, remarks
 from formalimg.reporting.report import terminal_text
 from formalimg.runs import Identity, StoredRun, open_run
@@ -235,7 +234,7 @@ def test_the_page_tells_the_same_intervals_as_all_other_tables(comparison: Compa
     summary = section.rows[0].summary
     intervals = [one.interval for one in summary.levels.values()] + [one.interval for one in summary.bands.values()]
     assert len(intervals) == 5
-    page = str(main_table(section, comparison))
+    page = str(main_table_html(section, comparison))
     assert [f"{one.low:.2f}–{one.high:.2f}" for one in intervals if one] == re.findall(
         r"<small>(\d\.\d\d–\d\.\d\d)</small>", page
     )

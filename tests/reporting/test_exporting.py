@@ -10,7 +10,7 @@ from PIL import Image
 
 from formalimg import FormalimgError
 from formalimg.models import CallableModel, open_folder
-from formalimg.reporting import export_concepts
+from formalimg.reporting import export_conceptmix
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
 from formalimg.suites import read_scores
 from tests.reporting.concept_runs import Answers, PlannedJudge, concept_item, concept_run
@@ -44,7 +44,7 @@ def _run(folder: Path, *, missing: str = "", samples: int = 1) -> StoredRun:
 
 
 def test_scores_read_back_as_they_were_judged(tmp_path: Path) -> None:
-    done = export_concepts(_run(tmp_path / "run"), tmp_path / "out", "painter")
+    done = export_conceptmix(_run(tmp_path / "run"), tmp_path / "out", "painter")
     assert (done.images, done.scored) == (4, 3)
     scores = tmp_path / "out" / "all_ind_scores"
     first = read_scores(scores / "k_results_3" / "painter_k=1_score.json")
@@ -61,7 +61,7 @@ def test_scores_read_back_as_they_were_judged(tmp_path: Path) -> None:
 
 
 def test_images_without_scores_are_named_and_never_zero(tmp_path: Path) -> None:
-    done = export_concepts(_run(tmp_path / "run", missing="A tiny dog."), tmp_path / "out", "painter")
+    done = export_conceptmix(_run(tmp_path / "run", missing="A tiny dog."), tmp_path / "out", "painter")
     assert (done.images, done.scored) == (3, 2)
     assert sum(done.without.values()) == 2
     unscored = json.loads((tmp_path / "out" / "all_ind_scores" / "painter_unscored.json").read_text("utf-8"))
@@ -76,7 +76,7 @@ def test_images_without_scores_are_named_and_never_zero(tmp_path: Path) -> None:
 def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_path: Path) -> None:
     answers: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": [True, True], "d": [True, True, False]}
     run = concept_run(tmp_path / "run", "m", ITEMS, answers, silent=["a", "b"], flat=["c"])
-    done = export_concepts(run, tmp_path / "out", "m")
+    done = export_conceptmix(run, tmp_path / "out", "m")
     assert (done.images, done.scored) == (4, 3)
     assert done.without == {"the verdict does not say which concepts are shown": 1}
     scores = tmp_path / "out" / "all_ind_scores"
@@ -89,7 +89,7 @@ def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_pat
 
 @pytest.mark.parametrize("samples", [1, 2])
 def test_the_images_are_found_again_in_the_authors_layout(samples: int, tmp_path: Path) -> None:
-    export_concepts(_run(tmp_path / "run", samples=samples), tmp_path / "out", "painter")
+    export_conceptmix(_run(tmp_path / "run", samples=samples), tmp_path / "out", "painter")
     results = json.loads((tmp_path / "out" / "painter" / "2" / "result.json").read_text("utf-8"))
     assert [record["num_skills"] for record in results] == [2] * samples
     assert results[0]["categories"] == ["object", "color", "number"]
@@ -108,11 +108,11 @@ def test_the_images_are_found_again_in_the_authors_layout(samples: int, tmp_path
 
 def test_a_model_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     run = _run(tmp_path / "run")
-    export_concepts(run, tmp_path / "out", "painter")
+    export_conceptmix(run, tmp_path / "out", "painter")
     before = sorted(tmp_path.joinpath("out").rglob("*"))
     with pytest.raises(FormalimgError, match="is not empty"):
-        export_concepts(run, tmp_path / "out", "painter")
+        export_conceptmix(run, tmp_path / "out", "painter")
     with pytest.raises(FormalimgError, match="cannot be a folder"):
-        export_concepts(run, tmp_path / "out", "../painter")
-    export_concepts(run, tmp_path / "out", "other")
+        export_conceptmix(run, tmp_path / "out", "../painter")
+    export_conceptmix(run, tmp_path / "out", "other")
     assert set(before) < set(tmp_path.joinpath("out").rglob("*"))

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
-from formalimg.reporting import Comparison, Drawing, compare, drawing_formats, drawings_of, write_drawings
+from formalimg.reporting import Comparison, Figure, compare, comparison_figures, parse_figure_formats, write_figures
 from formalimg.reporting.figures.svg import WIDTH, fit_text, text_width
 from formalimg.runs import open_run
 from tests.reporting.concept_runs import concept_item, concept_run
@@ -25,19 +25,19 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert(1)</script> & "x" \x00 ]]> 模型'
 
 
-def drawn(comparison: Comparison) -> dict[str, Drawing]:
-    return {drawing.name: drawing for drawing in drawings_of(comparison)}
+def drawn(comparison: Comparison) -> dict[str, Figure]:
+    return {drawing.name: drawing for drawing in comparison_figures(comparison)}
 
 
-def parsed(drawing: Drawing) -> ElementTree.Element:
+def parsed(drawing: Figure) -> ElementTree.Element:
     return ElementTree.fromstring(drawing.svg().encode())
 
 
-def words(drawing: Drawing) -> list[str]:
+def words(drawing: Figure) -> list[str]:
     return [one.text or "" for one in parsed(drawing).iter(f"{SVG}text")]
 
 
-def middles(drawing: Drawing) -> list[tuple[float, float]]:
+def middles(drawing: Figure) -> list[tuple[float, float]]:
     """Where the round points stand whose colour is that of the first run."""
     circles = [one for one in parsed(drawing).iter(f"{SVG}circle") if one.get("stroke") == "#1d5ba6"]
     return [(float(one.attrib["cx"]), float(one.attrib["cy"])) for one in circles]
@@ -101,12 +101,12 @@ def test_cf_world_shows_levels_ratios_and_dimensions(tmp_path: Path) -> None:
 
 
 def test_runs_of_which_nothing_is_scored_have_no_figures() -> None:
-    assert drawings_of(compare([plain_run("a", {1: ["no image"]})], references=True)) == ()
+    assert comparison_figures(compare([plain_run("a", {1: ["no image"]})], references=True)) == ()
 
 
 def test_hostile_names_stay_words_and_stay_inside() -> None:
     rates = {1: [True], 2: [False]}
-    for drawing in drawings_of(compare([plain_run(HOSTILE * 3, rates), plain_run("b", rates)])):
+    for drawing in comparison_figures(compare([plain_run(HOSTILE * 3, rates), plain_run("b", rates)])):
         assert {one.tag for one in parsed(drawing).iter()} <= {
             f"{SVG}{tag}" for tag in ("svg", "title", "desc", "rect", "text", "path", "circle", "g")
         }
@@ -133,8 +133,8 @@ def test_more_runs_than_colours_can_be_told_apart() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    drawings = drawings_of(compare([plain_run("lab/é", {1: [True, False], 2: [False]})]))
-    files = write_drawings(drawings, tmp_path / "new" / "folder")
+    drawings = comparison_figures(compare([plain_run("lab/é", {1: [True, False], 2: [False]})]))
+    files = write_figures(drawings, tmp_path / "new" / "folder")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "new" / "folder").iterdir())
     assert {path.suffix for path in files} == {".svg", ".png"}
     with Image.open(next(path for path in files if path.suffix == ".png")) as image:
@@ -149,13 +149,13 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_pdf_where_its_library_is_installed(tmp_path: Path) -> None:
-    drawings = drawings_of(compare([plain_run("lab/one", {1: [True, False]})]))
+    drawings = comparison_figures(compare([plain_run("lab/one", {1: [True, False]})]))
     if find_spec("vl_convert") is None:
         with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[figures\]'"):
-            write_drawings(drawings, tmp_path / "none", ["svg", "pdf"])
+            write_figures(drawings, tmp_path / "none", ["svg", "pdf"])
         assert not (tmp_path / "none").exists()
         return
-    page = write_drawings(drawings, tmp_path, ["pdf"])[0].read_bytes()
+    page = write_figures(drawings, tmp_path, ["pdf"])[0].read_bytes()
     assert page.startswith(b"%PDF")
     assert re.search(rb"/MediaBox \[0 0 238 ", page)
 
@@ -163,7 +163,7 @@ def test_pdf_where_its_library_is_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("listed", ["gif", "", ",", "svg,gif"])
 def test_unknown_formats_are_the_users_mistake(listed: str) -> None:
     with pytest.raises(FormalimgError, match="svg, png, pdf"):
-        drawing_formats(listed)
+        parse_figure_formats(listed)
 
 
 def test_the_command_writes_figures_beside_any_report(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from formalimg.cli.captions import captions_command
 from formalimg.cli.census import census_command
 from formalimg.errors import FormalimgError
-from formalimg.reporting import Drawing, drawings_of_items
+from formalimg.reporting import Figure, item_figures
 from formalimg.suites import Item, load
 from tests.reporting.figures_read import figures
 
@@ -29,8 +29,8 @@ def some(suite: str) -> Sequence[Item[Any]]:
     return load(suite)[::5]
 
 
-def drawn(*suites: str) -> dict[str, Drawing]:
-    return {each.name: each for each in drawings_of_items([item for suite in suites for item in some(suite)])}
+def drawn(*suites: str) -> dict[str, Figure]:
+    return {each.name: each for each in item_figures([item for suite in suites for item in some(suite)])}
 
 
 def test_predicates_of_two_suites_stand_side_by_side() -> None:
@@ -76,7 +76,7 @@ def test_fields_of_cf_world_count_groups_and_not_images() -> None:
 
 
 def test_no_items_have_no_figures() -> None:
-    assert drawings_of_items([]) == ()
+    assert item_figures([]) == ()
 
 
 def test_commands_write_figures_besides_what_they_print(tmp_path: Path) -> None:

@@ -20,25 +20,25 @@ from typer.testing import CliRunner
 from formalimg.analysis import (
     JUDGE,
     MAJORITY,
+    BoxCorrection,
     CaptionStudy,
     CategoryCounts,
-    Correction,
-    GateCalibrated,
+    GateCalibration,
+    HumanScoreStudy,
     LabelledScore,
-    PeopleStudied,
     Rating,
-    ScoresStudied,
     Vote,
+    VoteStudy,
     at_thresholds,
     calibrate_gate,
     compare_judges,
     study_boxes,
     study_captions,
-    study_scores,
+    study_human_scores,
     study_votes,
 )
 from formalimg.cli.calibrate import calibrate_command
-from formalimg.reporting import Drawing, drawings_of_study, write_drawings
+from formalimg.reporting import Figure, study_figures, write_figures
 from formalimg.reporting.figures.axes import count_axis
 from formalimg.reporting.figures.distributions import five_numbers
 from formalimg.runs import open_run
@@ -55,7 +55,7 @@ RATERS = ("ann", "bob", HOSTILE)
 
 
 @pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> PeopleStudied:
+def people(tmp_path_factory: pytest.TempPathFactory) -> VoteStudy:
     """Three persons vote on all images of three runs, as a whole and question by question, with some mistakes."""
     folders = voted_runs(tmp_path_factory.mktemp("voted"))
     dice = random.Random(5)
@@ -70,7 +70,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> PeopleStudied:
 
 
 @pytest.fixture(scope="module")
-def scores(tmp_path_factory: pytest.TempPathFactory) -> ScoresStudied:
+def scores(tmp_path_factory: pytest.TempPathFactory) -> HumanScoreStudy:
     dice = random.Random(6)
     items = [
         scored_item(f"g{group}-l{level}", level, dimensions=("assessment", "logic"))
@@ -86,11 +86,11 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> ScoresStudied:
         for rater in ("ann", "bob")
     ]
     with closing(open_run(folder)) as run:
-        return study_scores(ratings, [run])
+        return study_human_scores(ratings, [run])
 
 
 @pytest.fixture(scope="module")
-def gate(tmp_path_factory: pytest.TempPathFactory) -> tuple[GateCalibrated, list[LabelledScore]]:
+def gate(tmp_path_factory: pytest.TempPathFactory) -> tuple[GateCalibration, list[LabelledScore]]:
     known = [LabelledScore(score, score > 0.4) for score in (0.2, 0.35, 0.45, 0.5, 0.8, 0.9)]
     known[1], known[4] = LabelledScore(0.35, True), LabelledScore(0.8, False)
     items = [scored_item(f"g{number}-l1") for number in range(len(known))]
@@ -104,19 +104,19 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> tuple[GateCalibrated, list
         return calibrate_gate(labels, [run]), known
 
 
-def drawn(study: PeopleStudied | ScoresStudied | GateCalibrated | CaptionStudy) -> dict[str, Drawing]:
-    found = drawings_of_study(study)
+def drawn(study: VoteStudy | HumanScoreStudy | GateCalibration | CaptionStudy) -> dict[str, Figure]:
+    found = study_figures(study)
     assert len({drawing.name for drawing in found}) == len(found)
     return {drawing.name: drawing for drawing in found}
 
 
-def test_votes_have_a_figure_for_each_step_and_one_between_them(people: PeopleStudied) -> None:
+def test_votes_have_a_figure_for_each_step_and_one_between_them(people: VoteStudy) -> None:
     steps = ("whole", "all-questions", "questions")
     expected = {f"conceptmix-people-{step}-{kind}" for step in steps for kind in ("rates", "runs", "pairs")}
     assert set(drawn(people)) == expected | {"conceptmix-people-questions-kinds", "conceptmix-people-steps"}
 
 
-def test_rates_of_people_and_judge_are_those_of_the_study(people: PeopleStudied) -> None:
+def test_rates_of_people_and_judge_are_those_of_the_study(people: VoteStudy) -> None:
     assert people.whole is not None
     drawing = drawn(people)["conceptmix-people-whole-rates"]
     expected = {}
@@ -135,7 +135,7 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: PeopleStudied)
         assert share == pytest.approx(float(title.rsplit(" ", 1)[1]), abs=0.01)
 
 
-def test_the_shade_spans_from_person_to_person(people: PeopleStudied) -> None:
+def test_the_shade_spans_from_person_to_person(people: VoteStudy) -> None:
     assert people.whole is not None
     drawing = drawn(people)["conceptmix-people-whole-rates"]
     zero, hundred = axis(drawing, "y", anchor="end")
@@ -178,7 +178,7 @@ def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path:
     assert "range of answers" in words(drawing)
 
 
-def test_runs_whose_names_begin_alike_can_be_told_apart_and_keep_their_r(people: PeopleStudied) -> None:
+def test_runs_whose_names_begin_alike_can_be_told_apart_and_keep_their_r(people: VoteStudy) -> None:
     assert people.whole is not None
     long = {run: f"conceptmix-a-laboratory-with-a-name-{run}" for run in people.whole.r_by_level}
     scores = tuple(score._replace(run=long[score.run]) for score in people.whole.scores)
@@ -203,7 +203,7 @@ def test_many_raters_have_names_that_do_not_lie_on_each_other(tmp_path: Path) ->
     assert "#1d5ba6" in shades
 
 
-def test_runs_stand_where_people_and_judge_put_them(people: PeopleStudied) -> None:
+def test_runs_stand_where_people_and_judge_put_them(people: VoteStudy) -> None:
     assert people.questions is not None
     drawing = drawn(people)["conceptmix-people-questions-runs"]
     left, right = axis(drawing, "x", anchor="middle")
@@ -220,7 +220,7 @@ def test_runs_stand_where_people_and_judge_put_them(people: PeopleStudied) -> No
         assert (zero - 2.4 - y) / (zero - hundred) == pytest.approx(judged, abs=0.03)
 
 
-def test_pairs_are_those_of_the_study(people: PeopleStudied) -> None:
+def test_pairs_are_those_of_the_study(people: VoteStudy) -> None:
     assert people.all_questions is not None
     labels = figures(drawn(people)["conceptmix-people-all-questions-pairs"])
     shown = {name: name.replace("\x00", "·") for name in (*RATERS, MAJORITY, JUDGE)}
@@ -232,7 +232,7 @@ def test_pairs_are_those_of_the_study(people: PeopleStudied) -> None:
     }
 
 
-def test_steps_have_a_box_for_each_level_and_a_point_for_each_person(people: PeopleStudied) -> None:
+def test_steps_have_a_box_for_each_level_and_a_point_for_each_person(people: VoteStudy) -> None:
     labels = figures(drawn(people)["conceptmix-people-steps"])
     for level in (1, 2, 3):
         own = [people.divergence_by_rater[rater][level].agreement.value for rater in RATERS]
@@ -256,7 +256,7 @@ def test_counts_have_an_axis_of_whole_numbers_that_they_nearly_fill(most: int) -
     assert all(value == int(value) for value in steps)
 
 
-def test_differences_of_scores_are_those_of_the_study(scores: ScoresStudied) -> None:
+def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -> None:
     assert scores.questions is not None
     gap = scores.questions.overall
     found = drawn(scores)
@@ -283,7 +283,7 @@ def test_differences_of_scores_are_those_of_the_study(scores: ScoresStudied) -> 
 
 @pytest.mark.parametrize("measure", ["accuracy", "f1"])
 def test_the_gate_is_drawn_in_steps_that_are_right_at_every_threshold(
-    gate: tuple[GateCalibrated, list[LabelledScore]], measure: str
+    gate: tuple[GateCalibration, list[LabelledScore]], measure: str
 ) -> None:
     study, known = gate
     drawing = drawn(study)["cf-world-gate"]
@@ -330,12 +330,12 @@ def test_boxes_that_were_found_by_level_and_class() -> None:
     cup, pen, other = (SceneObject(label, Box(0, 0, 4, 4)) for label in ("cup", "pen", "pen"))
     study = study_boxes(
         [
-            Correction("run", "a", 0, 1, "ann", Scene.of([cup, pen]), Scene.of([cup])),
-            Correction("run", "b", 0, 2, "ann", Scene.of([cup]), Scene.of([cup, other])),
+            BoxCorrection("run", "a", 0, 1, "ann", Scene.of([cup, pen]), Scene.of([cup])),
+            BoxCorrection("run", "b", 0, 2, "ann", Scene.of([cup]), Scene.of([cup, other])),
         ],
         suite="knolling",
     )
-    found = {drawing.name: drawing for drawing in drawings_of_study(study)}
+    found = {drawing.name: drawing for drawing in study_figures(study)}
     assert figures(found["knolling-boxes-by-level"]) == {
         "precision, K 1": "0.500",
         "recall, K 1": "1.000",
@@ -361,7 +361,7 @@ def test_captions_have_the_counts_of_the_study(tmp_path: Path) -> None:
 
 
 def test_captions_without_objects_have_no_figures() -> None:
-    assert drawings_of_study(CaptionStudy("none", {}, CategoryCounts((4, *[0] * 255)))) == ()
+    assert study_figures(CaptionStudy("none", {}, CategoryCounts((4, *[0] * 255)))) == ()
 
 
 def test_two_judges_stand_side_by_side(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_two_judges_stand_side_by_side(tmp_path: Path) -> None:
         PlannedJudge("strict/judge", lambda item: [item.id.endswith("1")] * len(item.spec.concepts)),
     ]
     study = compare_judges(concept_run(tmp_path / "A run & more", items, judges))
-    found = {drawing.name: drawing for drawing in drawings_of_study(study)}
+    found = {drawing.name: drawing for drawing in study_figures(study)}
     assert set(found) == {"conceptmix-judges-a-run-more-rates", "conceptmix-judges-a-run-more-kinds"}
     assert figures(found["conceptmix-judges-a-run-more-rates"]) == {
         f"k {level}, {judge}": share
@@ -382,8 +382,8 @@ def test_two_judges_stand_side_by_side(tmp_path: Path) -> None:
     assert figures(found["conceptmix-judges-a-run-more-kinds"])["color"] == "0.500"
 
 
-def test_names_of_others_stay_words(people: PeopleStudied) -> None:
-    for drawing in drawings_of_study(people):
+def test_names_of_others_stay_words(people: VoteStudy) -> None:
+    for drawing in study_figures(people):
         assert {one.tag for one in parsed(drawing).iter()} <= TAGS
         assert "<script" not in drawing.svg()
         assert not [
@@ -391,8 +391,8 @@ def test_names_of_others_stay_words(people: PeopleStudied) -> None:
         ]
 
 
-def test_figures_of_one_name_do_not_replace_each_other(people: PeopleStudied, tmp_path: Path) -> None:
-    drawing = drawings_of_study(people)[0]
-    files = write_drawings([drawing, drawing, drawing], tmp_path, ["svg"])
+def test_figures_of_one_name_do_not_replace_each_other(people: VoteStudy, tmp_path: Path) -> None:
+    drawing = study_figures(people)[0]
+    files = write_figures([drawing, drawing, drawing], tmp_path, ["svg"])
     assert [path.name for path in files] == [f"{drawing.name}{end}.svg" for end in ("", "-2", "-3")]
     assert all(path.is_file() for path in files)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from formalimg.analysis import compare_scores
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.reporting import Drawing, compare, drawings_of, drawings_of_study
+from formalimg.reporting import Figure, compare, comparison_figures, study_figures
 from formalimg.runs import RunRecord, judge_run, open_run
 from formalimg.suites import Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
@@ -18,8 +18,8 @@ from tests.reporting.drawn_runs import DrawnRun, Fates, plain_run
 from tests.reporting.figures_read import figures, words
 
 
-def drawn(*runs: RunRecord) -> dict[str, Drawing]:
-    return {each.name: each for each in drawings_of(compare(list(runs)))}
+def drawn(*runs: RunRecord) -> dict[str, Figure]:
+    return {each.name: each for each in comparison_figures(compare(list(runs)))}
 
 
 def layouts(model: str, fates: Fates) -> DrawnRun:
@@ -108,7 +108,7 @@ def test_two_judges_of_scores_by_level_and_dimension(tmp_path: Path) -> None:
     kind = judge_by({item.id: [1, 0.75, 1] for item in groups}, "kind/judge")
     strict = judge_by({item.id: [0.5, 0.25, 1] for item in groups}, "strict/judge")
     study = compare_scores(scored_run(tmp_path / "run", groups, kind, strict))
-    found = {each.name: each for each in drawings_of_study(study)}
+    found = {each.name: each for each in study_figures(study)}
     assert set(found) == {"cf-world-judges-run-levels", "cf-world-judges-run-dimensions"}
     assert figures(found["cf-world-judges-run-levels"]) == {
         f"{who}, L{level}": f"{score:.3f}"

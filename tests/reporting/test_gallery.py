@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.reporting.examples import choose
-from formalimg.reporting.images import Thumbnail, thumbnail_of
-from formalimg.runs import Outcome
+from formalimg.reporting.images import Thumbnail, make_thumbnail
+from formalimg.runs import ImageOutcome
 
 
-def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> Outcome:
-    return Outcome(str(number), level, 0, passed, None, reason, "")
+def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> ImageOutcome:
+    return ImageOutcome(str(number), level, 0, passed, None, reason, "")
 
 
 OUTCOMES = st.lists(
@@ -29,7 +29,7 @@ OUTCOMES = st.lists(
 
 
 @given(OUTCOMES, st.integers(0, 40))
-def test_as_many_as_asked_for_and_none_twice(outcomes: list[Outcome], count: int) -> None:
+def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count: int) -> None:
     chosen = choose(outcomes, count)
     assert len(chosen) == min(count, len(outcomes))
     assert len(set(chosen)) == len(chosen)
@@ -60,7 +60,7 @@ def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
     sideways.save(tmp_path / "a.jpg", exif=exif)
-    small = thumbnail_of(tmp_path / "a.jpg")
+    small = make_thumbnail(tmp_path / "a.jpg")
     assert isinstance(small, Thumbnail)
     assert (small.width, small.height) == (320, 128)
     assert small.address.startswith("data:image/webp;base64,")
@@ -70,14 +70,14 @@ def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
 def test_all_kinds_of_images_can_be_shown(tmp_path: Path, mode: str) -> None:
     name = "a.jpg" if mode == "CMYK" else "a.png"
     Image.new(mode, (40, 30)).save(tmp_path / name)
-    small = thumbnail_of(tmp_path / name)
+    small = make_thumbnail(tmp_path / name)
     assert isinstance(small, Thumbnail)
     assert (small.width, small.height) == (40, 30)
 
 
 def test_transparent_parts_are_white_as_the_judges_see_them(tmp_path: Path) -> None:
     Image.new("RGBA", (40, 30), (0, 0, 0, 0)).save(tmp_path / "a.png")
-    small = thumbnail_of(tmp_path / "a.png")
+    small = make_thumbnail(tmp_path / "a.png")
     assert isinstance(small, Thumbnail)
     with Image.open(io.BytesIO(small.data)) as shown:
         assert min(shown.convert("L").tobytes()) >= 250
@@ -88,7 +88,7 @@ def test_what_cannot_be_shown_says_why(tmp_path: Path) -> None:
     Image.effect_noise((64, 64), 90).save(tmp_path / "whole.png")
     (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:900])
     Image.new("1", (20_000, 10_000)).save(tmp_path / "huge.png")
-    assert thumbnail_of(tmp_path / "words.png") == "the file cannot be read as an image"
-    assert thumbnail_of(tmp_path / "cut.png") == "the file cannot be read as an image"
-    assert thumbnail_of(tmp_path / "gone.png") == "the file of the image is missing"
-    assert thumbnail_of(tmp_path / "huge.png") == "the image is too large to be shown"
+    assert make_thumbnail(tmp_path / "words.png") == "the file cannot be read as an image"
+    assert make_thumbnail(tmp_path / "cut.png") == "the file cannot be read as an image"
+    assert make_thumbnail(tmp_path / "gone.png") == "the file of the image is missing"
+    assert make_thumbnail(tmp_path / "huge.png") == "the image is too large to be shown"

@@ -21,7 +21,7 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
-from formalimg.reporting import compare, curve, drawings_of, render, write_html
+from formalimg.reporting import compare, comparison_figures, curve_svg, render, write_html
 from formalimg.reporting.figures.svg import element, spread_labels
 from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
@@ -122,7 +122,7 @@ def test_many_runs_of_long_names_can_be_told_apart_in_the_curve() -> None:
     """The runs of one level leave room to the next, and what all names begin with is not what is left of them."""
     names = [f"laboratory-of-images/a-rather-long-model-name-{number}-preview" for number in range(12)]
     runs = [plain_run(name, {level: [True, level < 5] for level in range(1, 11)}) for name in names]
-    figure = curve(compare(runs).sections[0])
+    figure = curve_svg(compare(runs).sections[0])
     labels = re.findall(r'<g class="label[^>]*>.*?<text[^>]*>(.*?)</text>', figure)
     assert len(set(labels)) == 12
     assert all("· G" in label and len(label) < 30 for label in labels)
@@ -298,7 +298,7 @@ def test_figures_hold_no_script_no_event_and_no_foreign_address() -> None:
     """In the SVG of papers and in that of the page, whatever models and reasons are called."""
     harm = "<script>x</script><a href='javascript:x' onload=x>]]></svg>&\x00\x1b\u202e\ufffe"
     compared = compare([plain_run(f"{harm} {n}", {1: [True, False], 2: [False, "refused"]}) for n in range(2)])
-    pages = [drawing.svg() for drawing in drawings_of(compared)] + [curve(compared.sections[0])]
+    pages = [drawing.svg() for drawing in comparison_figures(compared)] + [curve_svg(compared.sections[0])]
     assert len(pages) > 2
     for page in pages:
         elements = list(ElementTree.fromstring(page).iter())

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from formalimg import load
-from formalimg.logic import best_binding, minimax, prepare
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
+from formalimg.logic import best_binding, minimax, prepare_formula
+from formalimg.scenes import BINARY_RULES, Box, Scene, SceneObject
 from formalimg.suites import FormulaSpec
 from tests.logic.test_best_binding_agrees_with_minimax import (
     alternating_formula,
@@ -48,7 +48,7 @@ def test_all_pairs_at_once_are_those_of_the_rules() -> None:
     chance = random.Random(7)
     for _ in range(40):
         scene = random_scene(chance, (1, 2, 5, 20))
-        for predicate, rule in RULES_OF_TWO.items():
+        for predicate, rule in BINARY_RULES.items():
             told = scene.pairs(predicate)
             assert told is not None
             boxes = [obj.box for obj in scene.objects]
@@ -71,7 +71,7 @@ def test_weights_choose_the_binding() -> None:
 
 
 def test_what_was_prepared_serves_many_scenes() -> None:
-    asked = prepare("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))")
+    asked = prepare_formula("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))")
     for color, share in [("red", 1), ("blue", 0.5), ("red", 1)]:
         assert asked.best_binding(Scene.of([SceneObject("cup", Box(0, 0, 10, 10), color)])).share == share
     assert asked.best_binding(Scene.of([])).share == 0

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import And, Atom, Exists, Formula, Not, Or, Value, Variable
-from formalimg.rewards import Scored, Scorer, StyledScene
-from formalimg.scenes import RULES_OF_TWO, Scene, SceneObject
+from formalimg.rewards import RewardScore, Scorer, StyledScene
+from formalimg.scenes import BINARY_RULES, Scene, SceneObject
 from tests.rewards.game_played_out import (
     STYLE,
     Played,
@@ -37,7 +37,7 @@ SCORERS = [Scorer(weights=dict(weights)) for weights in WEIGHTS]
 BOTH = st.sampled_from(range(len(WEIGHTS)))
 
 
-def scored(which: int, formula: Formula, scene: Scene) -> Scored:
+def scored(which: int, formula: Formula, scene: Scene) -> RewardScore:
     [found] = SCORERS[which].score_all([(StyledScene(scene, STYLE), formula)])
     [bare] = SCORERS[which].score_all([(StyledScene(scene, STYLE), formula)], parts=False)
     assert bare == found.without_parts()  # to the last digit
@@ -64,7 +64,7 @@ def existential_formula(chance: random.Random) -> Formula:
         elif kind < 0.65:
             return Atom("IsStyle", (Value(chance.choice([STYLE, "cartoon"])),))
         else:
-            told = Atom(chance.choice(list(RULES_OF_TWO)), (first, second))
+            told = Atom(chance.choice(list(BINARY_RULES)), (first, second))
         return told if chance.random() < 0.8 else Not(told)
 
     claims = [literal() if chance.random() < 0.8 else Or((literal(), literal())) for _ in range(len(names) * 2 + 1)]

@@ -19,7 +19,7 @@ from PIL import Image
 import formalimg
 from formalimg import FormalimgError, Scene, load
 from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
-from formalimg.rewards import PairError, Scored, Scorer, StyledScene, reward, reward_function
+from formalimg.rewards import PairError, RewardScore, Scorer, StyledScene, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.suites import FormulaSpec, Item
 
@@ -264,7 +264,7 @@ def test_no_more_look_at_a_time_than_the_grounder_takes_and_costs_are_told() -> 
     watched = Watched()
     scorer = Scorer(watched)
 
-    async def two_callers() -> list[list[Scored]]:
+    async def two_callers() -> list[list[RewardScore]]:
         return await asyncio.gather(*(scorer.score([(SHOWN, ITEM)] * 4) for _ in range(2)))
 
     found = [scored for caller in asyncio.run(two_callers()) for scored in caller]
@@ -278,7 +278,7 @@ def test_threads_and_running_loops_may_share_a_scorer() -> None:
     pairs: list[Any] = [(item.spec.witness, other) for item in ITEMS for other in ITEMS] + [(SHOWN, ITEM)]
     alone = scorer.score_all(pairs)
 
-    async def inside() -> list[Scored]:
+    async def inside() -> list[RewardScore]:
         return scorer.score_all(pairs)  # a loop is running in this thread
 
     with ThreadPoolExecutor(4) as threads:
@@ -289,9 +289,9 @@ def test_threads_and_running_loops_may_share_a_scorer() -> None:
 
 def test_a_reward_survives_json() -> None:
     for found in SCORER.score_all([(ITEM.spec.witness, WRONG), (ITEM.spec.witness, ITEM), (None, ITEM)]):
-        assert Scored.from_json(json.loads(json.dumps(found.to_json()))) == found
+        assert RewardScore.from_json(json.loads(json.dumps(found.to_json()))) == found
     good = {**found.to_json(), "score": 1.0, "passed": True, "unscored": None}
-    assert Scored.from_json(good).score == 1
+    assert RewardScore.from_json(good).score == 1
     for broken in (
         {},
         {**found.to_json(), "passed": True},
@@ -302,7 +302,7 @@ def test_a_reward_survives_json() -> None:
         {**good, "parts": [{}]},
     ):
         with pytest.raises(FormalimgError, match="not a reward"):
-            Scored.from_json(broken)
+            RewardScore.from_json(broken)
 
 
 def test_trainers_call_with_batches_and_metadata() -> None:

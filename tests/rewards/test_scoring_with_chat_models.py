@@ -9,7 +9,7 @@ from PIL import Image
 
 from formalimg import Box, FormalimgError, Scene, SceneObject, parse
 from formalimg.judges import ClauseJudge, QuestionJudge, ScoreJudge
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import RewardScore, Scorer
 from formalimg.suites import FormulaSpec, Item
 from tests.support.concept_items import CAT, NOTHING, RED, answers_by, concept_item
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item, scores_by
@@ -25,7 +25,7 @@ def image() -> Image.Image:
     return image
 
 
-def scored(scorer: Scorer, task: Any) -> Scored:
+def scored(scorer: Scorer, task: Any) -> RewardScore:
     [found] = scorer.score_all([(image(), task)])
     return found
 

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from formalimg import Scene, load
 from formalimg.judges import Grounding, LoadedImage, Unscored
 from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits, Root, make_reward_app, server_config
+from formalimg.rewards.server import ImageRoot, Limits, create_reward_app, server_config
 from formalimg.suites import Item
 from formalimg.web import listen
 
@@ -55,9 +55,13 @@ def asked(*images: object, item: object = RED_CUP) -> dict[str, object]:
 
 
 def visitor(
-    scorer: Scorer | None = None, *, limits: Limits | None = None, token: str | None = None, root: Root | None = None
+    scorer: Scorer | None = None,
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    root: ImageRoot | None = None,
 ) -> TestClient:
-    app = make_reward_app(scorer or Scorer(), version="1.2.3", limits=limits, token=token, root=root)
+    app = create_reward_app(scorer or Scorer(), version="1.2.3", limits=limits, token=token, root=root)
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=True)
 
 
@@ -65,7 +69,9 @@ def visitor(
 def on_a_port(scorer: Scorer | None = None, limits: Limits | None = None) -> Iterator[int]:
     """A real server; gives the port."""
     limits = limits or Limits()
-    server = uvicorn.Server(server_config(make_reward_app(scorer or Scorer(), version="1.2.3", limits=limits), limits))
+    server = uvicorn.Server(
+        server_config(create_reward_app(scorer or Scorer(), version="1.2.3", limits=limits), limits)
+    )
     with listen("127.0.0.1", 0) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)  # what nobody reads is soon too much
         port = listening.getsockname()[1]

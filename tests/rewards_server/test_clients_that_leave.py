@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-from formalimg.rewards import RewardTask, Scored, Scorer, TaskLike
+from formalimg.rewards import RewardScore, RewardTask, Scorer, TaskLike
 from tests.rewards_server.servers import (
     CUP,
     SlowGrounder,
@@ -51,7 +51,7 @@ def test_scenes_are_not_judged_for_clients_that_have_left() -> None:
                 let_go.wait(20)
             return super().prepare(task)
 
-        def score_all(self, *given: Any, **named: Any) -> list[Scored]:
+        def score_all(self, *given: Any, **named: Any) -> list[RewardScore]:
             scored.append(1)
             return super().score_all(*given, **named)
 

@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from formalimg.rewards import RewardTask, Scorer, TaskLike
-from formalimg.rewards.server import Limits, RewardClient, Root
+from formalimg.rewards.server import ImageRoot, Limits, RewardClient
 from tests.rewards_server.servers import (
     CUP,
     RED_CUP,
@@ -152,7 +152,7 @@ def test_a_request_that_takes_long_does_not_hold_up_all_others() -> None:
 
 
 def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
-    class Reading(Root):
+    class Reading(ImageRoot):
         held = max_held = 0
 
         def read(self, path: str, max_bytes: int) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from formalimg.judges import Grounding, LoadedImage, open_grounder
-from formalimg.rewards.server import GrounderInProcesses
+from formalimg.rewards.server import ProcessGrounder
 from formalimg.runs import inspect
 from formalimg.scenes import draw
 from tests.rewards_server.servers import knolling
@@ -28,7 +28,7 @@ def _image() -> LoadedImage:
 def test_an_image_is_looked_at_again_and_the_others_end_too() -> None:
     """A server waits for all of them when it is told to end: one that is left behind would keep it for ever."""
     image, before = _image(), set(multiprocessing.active_children())
-    grounder = GrounderInProcesses("builtin/icons", 2)
+    grounder = ProcessGrounder("builtin/icons", 2)
     try:
         asyncio.run(grounder.warm_up())
         first, second = set(multiprocessing.active_children()) - before
@@ -52,7 +52,7 @@ def _die(data: bytes, classes: Sequence[str]) -> None:
 
 def test_an_image_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.rewards.server.processes._ground", _die)
-    grounder = GrounderInProcesses("builtin/icons", 1)
+    grounder = ProcessGrounder("builtin/icons", 1)
     try:
         with pytest.raises(RuntimeError, match="died, one after the other"):
             asyncio.run(grounder.ground(_image(), ["cup"]))

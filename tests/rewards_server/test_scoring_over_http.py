@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from formalimg import FormalimgError, Scene
 from formalimg.judges import QuestionJudge
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import RewardScore, Scorer
 from formalimg.scenes import draw
 from tests.rewards_server.servers import CUP, RED_CUP, SlowGrounder, asked, knolling, visitor
 from tests.support.concept_items import CAT, NOTHING, RED, answers_by
@@ -55,7 +55,7 @@ def test_scores_are_those_in_process(chance: random.Random) -> None:
     scenes = [chance.choice(chosen).spec.witness.to_json() for _ in chosen]
     named = [{"suite": "knolling", "id": item.id} for item in chosen]
     answer = server().post("/v1/score", json={"items": named, "images": [{"scene": scene} for scene in scenes]})
-    found = [Scored.from_json(result) for result in answer.json()["results"]]
+    found = [RewardScore.from_json(result) for result in answer.json()["results"]]
     assert found == scorer().score_all(zip(scenes, chosen, strict=True))
 
 

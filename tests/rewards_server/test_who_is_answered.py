@@ -8,7 +8,7 @@ import pytest
 
 from formalimg import FormalimgError
 from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits, Root, serve_rewards
+from formalimg.rewards.server import ImageRoot, Limits, serve_rewards
 from formalimg.scenes import draw
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 
@@ -63,7 +63,7 @@ def test_paths_are_read_below_the_root_only(tmp_path: Path) -> None:
     (inside / "loop.png").symlink_to(inside / "loop.png")
     (tmp_path / "root2").mkdir()
     draw(item.spec.witness, 128).save(tmp_path / "root2" / "b.png")
-    server = visitor(Scorer(items={"knolling": [item]}), root=Root(inside))
+    server = visitor(Scorer(items={"knolling": [item]}), root=ImageRoot(inside))
 
     def answered(path: str) -> tuple[int, float | None, str]:
         answer = server.post("/v1/score", json=asked({"path": path}, item={"suite": "knolling", "id": item.id}))
@@ -87,4 +87,4 @@ def test_paths_are_read_below_the_root_only(tmp_path: Path) -> None:
 
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="--root"):
-        Root(tmp_path / "none")
+        ImageRoot(tmp_path / "none")

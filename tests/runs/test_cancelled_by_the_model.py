@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.judges import LoadedImage
-from formalimg.models import Answer, ImageRequest
+from formalimg.models import ImageRequest, ImageResult
 from formalimg.runs import execute
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for, verdict_of
 from tests.support.run_contents import order, outcomes
 
 
-def cancelled_at_3(request: ImageRequest) -> Answer:
+def cancelled_at_3(request: ImageRequest) -> ImageResult:
     if request.item == "3":
         raise asyncio.CancelledError
     return speckled_for(request)

@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.runs import Progress, execute, judge_run
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for
@@ -51,7 +51,7 @@ class _PaintsWithin(Speckles):
         super().__init__(concurrency=_HANDS)
         self._quota = quota
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests:
             await self._quota.take()
             answer = speckled_for(request)
@@ -98,7 +98,7 @@ def test_verdicts_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("in_a_notebook", [False, True])
 def test_what_a_batch_gave_before_it_broke_off_is_kept(tmp_path: Path, in_a_notebook: bool) -> None:
     class BreaksOff(Speckles):
-        async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
             for request in requests[:-1]:
                 yield speckled_for(request)
             raise FormalimgError("the day's quota is used up")

@@ -13,7 +13,7 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import execute, judge_run
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for
@@ -57,7 +57,7 @@ def test_an_image_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path,
     answer, reason, detail = _BAD[case]
     folder = tmp_path / "run"
 
-    def bad_once(request: ImageRequest) -> Answer:
+    def bad_once(request: ImageRequest) -> ImageResult:
         return answer(request) if request.item == "3" else speckled_for(request)
 
     done = execute(order(Speckles(answer=bad_once)), folder, NumberJudge())
@@ -81,19 +81,19 @@ def test_an_image_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path,
 
 
 class _TooFew(Speckles):
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests[:2]:
             yield speckled_for(request)
 
 
 class _TooMany(Speckles):
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in [*requests, requests[0]]:
             yield speckled_for(request)
 
 
 class _BreaksOff(Speckles):
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         yield speckled_for(requests[0])
         raise MemoryError("no room for the batch")
 
@@ -119,7 +119,7 @@ def test_more_answers_than_requests_end_the_run(tmp_path: Path) -> None:
 
 
 def test_a_mistake_of_the_user_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
-    def wrong_key(request: ImageRequest) -> Answer:
+    def wrong_key(request: ImageRequest) -> ImageResult:
         if request.item == "5":
             raise FormalimgError("the key is wrong: set IMAGE_API_KEY")
         return speckled_for(request)

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.reporting import thumbnail_of
-from formalimg.runs import execute, image_in, images_url, judge_run, open_run
+from formalimg.reporting import make_thumbnail
+from formalimg.runs import execute, images_url, judge_run, locate_image, open_run
 from formalimg.runs.remote_image_store import check_url
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles
@@ -100,7 +100,7 @@ def test_a_run_on_a_store_is_the_same_run(scheme: str, tmp_path: Path, bucket: o
         assert other.image is not None
         assert other.image.read_bytes() == one.image.read_bytes()
         assert (other.image.name, other.image.suffix, other.image.is_file()) == (one.image.name, ".png", True)
-        assert thumbnail_of(other.image) == thumbnail_of(one.image)
+        assert make_thumbnail(other.image) == make_thumbnail(one.image)
         assert other.outcome.passed is not None
 
 
@@ -233,7 +233,7 @@ def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
         found.path.read_bytes()
     for name in ("../store/3.png", "..\\store\\3.png", "..", ""):
         with pytest.raises(OSError, match="leads out"):
-            image_in(tmp_path / "run" / "images" / "gone.png", "").store.read(name)  # type: ignore[union-attr]
+            locate_image(tmp_path / "run" / "images" / "gone.png", "").store.read(name)  # type: ignore[union-attr]
 
 
 def test_the_command_keeps_images_on_a_store_and_the_others_read_them(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import Progress, execute
 from formalimg.runs.engine import Channel
 from formalimg.suites import Item
@@ -30,7 +30,7 @@ class _Scales:
 class _Weighed(Speckles):
     scales: _Scales = field(default_factory=_Scales)
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests:
             self.scales.inside += 1
             self.scales.most = max(self.scales.most, self.scales.inside)
@@ -75,7 +75,7 @@ def test_models_get_batches_and_calls_as_they_like(tmp_path: Path, batch: int, c
     running = most = 0
 
     class Counting(Speckles):
-        async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
             nonlocal running, most
             calls.append(len(requests))
             running += 1
@@ -112,8 +112,8 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
 
 
 def test_progress_comes_to_its_end_whatever_becomes_of_the_images(tmp_path: Path) -> None:
-    def answer(request: ImageRequest) -> Answer:
-        bad: dict[str, Answer] = {"0": Refused("no"), "1": Failed("outage"), "2": Generated(b"no image")}
+    def answer(request: ImageRequest) -> ImageResult:
+        bad: dict[str, ImageResult] = {"0": Refused("no"), "1": Failed("outage"), "2": Generated(b"no image")}
         return bad.get(request.item) or speckled_for(request)
 
     def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:

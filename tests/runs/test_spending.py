@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused
+from formalimg.models import Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import execute, judge_run
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
@@ -20,7 +20,7 @@ from tests.support.models import NumberJudge, Speckles, small_items, speckled_fo
 from tests.support.run_contents import order, rows
 
 
-def _for_a_dollar(request: ImageRequest) -> Answer:
+def _for_a_dollar(request: ImageRequest) -> ImageResult:
     answer = speckled_for(request)
     assert isinstance(answer, Generated)
     return Generated(answer.data, answer.served, 1.0)
@@ -68,7 +68,7 @@ def test_verdicts_cost_when_they_come_and_not_when_they_are_recorded(tmp_path: P
 
 
 def test_what_gives_no_image_is_free_and_broken_images_are_not(tmp_path: Path) -> None:
-    def answer(request: ImageRequest) -> Answer:
+    def answer(request: ImageRequest) -> ImageResult:
         broken = Generated(b"no image", {}, None if request.item == "1" else 1.0)
         return Refused("no") if request.item == "0" else broken
 

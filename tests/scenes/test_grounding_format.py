@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import FormulaError, verify
-from formalimg.scenes import Box, Relation, Scene, SceneError, SceneObject
+from formalimg.scenes import Box, Scene, SceneError, SceneObject, SceneRelation
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -84,7 +84,7 @@ def test_extensions_for_annotated_scenes() -> None:
     scene = Scene.from_json(data)
     assert scene.objects[0].states == ("lying", "sleeping")
     assert scene.objects[1].states == ("open",)
-    assert scene.relations == frozenset({Relation("On", 0, 1)})
+    assert scene.relations == frozenset({SceneRelation("On", 0, 1)})
     assert Scene.from_json(scene.to_json()) == scene
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import best_binding
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneError, SceneObject
+from formalimg.scenes import BINARY_RULES, Box, Scene, SceneError, SceneObject
 from tests.support.sizes import tries
 
 KEYS = ("label", "color", "box_2d", "material", "shape", "state")
@@ -58,7 +58,7 @@ def test_arrays_never_round(numbers: list[tuple[float, float, float, float]]) ->
     """Numbers of any size: all pairs at once are those of the rules, or None."""
     boxes = [Box(*four) for four in numbers]
     scene = Scene.of(SceneObject("cup", box) for box in boxes)
-    for predicate, rule in RULES_OF_TWO.items():
+    for predicate, rule in BINARY_RULES.items():
         pairs = scene.pairs(predicate)
         if pairs is not None:
             assert pairs.tolist() == [[rule.holds(first, second) for second in boxes] for first in boxes]

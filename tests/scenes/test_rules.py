@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 from tests.support.brute_force import atom_truth
 
 
@@ -30,8 +30,8 @@ def square(x: float, y: float, size: float = 100) -> Box:
     ],
 )
 def test_sides_are_strict(predicate: str, holding: Box, failing: Box) -> None:
-    assert RULES_OF_ONE[predicate].holds(holding)
-    assert not RULES_OF_ONE[predicate].holds(failing)
+    assert UNARY_RULES[predicate].holds(holding)
+    assert not UNARY_RULES[predicate].holds(failing)
 
 
 @pytest.mark.parametrize(
@@ -56,32 +56,32 @@ def test_sides_are_strict(predicate: str, holding: Box, failing: Box) -> None:
     ],
 )
 def test_relations_are_strict(predicate: str, a: Box, b: Box, holds: bool) -> None:
-    assert RULES_OF_TWO[predicate].holds(a, b) is holds
+    assert BINARY_RULES[predicate].holds(a, b) is holds
 
 
 def test_right_of_and_vertically_aligned_can_both_hold_for_narrow_objects() -> None:
     narrow, other = Box(480, 0, 500, 100), Box(400, 0, 500, 100)
-    assert RULES_OF_TWO["RightOf"].holds(narrow, other)
-    assert RULES_OF_TWO["AlignedVertically"].holds(narrow, other)
+    assert BINARY_RULES["RightOf"].holds(narrow, other)
+    assert BINARY_RULES["AlignedVertically"].holds(narrow, other)
 
 
 def test_evidence_tells_the_numbers_and_how_they_compare() -> None:
     a, b = square(100, 300), square(450, 439)
-    assert RULES_OF_TWO["LeftOf"].evidence(a, b) == "right edge 150 < centre x 450"
-    assert RULES_OF_TWO["RightOf"].evidence(a, b) == "left edge 50 ≤ centre x 450"
-    assert RULES_OF_TWO["AlignedHorizontally"].evidence(a, b) == "centre y 300 and 439: diff 139 ≥ 100"
-    assert RULES_OF_TWO["LargerThan"].evidence(a, b) == "area 10000 ≤ 10000"
-    assert RULES_OF_ONE["OnLeftSide"].evidence(a) == "centre x 100 < 500"
-    assert RULES_OF_ONE["OnRightSide"].evidence(a) == "centre x 100 ≤ 500"
-    assert RULES_OF_ONE["InCenter"].evidence(square(400, 200)) == "centre y 200 ≤ 333.333"
-    assert RULES_OF_ONE["InCenter"].evidence(square(400, 400)) == (
+    assert BINARY_RULES["LeftOf"].evidence(a, b) == "right edge 150 < centre x 450"
+    assert BINARY_RULES["RightOf"].evidence(a, b) == "left edge 50 ≤ centre x 450"
+    assert BINARY_RULES["AlignedHorizontally"].evidence(a, b) == "centre y 300 and 439: diff 139 ≥ 100"
+    assert BINARY_RULES["LargerThan"].evidence(a, b) == "area 10000 ≤ 10000"
+    assert UNARY_RULES["OnLeftSide"].evidence(a) == "centre x 100 < 500"
+    assert UNARY_RULES["OnRightSide"].evidence(a) == "centre x 100 ≤ 500"
+    assert UNARY_RULES["InCenter"].evidence(square(400, 200)) == "centre y 200 ≤ 333.333"
+    assert UNARY_RULES["InCenter"].evidence(square(400, 400)) == (
         "centre x 400 > 333.333 and < 666.667, centre y 400 > 333.333 and < 666.667"
     )
 
 
 def test_every_geometric_predicate_of_knolling_has_a_rule() -> None:
     words = {"Is", "Has"}
-    assert set(vocabulary("knolling").predicates) == words | set(RULES_OF_ONE) | set(RULES_OF_TWO)
+    assert set(vocabulary("knolling").predicates) == words | set(UNARY_RULES) | set(BINARY_RULES)
 
 
 _numbers = st.one_of(st.integers(0, 1000), st.floats(0, 1000), st.sampled_from([0.1, 100.1, 200.2, 333.3, 500, 666.6]))
@@ -97,7 +97,7 @@ def test_sets_of_partners_are_what_the_rules_say_one_by_one(boxes: list[Box], da
     everything = (1 << len(boxes)) - 1
     some = data.draw(st.integers(1, everything))
     among = data.draw(st.integers(0, everything))
-    for predicate in RULES_OF_TWO:
+    for predicate in BINARY_RULES:
         seconds, firsts = scene.seconds(predicate, some, among), scene.firsts(predicate, some, among)
         for number, obj in enumerate(scene.objects):
             others = [scene.objects[i] for i in range(len(boxes)) if some >> i & 1]
@@ -108,7 +108,7 @@ def test_sets_of_partners_are_what_the_rules_say_one_by_one(boxes: list[Box], da
             assert bool(firsts >> number & 1) is (
                 inside and any(atom_truth(predicate, [obj, other]) for other in others)
             )
-    for predicate, rule in RULES_OF_ONE.items():
+    for predicate, rule in UNARY_RULES.items():
         holding = scene.having(predicate, None)
         assert [bool(holding >> i & 1) for i in range(len(boxes))] == [rule.holds(box) for box in boxes]
 
@@ -117,4 +117,4 @@ def test_measures_of_a_box() -> None:
     box = Box(10, 20, 40, 100)
     assert (box.center_x, box.center_y, box.area) == (25, 60, 2400)
     assert str(box) == "[10 20 40 100]"
-    assert math.isclose(RULES_OF_ONE["InCenter"].low * 3, 1000)
+    assert math.isclose(UNARY_RULES["InCenter"].low * 3, 1000)

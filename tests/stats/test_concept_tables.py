@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import clopper_pearson, largest_side, mean_interval
+from formalimg.stats import clopper_pearson, clopper_pearson_margin, mean_interval
 
 IMAGES = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"
@@ -51,7 +51,9 @@ def _width(points: list[int], most: int) -> float:
 def test_full_mark_scores_have_the_larger_side_of_the_exact_interval(table: str) -> None:
     cells = _cells(table)
     assert len(cells) == 56
-    wrong = [cell for cell in cells if round(largest_side(round(IMAGES * cell.score), IMAGES), 2) != cell.side]
+    wrong = [
+        cell for cell in cells if round(clopper_pearson_margin(round(IMAGES * cell.score), IMAGES), 2) != cell.side
+    ]
     assert wrong == []
 
 
@@ -73,7 +75,7 @@ def test_full_mark_scores_have_the_larger_side_of_the_exact_interval(table: str)
 def test_reference_values(successes: int, low: float, high: float, side: float) -> None:
     interval = clopper_pearson(successes, IMAGES)
     assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
-    assert round(largest_side(successes, IMAGES), 4) == side
+    assert round(clopper_pearson_margin(successes, IMAGES), 4) == side
 
 
 def test_fractions_at_k_1_have_the_normal_interval() -> None:

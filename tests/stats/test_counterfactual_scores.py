@@ -14,10 +14,10 @@ from formalimg.errors import FormalimgError
 from formalimg.stats import (
     ScoreObservation,
     apply_gate,
-    gates,
+    gate_states,
     prior_resistance,
     reasoning_retention,
-    rescored,
+    rescore,
     summarize_scores,
     weighted_score,
 )
@@ -83,11 +83,11 @@ def test_several_questions_of_a_dimension_share_its_weight_unless_the_published_
 
 def test_stored_scores_are_given_the_weights_of_a_profile() -> None:
     shared = [(integrity, 3, 1), (logic, 4, 0), (logic, 4, 1), (assessment, 15, 1)]
-    assert rescored(22 / 26, shared, "paper") == 22 / 26
-    assert rescored(22 / 26, shared, "official-code") == pytest.approx(26 / 34)
-    assert rescored(0.0, [], "official-code") == 0.0  # failed as a whole, before anyone asked a question
+    assert rescore(22 / 26, shared, "paper") == 22 / 26
+    assert rescore(22 / 26, shared, "official-code") == pytest.approx(26 / 34)
+    assert rescore(0.0, [], "official-code") == 0.0  # failed as a whole, before anyone asked a question
     with pytest.raises(FormalimgError, match=r"1\.5 does not lie between"):
-        rescored(0.5, [(logic, 8, 1.5)], "paper")
+        rescore(0.5, [(logic, 8, 1.5)], "paper")
 
 
 def test_scores_weights_and_profiles_that_are_none_are_refused() -> None:
@@ -140,16 +140,16 @@ def test_an_unknown_gate_gives_no_score_and_0_in_the_published_code() -> None:
     assert [one.score for one in apply_gate(seen, 0.5)] == [None, None, None, 0.2, None]
     # b was never asked for at level 1, so that the published code would have nothing to close its gate either.
     assert [one.score for one in apply_gate(seen, 0.5, profile="official-code")] == [None, 0.0, None, 0.2, None]
-    assert gates(seen, 0.5) == ["open", "unknown", "not in the run", "open", "closed"]
-    assert gates(seen, 0.5, profile="official-code") == ["open", "closed", "not in the run", "open", "closed"]
+    assert gate_states(seen, 0.5) == ["open", "unknown", "not in the run", "open", "closed"]
+    assert gate_states(seen, 0.5, profile="official-code") == ["open", "closed", "not in the run", "open", "closed"]
     assert [one.score for one in seen] == [None, 0.8, 0.8, 0.2, None]  # what the judge said is as it was
 
 
 def test_a_gate_of_no_profile_or_threshold_is_refused() -> None:
     with pytest.raises(FormalimgError, match="profile"):
-        gates(see(("a", 1, 0.3)), 0.5, profile="code")  # type: ignore[arg-type]
+        gate_states(see(("a", 1, 0.3)), 0.5, profile="code")  # type: ignore[arg-type]
     with pytest.raises(FormalimgError, match="threshold"):
-        gates(see(("a", 1, 0.3)), 50)
+        gate_states(see(("a", 1, 0.3)), 50)
 
 
 def test_two_gates_for_one_image_are_refused() -> None:

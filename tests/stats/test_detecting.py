@@ -7,32 +7,34 @@ import random
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Found, clopper_pearson, detection
+from formalimg.stats import DetectionCounts, clopper_pearson, detection
 
 
 def test_counts_by_hand() -> None:
-    found = detection([Found(3, 4, 5), Found(0, 2, 0), Found(0, 0, 0), Found(1, 1, 2)])
+    found = detection(
+        [DetectionCounts(3, 4, 5), DetectionCounts(0, 2, 0), DetectionCounts(0, 0, 0), DetectionCounts(1, 1, 2)]
+    )
     assert found.counts == (4, 7, 7)
     assert (found.precision.value, found.recall.value) == (4 / 7, 4 / 7)
     assert found.f1.value == pytest.approx(8 / 14)
     assert found.f1.interval is None  # three images tell too little
-    many = detection([Found(1, 1, 1)] * 30 + [Found(0, 1, 1)] * 10)
+    many = detection([DetectionCounts(1, 1, 1)] * 30 + [DetectionCounts(0, 1, 1)] * 10)
     assert many.counts == (30, 40, 40)
     assert many.recall.interval == clopper_pearson(30, 40)
 
 
 def test_what_is_not_defined_is_none() -> None:
     assert detection([])[1:] == ((0, 0, None, None), (0, 0, None, None), (None, None))
-    nothing_found = detection([Found(0, 0, 3)])
+    nothing_found = detection([DetectionCounts(0, 0, 3)])
     assert (nothing_found.precision.value, nothing_found.recall.value, nothing_found.f1.value) == (None, 0, 0)
-    assert detection([Found(2, 2, 2)] * 50).f1 == (1, None)  # no resample could differ
+    assert detection([DetectionCounts(2, 2, 2)] * 50).f1 == (1, None)  # no resample could differ
 
 
 def test_several_who_say_what_is_there_make_one_image() -> None:
-    one = detection([Found(2, 3, 2), Found(3, 3, 4)], items=["a", "a"])
-    assert one == detection([Found(5, 6, 6)])
+    one = detection([DetectionCounts(2, 3, 2), DetectionCounts(3, 3, 4)], items=["a", "a"])
+    assert one == detection([DetectionCounts(5, 6, 6)])
     with pytest.raises(FormalimgError, match="is not possible"):
-        detection([Found(3, 2, 4)])
+        detection([DetectionCounts(3, 2, 4)])
 
 
 def test_intervals_of_f1_hold_the_truth() -> None:
@@ -47,7 +49,7 @@ def test_intervals_of_f1_hold_the_truth() -> None:
         for _ in range(60):
             objects, miss = chance.randint(1, 20), 0.5 if chance.random() < 0.2 else 0.1
             right = sum(chance.random() >= miss for _ in range(objects))
-            images.append(Found(right, objects, objects))
+            images.append(DetectionCounts(right, objects, objects))
         interval = detection(images, resamples=300).f1.interval
         assert interval is not None
         held += interval.low <= 0.82 <= interval.high

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.stats import Observation, clopper_pearson, generalizability, paired, summarize
+from formalimg.stats import Observation, clopper_pearson, compare_paired, generalizability, summarize
 from formalimg.stats.intervals import clustered_interval, design_effect
 from formalimg.stats.observations import PassCount
 from tests.stats.observing import simulated
@@ -106,7 +106,7 @@ def test_of_differences_between_runs(one: float, other: float) -> None:
             [Observation(str(item), 1, bool(value < rate)) for item, value in enumerate(values)]
             for values, rate in ((hardness, one), (mixed, other))
         )
-        found = paired(first, second, resamples=400)
+        found = compare_paired(first, second, resamples=400)
         assert found.interval is not None
         assert found.p_value is not None
         covered += found.interval.low <= one - other <= found.interval.high

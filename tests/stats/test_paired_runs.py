@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Observation, ScoreObservation, paired, paired_scores
+from formalimg.stats import Observation, ScoreObservation, compare_paired, compare_paired_scores
 from tests.stats.observing import observations
 
 
@@ -22,7 +22,7 @@ def _pairs(wins: int, losses: int, ties: int) -> tuple[list[Observation], list[O
 
 
 def test_a_small_comparison() -> None:
-    found = paired(*_pairs(8, 2, 10))
+    found = compare_paired(*_pairs(8, 2, 10))
     assert found[:4] == (8, 2, 10, 0.3)
     assert found.p_value == pytest.approx(2 * (45 + 10 + 1) / 1024)
     assert found.interval is not None
@@ -32,7 +32,7 @@ def test_a_small_comparison() -> None:
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
 def test_the_p_value_is_that_of_the_exact_sign_test(wins: int, losses: int, ties: int) -> None:
-    found = paired(*_pairs(wins, losses, ties), resamples=40).p_value
+    found = compare_paired(*_pairs(wins, losses, ties), resamples=40).p_value
     if wins + losses + ties == 0:
         assert found is None
     else:
@@ -42,14 +42,14 @@ def test_the_p_value_is_that_of_the_exact_sign_test(wins: int, losses: int, ties
 
 def test_long_runs_have_an_exact_p_value_too() -> None:
     tail = sum(comb(2_000, fewer) for fewer in range(950 + 1))
-    assert paired(*_pairs(1_050, 950, 0), resamples=40).p_value == pytest.approx(
+    assert compare_paired(*_pairs(1_050, 950, 0), resamples=40).p_value == pytest.approx(
         float(Fraction(2 * tail, 2**2_000)), rel=1e-11
     )
 
 
 @given(observations(), observations())
 def test_swapping_the_runs_mirrors_the_comparison(first: list[Observation], second: list[Observation]) -> None:
-    found, swapped = paired(first, second, resamples=40), paired(second, first, resamples=40)
+    found, swapped = compare_paired(first, second, resamples=40), compare_paired(second, first, resamples=40)
     assert (swapped.wins, swapped.losses, swapped.ties) == (found.losses, found.wins, found.ties)
     assert (swapped.only_first, swapped.only_second, swapped.unscored) == (
         found.only_second,
@@ -64,7 +64,7 @@ def test_swapping_the_runs_mirrors_the_comparison(first: list[Observation], seco
 
 @given(observations(), observations())
 def test_every_item_is_somewhere(first: list[Observation], second: list[Observation]) -> None:
-    found = paired(first, second, resamples=40)
+    found = compare_paired(first, second, resamples=40)
     compared = found.wins + found.losses + found.ties
     named = [*found.only_first, *found.only_second, *found.unscored]
     assert len(set(named)) == len(named)
@@ -79,7 +79,7 @@ def test_every_item_is_somewhere(first: list[Observation], second: list[Observat
 
 @given(observations())
 def test_a_run_equals_itself(seen: list[Observation]) -> None:
-    found = paired(seen, seen, resamples=40)
+    found = compare_paired(seen, seen, resamples=40)
     assert (found.wins, found.losses, found.only_first, found.only_second) == (0, 0, (), ())
     assert found.difference in (0, None)
     assert found.p_value in (1, None)
@@ -88,7 +88,7 @@ def test_a_run_equals_itself(seen: list[Observation]) -> None:
 def test_items_with_several_images_count_once() -> None:
     first = [Observation("a", 1, passed) for passed in (True, True, False, None)]
     second = [Observation("a", 1, passed) for passed in (True, False)]
-    found = paired(first, second)
+    found = compare_paired(first, second)
     assert found[:3] == (1, 0, 0)
     assert found.difference == pytest.approx(2 / 3 - 1 / 2)
     assert found.p_value == 1
@@ -97,12 +97,12 @@ def test_items_with_several_images_count_once() -> None:
 def test_items_without_a_partner_are_named() -> None:
     first = [Observation("a", 1, True), Observation("b", 1, None), Observation("c", 1, None)]
     second = [Observation("b", 1, True), Observation("c", 1, None), Observation("d", 1, False)]
-    found = paired(first, second)
+    found = compare_paired(first, second)
     assert found == (0, 0, 0, None, None, None, ("a",), ("b", "d"), ("c",))
 
 
 def test_equal_runs_may_still_differ_on_other_items() -> None:
-    found = paired(*_pairs(0, 0, 50))
+    found = compare_paired(*_pairs(0, 0, 50))
     assert found.difference == 0
     assert found.interval is not None
     assert -0.1 < found.interval.low < 0 < found.interval.high < 0.1
@@ -110,20 +110,22 @@ def test_equal_runs_may_still_differ_on_other_items() -> None:
 
 def test_the_same_seed_gives_the_same_interval_whatever_the_order() -> None:
     first, second = _pairs(400, 300, 300)
-    found = paired(first, second, resamples=100, seed=3)
-    assert paired(first[::-1], second, resamples=100, seed=3) == found
-    assert {paired(first, second, resamples=100, seed=seed).interval for seed in range(4, 9)} != {found.interval}
+    found = compare_paired(first, second, resamples=100, seed=3)
+    assert compare_paired(first[::-1], second, resamples=100, seed=3) == found
+    assert {compare_paired(first, second, resamples=100, seed=seed).interval for seed in range(4, 9)} != {
+        found.interval
+    }
 
 
 def test_runs_over_different_items_of_the_same_name_are_refused() -> None:
     with pytest.raises(FormalimgError, match="at level 1 in one run and at level 2 in the other"):
-        paired([Observation("a", 1, True)], [Observation("a", 2, True)])
+        compare_paired([Observation("a", 1, True)], [Observation("a", 2, True)])
 
 
 def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> None:
     first = [_score("a", 1, 0.5), _score("a", 2, 1.0), _score("b", 1, 0.25), _score("c", 1, 0.5), _score("d", 2, None)]
     second = [_score("a", 1, 0.25), _score("a", 3, 1.0), _score("b", 1, 0.75), _score("b", 1, 0.25), _score("d", 2, 1)]
-    found = paired_scores(first, second)
+    found = compare_paired_scores(first, second)
     assert (found.wins, found.losses, found.ties) == (1, 1, 0)
     assert found.difference == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two images
     assert (found.only_first, found.only_second, found.unscored) == (("c",), ("d",), ())
@@ -132,16 +134,16 @@ def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> 
 def test_the_difference_of_scores_is_that_of_the_first_minus_the_second() -> None:
     better = [_score(f"group {n}", 1, 0.75) for n in range(40)]
     worse = [_score(f"group {n}", 1, 0.5) for n in range(40)]
-    found = paired_scores(better, worse)
+    found = compare_paired_scores(better, worse)
     assert found.difference == 0.25
     assert found.interval is not None
     assert found.interval.low > 0
     assert found.p_value == pytest.approx(2 * 0.5**40)
-    assert paired_scores(worse, better).difference == -0.25
+    assert compare_paired_scores(worse, better).difference == -0.25
 
 
 def test_groups_that_share_no_level_are_compared_in_nothing() -> None:
-    found = paired_scores([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
+    found = compare_paired_scores([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
     assert (found.difference, found.p_value, found.unscored) == (None, None, ("a",))
 
 

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg import FormalimgError
-from formalimg.suites import Item, items_of_groups, load, our_groups, write_items
-from formalimg.suites.export import ExportedSuite, Imprint, export_suite
+from formalimg.suites import Item, builtin_groups, items_of_groups, load, write_items
+from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
 from formalimg.suites.export.croissant import DataFile, croissant_text
 from formalimg.suites.export.datasheet import datasheet_text
 from formalimg.suites.export.provenance import origin_of, terms_of
 from formalimg.suites.export.statistics import count_items
 
-OWN = Imprint("CC-BY-4.0", "An Author", "By hand.", "https://example.org/items", "2026-01-31")
-GROUPS = our_groups()[::9]
+OWN = PublisherInfo("CC-BY-4.0", "An Author", "By hand.", "https://example.org/items", "2026-01-31")
+GROUPS = builtin_groups()[::9]
 TYPES: dict[str, tuple[type, ...]] = {"sc:Text": (str,), "sc:Integer": (int,), "sc:Float": (int, float)}
 SUITES = ("knolling", "natural", "conceptmix", "cf-world")
 

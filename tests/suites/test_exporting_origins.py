@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from formalimg import FormalimgError
-from formalimg.suites import items_of_groups, load, our_groups, write_items, write_published
+from formalimg.suites import builtin_groups, items_of_groups, load, write_items, write_published
 from formalimg.suites.download.contents import digest
 from formalimg.suites.download.pull import install, note_text
-from formalimg.suites.export import Imprint, export_suite
+from formalimg.suites.export import PublisherInfo, export_suite
 from tests.support.command import formalimg
 
 COMMIT = "69c0242d66bd24921d60d1b9770e4c4eeb344ce7"
@@ -42,7 +42,7 @@ def test_items_that_ship_are_apache_wherever_they_lie(tmp_path: Path) -> None:
     assert (described["license"], described["version"]) == ("https://spdx.org/licenses/Apache-2.0", "1")
     assert done.missing == ("datePublished", "url")
     with pytest.raises(FormalimgError, match="leave --license out"):
-        export_suite("cf-world-denominalised", tmp_path / "mine", items=tmp_path / "copy", imprint=Imprint("MIT"))
+        export_suite("cf-world-denominalised", tmp_path / "mine", items=tmp_path / "copy", imprint=PublisherInfo("MIT"))
 
 
 def test_pulled_items_keep_the_authors_licence_and_commit(tmp_path: Path) -> None:
@@ -73,22 +73,24 @@ def test_pulled_items_that_were_changed_prove_nothing(tmp_path: Path) -> None:
 
 def test_files_that_only_have_the_authors_form_may_be_ones_own(tmp_path: Path) -> None:
     mine = _natural(tmp_path / "mine")
-    done = export_suite("natural", tmp_path / "out", items=mine, imprint=Imprint("CC0-1.0"))
+    done = export_suite("natural", tmp_path / "out", items=mine, imprint=PublisherInfo("CC0-1.0"))
     assert done.licence == "CC0-1.0"
     assert "MIT" not in (tmp_path / "out" / "LICENSE.md").read_text("utf-8")
     pulled = _pulled(tmp_path / "pulled")
     with pytest.raises(FormalimgError, match="as their authors published them"):
-        export_suite("natural", tmp_path / "no", items=pulled, imprint=Imprint("CC0-1.0"))
+        export_suite("natural", tmp_path / "no", items=pulled, imprint=PublisherInfo("CC0-1.0"))
 
 
 def test_of_items_of_ones_own_nothing_is_guessed(tmp_path: Path) -> None:
-    write_items(items_of_groups(our_groups()[:2], "9"), tmp_path / "mine")
+    write_items(items_of_groups(builtin_groups()[:2], "9"), tmp_path / "mine")
     with pytest.raises(FormalimgError, match="say it with --license"):
         export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine")
     with pytest.raises(FormalimgError, match="SPDX id"):
-        export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=Imprint("CC BY 4.0"))
+        export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=PublisherInfo("CC BY 4.0"))
     assert not (tmp_path / "out").exists()
-    done = export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=Imprint("https://example.org/l"))
+    done = export_suite(
+        "cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=PublisherInfo("https://example.org/l")
+    )
     assert done.missing == ("creator", "datePublished", "url")
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text("utf-8")
     assert "is not recorded in them" in sheet
@@ -97,17 +99,17 @@ def test_of_items_of_ones_own_nothing_is_guessed(tmp_path: Path) -> None:
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    mixed = items_of_groups(our_groups()[:2], "9")[:-1]  # a group without its third level
+    mixed = items_of_groups(builtin_groups()[:2], "9")[:-1]  # a group without its third level
     write_items(mixed, tmp_path / "mine")
     with pytest.raises(FormalimgError, match="must have the levels"):
         export_suite(
-            "cf-world", tmp_path / "out", items=tmp_path / "mine", published=True, imprint=Imprint("CC-BY-4.0")
+            "cf-world", tmp_path / "out", items=tmp_path / "mine", published=True, imprint=PublisherInfo("CC-BY-4.0")
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").touch()
     with pytest.raises(FormalimgError, match="is not empty"):
-        export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=Imprint("CC-BY-4.0"))
+        export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=PublisherInfo("CC-BY-4.0"))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["precious"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import Atom, Variable, atoms, parse
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, SceneObject
 from formalimg.suites.formula.synthesis.geometry import (
     DifferenceBound,
     DifferenceConstraints,
@@ -89,8 +89,8 @@ def test_redundant_atoms_are_found() -> None:
 def test_consequences_hold_in_every_random_scene() -> None:
     """Whatever is said to follow is true wherever its premises are."""
     names = ("a", "b", "c")
-    pairs = [Atom(p, (Variable(x), Variable(y))) for p in RULES_OF_TWO for x in names for y in names if x != y]
-    singles = [Atom(p, (Variable(x),)) for p in RULES_OF_ONE for x in names]
+    pairs = [Atom(p, (Variable(x), Variable(y))) for p in BINARY_RULES for x in names for y in names if x != y]
+    singles = [Atom(p, (Variable(x),)) for p in UNARY_RULES for x in names]
     confirmed = 0
     for number in range(400):
         chance = random.Random(f"follows {number}")

@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from formalimg.logic import parse, to_prenex
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.ontology import find_implausible
 
 CAT_OPEN = "(and (Is ?c 'cat') (HasState ?c 'open'))"
 HORSE_ON_CUP = "(exists ?u (and (Is ?u 'cup') (forall ?h (implies (Is ?h 'horse') (On ?h ?u)))))"
 
 
 def messages(text: str) -> list[str]:
-    return [problem.message for problem in implausible(text)]
+    return [problem.message for problem in find_implausible(text)]
 
 
 NOT_ASSERTED = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import Exists, check, parse
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.ontology import find_implausible
 
 
 def formula_of(objects: str, facts: str = "") -> str:
@@ -218,7 +218,7 @@ def test_absurd(name: str) -> None:
     objects, facts, reason = ABSURD[name]
     formula = formula_of(objects, facts)
     assert check(formula, "natural") == []
-    problems = implausible(formula)
+    problems = find_implausible(formula)
     assert any(part in problem.message for problem in problems for part in reason.split("|")), [*map(str, problems)]
     assert len(problems) <= 2, [*map(str, problems)]
 
@@ -228,36 +228,36 @@ def test_sensible(name: str) -> None:
     objects, facts = SENSIBLE[name]
     formula = formula_of(objects, facts)
     assert check(formula, "natural") == []
-    assert [*map(str, implausible(formula))] == []
+    assert [*map(str, find_implausible(formula))] == []
 
 
 def test_one_object_of_two_classes() -> None:
-    assert [problem.message for problem in implausible("(exists ?x (and (Is ?x 'cat') (Is ?x 'dog')))")] == [
+    assert [problem.message for problem in find_implausible("(exists ?x (and (Is ?x 'cat') (Is ?x 'dog')))")] == [
         "one object cannot be a cat and a dog"
     ]
-    assert implausible("(exists ?x (and (Is ?x 'man') (Is ?x 'person') (HasState ?x 'smiling')))") == []
-    assert implausible("(exists ?x (and (Is ?x 'apple') (Is ?x 'fruit') (HasColor ?x 'red')))") == []
+    assert find_implausible("(exists ?x (and (Is ?x 'man') (Is ?x 'person') (HasState ?x 'smiling')))") == []
+    assert find_implausible("(exists ?x (and (Is ?x 'apple') (Is ?x 'fruit') (HasColor ?x 'red')))") == []
 
 
 def test_problems_stand_at_the_fact_that_is_to_blame() -> None:
     text = formula_of("cat c, cup u", "HasColor c black; Holding u c")
-    (problem,) = implausible(text)
+    (problem,) = find_implausible(text)
     assert problem.span.text == "(Holding ?u ?c)"
-    (problem,) = implausible(formula_of("book b", "HasState b open; HasColor b red; HasState b closed"))
+    (problem,) = find_implausible(formula_of("book b", "HasState b open; HasColor b red; HasState b closed"))
     assert problem.span.text == "(HasState ?b 'closed')"
 
 
 def test_formulas_built_by_code_get_places_too() -> None:
     text = formula_of("lion l", "HasShape l rectangular")
     parsed = parse(text)
-    assert implausible(parsed) == implausible(text)
+    assert find_implausible(parsed) == find_implausible(text)
     assert isinstance(parsed, Exists)
-    (problem,) = implausible(Exists(parsed.variable, parsed.body))
+    (problem,) = find_implausible(Exists(parsed.variable, parsed.body))
     assert problem.span.text == "(HasShape ?l 'rectangular')"
 
 
 def test_bad_syntax_is_reported() -> None:
-    assert [problem.kind for problem in implausible("(exists ?x (Is ?x 'cat')")] == ["syntax"]
+    assert [problem.kind for problem in find_implausible("(exists ?x (Is ?x 'cat')")] == ["syntax"]
 
 
 def test_what_check_reports_is_left_to_check() -> None:
@@ -266,4 +266,4 @@ def test_what_check_reports_is_left_to_check() -> None:
         "(exists ?x (and (Is ?x 'cat') (In ?x) (On ?x 'cup') (HasColor ?x ?x) (LeftOf ?x ?y)))",
         "(IsStyle 'photo')",
     ):
-        assert implausible(text) == []
+        assert find_implausible(text) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.ontology import find_implausible
 from tests.support.published import published_instances
 
 
@@ -10,9 +10,9 @@ def test_the_published_sample_is_plausible() -> None:
     natural = [instance for instance in published_instances() if instance.suite == "natural"]
     assert len(natural) == 30
     reported = {
-        instance.id: [str(problem) for problem in implausible(instance.data["dsl"])]
+        instance.id: [str(problem) for problem in find_implausible(instance.data["dsl"])]
         for instance in natural
-        if implausible(instance.data["dsl"])
+        if find_implausible(instance.data["dsl"])
     }
     assert reported == {}
 
@@ -20,4 +20,4 @@ def test_the_published_sample_is_plausible() -> None:
 def test_the_lifted_form_says_the_same() -> None:
     for instance in published_instances():
         if instance.suite == "natural":
-            assert implausible(instance.data["cnf"]) == [], instance.id
+            assert find_implausible(instance.data["cnf"]) == [], instance.id

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.download import PullError, Source, pull, source
+from formalimg.suites.download import BenchmarkSource, PullError, pull, source
 from formalimg.suites.download.archive import MemberSorter, read_tar
 from formalimg.suites.download.contents import FileCollector, matches_any
 from tests.support.published import FOLDER
 
-SOURCE = Source(
+SOURCE = BenchmarkSource(
     name="tiny",
     title="A tiny benchmark",
     repository="https://example.org/tiny",
@@ -64,7 +64,7 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def refused(origin: Path, tmp_path: Path, tiny: Source = SOURCE) -> str:
+def refused(origin: Path, tmp_path: Path, tiny: BenchmarkSource = SOURCE) -> str:
     """The one line that refuses an origin; nothing may have been written."""
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(PullError) as caught:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.download import PullError, Source, pull
+from formalimg.suites.download import BenchmarkSource, PullError, pull
 from formalimg.suites.download import git as git_source
 from tests.suites.test_pull_archives import GOOD, OTHER, SOURCE, kept, make_folder
 
@@ -38,13 +38,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pinned(repository: Path) -> Source:
+def pinned(repository: Path) -> BenchmarkSource:
     first = commit(repository, GOOD | OTHER)
     commit(repository, {"data/1.json": b"later", "data/later.json": b"{}"})
     return replace(SOURCE, commit=first)
 
 
-def refused(tiny: Source, tmp_path: Path, origin: Path | str, revision: str | None = None) -> str:
+def refused(tiny: BenchmarkSource, tmp_path: Path, origin: Path | str, revision: str | None = None) -> str:
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(PullError) as caught:
         pull(tiny, tmp_path / "out", origin, revision)
@@ -53,7 +53,7 @@ def refused(tiny: Source, tmp_path: Path, origin: Path | str, revision: str | No
     return str(caught.value)
 
 
-def test_the_pinned_commit_is_taken_not_the_newest(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_the_pinned_commit_is_taken_not_the_newest(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     (repository / "data" / "1.json").write_text("not even committed")
     pulled = pull(pinned, tmp_path / "out", repository)
     files = kept(tmp_path / "out")
@@ -65,7 +65,7 @@ def test_the_pinned_commit_is_taken_not_the_newest(repository: Path, pinned: Sou
 
 
 def test_a_short_commit_is_found_in_the_history_and_at_the_tip(
-    repository: Path, pinned: Source, tmp_path: Path
+    repository: Path, pinned: BenchmarkSource, tmp_path: Path
 ) -> None:
     short = replace(pinned, commit=pinned.commit[:7])
     pulled = pull(short, tmp_path / "old", repository)
@@ -75,7 +75,7 @@ def test_a_short_commit_is_found_in_the_history_and_at_the_tip(
     assert (tmp_path / "new" / "data" / "1.json").read_bytes() == b"later"
 
 
-def test_bare_repositories_and_tags(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_bare_repositories_and_tags(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     git(repository, "checkout", "--quiet", "--orphan", "aside")
     aside = commit(repository, {"data/aside.json": b"{}"})
     git(repository, "tag", "--annotate", "--message", "x", "v1")
@@ -87,7 +87,7 @@ def test_bare_repositories_and_tags(repository: Path, pinned: Source, tmp_path: 
 
 
 def test_an_old_server_that_gives_only_branches(
-    repository: Path, pinned: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, pinned: BenchmarkSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = [setting for setting in git_source._SETTINGS if not setting.startswith("protocol.version")]
     monkeypatch.setattr(git_source, "_SETTINGS", (*settings, "protocol.version=0"))
@@ -95,7 +95,7 @@ def test_an_old_server_that_gives_only_branches(
     assert "has no commit" in refused(pinned, tmp_path, repository, "f" * 40)
 
 
-def test_a_commit_that_is_not_there(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_a_commit_that_is_not_there(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     for missing in ("0123456", "f" * 40):
         assert f"has no commit {missing}" in refused(pinned, tmp_path, repository, missing)
     assert "is not a commit" in refused(pinned, tmp_path, repository, "--upload-pack=x")
@@ -104,7 +104,7 @@ def test_a_commit_that_is_not_there(repository: Path, pinned: Source, tmp_path: 
     assert "has no commit" in refused(pinned, tmp_path, repository, tree)
 
 
-def test_places_that_are_no_repository(pinned: Source, tmp_path: Path) -> None:
+def test_places_that_are_no_repository(pinned: BenchmarkSource, tmp_path: Path) -> None:
     (tmp_path / "broken" / ".git").mkdir(parents=True)
     assert "cannot fetch from" in refused(pinned, tmp_path, tmp_path / "broken")
     assert "there is nothing at" in refused(pinned, tmp_path, tmp_path / "missing")
@@ -118,12 +118,14 @@ def test_places_that_are_no_repository(pinned: Source, tmp_path: Path) -> None:
     assert "hidden" not in message
 
 
-def test_without_git(pinned: Source, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git(
+    pinned: BenchmarkSource, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     assert f"git is not installed: install it, or add --from {pinned.archive}" in refused(pinned, tmp_path, repository)
 
 
-def test_links_and_submodules_among_the_data(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_links_and_submodules_among_the_data(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     (repository / "unwanted").symlink_to("/etc/passwd")
     fine = commit(repository, {})
     pull(pinned, tmp_path / "fine", repository, fine)
@@ -147,7 +149,7 @@ def test_attributes_and_filters_change_nothing(repository: Path, tmp_path: Path)
 
 
 def test_nothing_of_the_repository_runs(
-    repository: Path, pinned: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, pinned: BenchmarkSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = tmp_path / "ran"
     script = tmp_path / "evil.sh"
@@ -172,7 +174,9 @@ def test_nothing_of_the_repository_runs(
     assert not ran.exists()
 
 
-def test_a_repository_that_would_fetch_by_its_own_command(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_a_repository_that_would_fetch_by_its_own_command(
+    repository: Path, pinned: BenchmarkSource, tmp_path: Path
+) -> None:
     """A partial clone brings what it lacks by a command that its own configuration may name."""
     script = tmp_path / "evil.sh"
     script.write_text(f'#!/bin/sh\ntouch "{tmp_path / "ran"}"\n')
@@ -189,7 +193,7 @@ def test_a_repository_that_would_fetch_by_its_own_command(repository: Path, pinn
     assert "only part of a repository" in refused(pinned, tmp_path, repository)
 
 
-def test_too_much_in_a_repository(repository: Path, pinned: Source, tmp_path: Path) -> None:
+def test_too_much_in_a_repository(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     many = commit(repository, {f"data/{number}.json": b"" for number in range(11)})
     assert "more files or bytes" in refused(pinned, tmp_path, repository, many)
     huge = commit(repository, {"data/1.json": bytes(50_000_000)})
@@ -197,7 +201,7 @@ def test_too_much_in_a_repository(repository: Path, pinned: Source, tmp_path: Pa
 
 
 def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(
-    repository: Path, pinned: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, pinned: BenchmarkSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = tmp_path / "bin"
     slow.mkdir()

@@ -20,12 +20,12 @@ from PIL import Image
 import formalimg
 from formalimg.errors import FormalimgError
 from formalimg.models import CallableModel
-from formalimg.reporting import compare, drawings_of, drawings_of_items, render, write_html
+from formalimg.reporting import compare, comparison_figures, item_figures, render, write_html
 from formalimg.suites import (
     CATEGORIES,
     DIMENSIONS,
-    Imprint,
     Item,
+    PublisherInfo,
     decode_item,
     encode_item,
     export_suite,
@@ -87,7 +87,7 @@ def test_a_new_suite_of_a_known_kind(mine: Suite, tmp_path: Path) -> None:
     assert decode_item(encode_item(items[0]), "mine") == items[0]
     write_items(items, tmp_path / "items")
     assert load("mine", tmp_path / "items") == items
-    exported = export_suite("mine", tmp_path / "out", items=tmp_path / "items", imprint=Imprint("CC-BY-4.0"))
+    exported = export_suite("mine", tmp_path / "out", items=tmp_path / "items", imprint=PublisherInfo("CC-BY-4.0"))
     assert exported.items == 2
     assert "2 items of My suite." in (tmp_path / "out" / "DATASHEET.md").read_text()
     with pytest.raises(FormalimgError, match="no items of mine ship with formalimg"):
@@ -133,8 +133,8 @@ def test_a_new_suite_is_run_judged_and_reported(like: str, monkeypatch: pytest.M
     page = (tmp_path / "report.html").read_text()
     assert "My suite" in page
     assert f"{suite(like).traits.numbers_heading} by" in page
-    assert all(drawing.name.startswith("mine-") for drawing in drawings_of(comparison))
-    assert drawings_of_items(items)
+    assert all(drawing.name.startswith("mine-") for drawing in comparison_figures(comparison))
+    assert item_figures(items)
 
 
 ABOUT_ONE_SUITE = ("authoring/counterfactuals", "models/folder", "suites", "cli", "web")

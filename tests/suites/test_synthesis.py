@@ -13,11 +13,11 @@ import pytest
 from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, parse, subformulas, verify
 from formalimg.scenes import Scene, keeps_margin
 from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_items
-from formalimg.suites.formula.census import pattern_of, take_census
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.census import count_contents, pattern_of
+from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.synthesis import Recipe, SynthesisError, generator, make_items
 from formalimg.suites.formula.synthesis.geometry import find_redundant
-from formalimg.suites.formula.wording import same_meaning_as_written, understand
+from formalimg.suites.formula.wording import is_equivalent_as_written, parse_prompt
 from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
@@ -49,7 +49,7 @@ def test_about_half_have_a_forall(made: list[Item[FormulaSpec]]) -> None:
 
 def test_the_words_say_what_the_formula_says(made: list[Item[FormulaSpec]]) -> None:
     for item in made:
-        assert same_meaning_as_written(understand(item.prompt, item.suite), item.spec.formula), item.prompt
+        assert is_equivalent_as_written(parse_prompt(item.prompt, item.suite), item.spec.formula), item.prompt
 
 
 def test_knolling_items_are_proven_and_say_nothing_twice(made: list[Item[FormulaSpec]]) -> None:
@@ -68,7 +68,7 @@ def test_knolling_items_are_proven_and_say_nothing_twice(made: list[Item[Formula
 def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
     for item in made:
         if item.suite == "natural":
-            assert implausible(item.spec.formula) == [], str(item.spec.formula)
+            assert find_implausible(item.spec.formula) == [], str(item.spec.formula)
 
 
 def test_the_same_items_from_several_processes() -> None:
@@ -118,7 +118,7 @@ def test_the_controlled_set_has_many_objects_and_low_k() -> None:
 
 def test_components_are_plausible_together() -> None:
     items = make_items(Recipe("natural", (1, 2), 20, seed=2, objects=10)).items
-    assert [item.prompt for item in items if implausible(item.spec.formula)] == []
+    assert [item.prompt for item in items if find_implausible(item.spec.formula)] == []
 
 
 def test_connectives_are_an_option() -> None:
@@ -128,7 +128,7 @@ def test_connectives_are_an_option() -> None:
         assert {And, Or, Not} <= used
         for item in items:
             assert complexity(item.spec.formula) == item.level
-            assert same_meaning_as_written(understand(item.prompt, suite), item.spec.formula), item.prompt
+            assert is_equivalent_as_written(parse_prompt(item.prompt, suite), item.spec.formula), item.prompt
 
 
 def test_wrong_recipes_are_refused() -> None:
@@ -162,7 +162,7 @@ def test_items_can_be_written_and_loaded(made: list[Item[FormulaSpec]], tmp_path
 
 
 def test_census_counts_everything(made: list[Item[FormulaSpec]]) -> None:
-    census = take_census(made[0].suite, made)
+    census = count_contents(made[0].suite, made)
     assert census.items == sum(census.levels.values()) == sum(census.patterns.values()) == len(made)
     assert sum(census.classes.values()) == sum(census.levels[k] * k for k in census.levels)
     assert abs(sum(census.predicate_shares.values()) / len(census.predicate_shares) - 1) < 1e-9

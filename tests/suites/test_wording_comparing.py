@@ -8,7 +8,7 @@ import re
 import pytest
 
 from formalimg.logic import Formula, parse
-from formalimg.suites.formula.wording import same_meaning_as_written
+from formalimg.suites.formula.wording import is_equivalent_as_written
 from tests.support.sayable_formulas import Sayable, Taste
 
 RULE = "(forall ?a (implies (Is ?a 'cup') {}))"
@@ -39,8 +39,8 @@ CROSSING = (
     ],
 )
 def test_the_same(one: str, other: str) -> None:
-    assert same_meaning_as_written(parse(one), parse(other))
-    assert same_meaning_as_written(parse(other), parse(one))
+    assert is_equivalent_as_written(parse(one), parse(other))
+    assert is_equivalent_as_written(parse(other), parse(one))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_the_same(one: str, other: str) -> None:
     ],
 )
 def test_not_the_same(one: str, other: str) -> None:
-    assert not same_meaning_as_written(parse(one), parse(other))
-    assert not same_meaning_as_written(parse(other), parse(one))
+    assert not is_equivalent_as_written(parse(one), parse(other))
+    assert not is_equivalent_as_written(parse(other), parse(one))
 
 
 @pytest.mark.parametrize("around", ["{}", "(not {})", "(exists ?o (iff (Is ?o 'cup') {}))", "(not (iff {0} {0}))"])
@@ -89,8 +89,8 @@ def test_both_copies_of_what_an_iff_quantifies_are_compared(around: str) -> None
         parse(around.format(f"(iff (exists ?{a} (Is ?{a} 'cup')) (forall ?{b} (exists ?{a} (Above {pair}))))"))
         for a, b, pair in [("a", "b", "?a ?b"), ("x", "a", "?x ?a"), ("a", "b", "?b ?a")]
     )
-    assert same_meaning_as_written(one, other)
-    assert not same_meaning_as_written(one, turned)
+    assert is_equivalent_as_written(one, other)
+    assert not is_equivalent_as_written(one, turned)
 
 
 def test_two_triangles_are_not_a_hexagon() -> None:
@@ -105,8 +105,8 @@ def test_two_triangles_are_not_a_hexagon() -> None:
     hexagon = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]
     triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
     turned = [((a * 5 + 2) % 6, (b * 5 + 2) % 6) for a, b in hexagon]
-    assert same_meaning_as_written(formula(hexagon), formula(turned))
-    assert not same_meaning_as_written(formula(hexagon), formula(triangles))
+    assert is_equivalent_as_written(formula(hexagon), formula(turned))
+    assert not is_equivalent_as_written(formula(hexagon), formula(triangles))
 
 
 def test_a_changed_atom_is_noticed() -> None:
@@ -120,8 +120,8 @@ def test_a_changed_atom_is_noticed() -> None:
         found = chance.choice(pairs)
         text = str(formula)
         turned = f"{text[: found.start()]}({found[1]} {found[3]} {found[2]}){text[found.end() :]}"
-        assert same_meaning_as_written(formula, parse(text))
-        noticed += not same_meaning_as_written(formula, parse(turned))
+        assert is_equivalent_as_written(formula, parse(text))
+        noticed += not is_equivalent_as_written(formula, parse(turned))
     assert noticed > 100
 
 
@@ -133,4 +133,4 @@ def test_renaming_and_shuffling_make_no_difference() -> None:
         others = chance.sample(names, len(names))
         renaming = dict(zip(names, others, strict=True))
         renamed = re.sub(r"\?v\d+", lambda match, r=renaming: r[match[0]], text)  # type: ignore[misc]
-        assert same_meaning_as_written(parse(text), parse(renamed))
+        assert is_equivalent_as_written(parse(text), parse(renamed))

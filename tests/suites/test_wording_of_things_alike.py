@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import parse
-from formalimg.suites.formula.wording import WordingError, equivalence, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import WordingError, equivalence, is_equivalent_as_written, parse_prompt, realize
 from formalimg.suites.formula.wording.equivalence import FactSet, SignedAtom, is_isomorphic
 
 Pairs = list[tuple[str, int, int]]
@@ -58,10 +58,10 @@ def test_words_read_back_in_few_steps(data: st.DataObject) -> None:
     formula = parse(formula_of(pairs, count, classes, data.draw(st.permutations(range(count)))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(equivalence, "MAX_STEPS", 20 * (count + len(pairs)))
-        understood = understand(realize(formula, "knolling"), "knolling")
-        assert same_meaning_as_written(understood, formula)
+        understood = parse_prompt(realize(formula, "knolling"), "knolling")
+        assert is_equivalent_as_written(understood, formula)
         other = [*pairs[:-1], ("SmallerThan", *pairs[-1][1:])]
-        assert not same_meaning_as_written(understood, parse(formula_of(other, count, classes)))
+        assert not is_equivalent_as_written(understood, parse(formula_of(other, count, classes)))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_as_many_as_have_names_can_be_told_apart(
 ) -> None:
     monkeypatch.setattr(equivalence, "MAX_STEPS", 30 * (count + len(pairs)))
     text = formula_of(pairs, count, classes, random.Random(count).sample(range(count), count))
-    understood = understand(realize(parse(text), "knolling"), "knolling")
-    assert same_meaning_as_written(understood, parse(text))
+    understood = parse_prompt(realize(parse(text), "knolling"), "knolling")
+    assert is_equivalent_as_written(understood, parse(text))
     turned = formula_of([*pairs[1:], ("Above", pairs[0][2], pairs[0][1])], count, classes)
-    assert not same_meaning_as_written(understood, parse(turned))
+    assert not is_equivalent_as_written(understood, parse(turned))
 
 
 def test_more_than_that_cannot_be_said() -> None:
@@ -102,8 +102,8 @@ def test_what_is_too_confusing_is_given_up_and_not_guessed(monkeypatch: pytest.M
     names = [*range(12, 18), *range(12)]
     one, other = (parse(formula_of([*beside, *shape], 18, ("cup",), names)) for shape in (triangles, ring(6)))
     with pytest.raises(WordingError, match="too many of its objects look alike"):
-        same_meaning_as_written(one, other)
-    assert same_meaning_as_written(one, one)
+        is_equivalent_as_written(one, other)
+    assert is_equivalent_as_written(one, one)
     monkeypatch.setattr(equivalence, "MAX_STEPS", 10)
     with pytest.raises(WordingError, match="no words found for the formula: too many of its objects look alike"):
         realize(parse(formula_of(ring(6), 6, ("cup",))), "knolling")

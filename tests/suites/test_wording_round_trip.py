@@ -13,7 +13,7 @@ import pytest
 
 from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, atoms, check, parse, verify, vocabulary
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites.formula.wording import realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import is_equivalent_as_written, parse_prompt, realize
 from tests.support.published import published_instances
 from tests.support.sayable_formulas import Sayable, Taste
 from tests.support.sizes import tries
@@ -38,7 +38,7 @@ def test_all_published_formulas_come_back() -> None:
         formula = parse(data["dsl"])
         texts = {realize(formula, suite, seed=seed) for seed in range(4)}
         for text in texts:
-            assert same_meaning_as_written(understand(text, suite), formula), (suite, number, text)
+            assert is_equivalent_as_written(parse_prompt(text, suite), formula), (suite, number, text)
             assert_well_formed(text)
 
 
@@ -47,9 +47,9 @@ def test_all_published_formulas_come_back() -> None:
 def test_random_formulas_come_back(suite: str, taste: str) -> None:
     for seed, formula in made(suite, taste, tries(100, 350)):
         text = realize(formula, suite, seed=seed)
-        found = understand(text, suite)
+        found = parse_prompt(text, suite)
         assert check(found, suite) == [], text
-        assert same_meaning_as_written(found, formula), (text, str(formula))
+        assert is_equivalent_as_written(found, formula), (text, str(formula))
         assert_well_formed(text)
 
 
@@ -59,7 +59,7 @@ def test_the_formula_that_comes_back_is_true_of_the_same_scenes(taste: str) -> N
     chance = random.Random(taste)
     truths = []
     for seed, formula in made("knolling", taste, tries(50, 150)):
-        found = understand(realize(formula, "knolling", seed=seed), "knolling")
+        found = parse_prompt(realize(formula, "knolling", seed=seed), "knolling")
         for _ in range(8):
             scene = scene_for(formula, chance)
             truths.append(bool(verify(formula, scene)))
@@ -91,7 +91,7 @@ def test_every_word_of_the_vocabulary_can_be_said(suite: str) -> None:
             for formula in with_atom(name, predicate.arguments, word):
                 for seed in range(3):
                     text = realize(formula, suite, seed=seed)
-                    assert same_meaning_as_written(understand(text, suite), formula), text
+                    assert is_equivalent_as_written(parse_prompt(text, suite), formula), text
                     assert_well_formed(text)
 
 

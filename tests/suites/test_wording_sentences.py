@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import parse
-from formalimg.suites.formula.wording import WordingError, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import WordingError, is_equivalent_as_written, parse_prompt, realize
 
 KNOLLING = "Make an image in the knolling style, seen straight from above. "
 FRAME = "Left and right are meant as the viewer sees them in the frame. "
@@ -154,7 +154,7 @@ def test_two_styles_cannot_be_said() -> None:
 
 def test_an_unknown_suite_is_a_clear_error() -> None:
     with pytest.raises(WordingError, match="known are knolling, natural"):
-        understand("There is a cup.", "conceptmix")
+        parse_prompt("There is a cup.", "conceptmix")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_an_unknown_suite_is_a_clear_error() -> None:
 )
 def test_what_cannot_be_read_is_a_clear_error(text: str, reason: str) -> None:
     with pytest.raises(WordingError, match=reason):
-        understand(text, "knolling")
+        parse_prompt(text, "knolling")
 
 
 def test_reading_does_not_need_our_own_order_of_words() -> None:
@@ -185,4 +185,4 @@ def test_reading_does_not_need_our_own_order_of_words() -> None:
         "(exists ?p (exists ?c (exists ?f (and (Is ?f 'fork') (Above ?f ?c) (Below ?f ?p) (Is ?p 'plate') (Is ?c 'cup')"
         " (Has ?c 'red')))))"
     )
-    assert same_meaning_as_written(understand(text, "knolling"), formula)
+    assert is_equivalent_as_written(parse_prompt(text, "knolling"), formula)

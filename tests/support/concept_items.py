@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formalimg.scenes import Scene
-from formalimg.suites import AskedConcept, ConceptSpec, Item
+from formalimg.suites import ConceptSpec, Item, RequestedConcept
 from tests.support.scripted_chat import Asked, Known, Script
 
-CAT = AskedConcept("object", "cat", "the image contains one or more cats", "Does the image contain a cat?", (1,))
-RED = AskedConcept("color", "red", "the color of the cat is red", "Is the cat red?", (1,))
-GLASS = AskedConcept("texture", "glass", "the cat has a glass texture", "Does the cat look like glass?", (1,))
-TWO = AskedConcept("number", "2", "the number of cats is exactly 2", "Are there exactly two cats?", (1,))
-INK = AskedConcept("style", "ink", "the style of the image is ink", "Is the image an ink drawing?")
+CAT = RequestedConcept("object", "cat", "the image contains one or more cats", "Does the image contain a cat?", (1,))
+RED = RequestedConcept("color", "red", "the color of the cat is red", "Is the cat red?", (1,))
+GLASS = RequestedConcept("texture", "glass", "the cat has a glass texture", "Does the cat look like glass?", (1,))
+TWO = RequestedConcept("number", "2", "the number of cats is exactly 2", "Are there exactly two cats?", (1,))
+INK = RequestedConcept("style", "ink", "the style of the image is ink", "Is the image an ink drawing?")
 
 NOTHING = Known(Scene.of([]))
 """What an image shows does not matter to who answers by a script."""
 
 
-def concept_item(*concepts: AskedConcept, number: int = 0) -> Item[ConceptSpec]:
+def concept_item(*concepts: RequestedConcept, number: int = 0) -> Item[ConceptSpec]:
     """An item that asks for these concepts."""
     prompt = f"An image, number {number}."
     return Item("conceptmix", str(number), max(1, len(concepts) - 1), prompt, ConceptSpec(concepts), (), "1")

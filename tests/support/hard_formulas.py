@@ -8,7 +8,7 @@ from itertools import combinations
 
 from formalimg.logic import parse, relations, rename_apart
 from formalimg.logic.evaluation import Evaluator
-from formalimg.scenes import Box, Relation, Scene, SceneObject
+from formalimg.scenes import Box, Scene, SceneObject, SceneRelation
 
 _DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below", "LargerThan", "SmallerThan")
 
@@ -21,7 +21,7 @@ def crowd(objects: int, seed: int = 1) -> Scene:
         x, y, width, height = (chance.randint(0, 900), chance.randint(0, 900), *chance.choices(range(5, 60), k=2))
         cups.append(SceneObject("cup", Box(x, y, x + width, y + height), "red"))
     return Scene.of(
-        cups, [Relation("NextTo", *pair) for pair in combinations(range(objects), 2) if chance.random() < 0.5]
+        cups, [SceneRelation("NextTo", *pair) for pair in combinations(range(objects), 2) if chance.random() < 0.5]
     )
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from formalimg.judges import LoadedImage, Part, Unscored, Verdict
 from formalimg.logic import Formula, parse
-from formalimg.models import Answer, Generated, ImageRequest, Setting
+from formalimg.models import Generated, ImageRequest, ImageResult, Setting
 from formalimg.suites import FormulaSpec, Item
 
 WORDS = ("cup", "pen", "book", "bottle", "keys")
@@ -46,7 +46,7 @@ def speckled(text: str, size: int = 64, form: str = "PNG") -> bytes:
     return file.getvalue()
 
 
-def speckled_for(request: ImageRequest) -> Answer:
+def speckled_for(request: ImageRequest) -> ImageResult:
     """The image of a request; anything that differs in the request makes another image."""
     text = f"{request.item} {request.sample} {request.prompt} {request.seed} {request.size} {request.spec}"
     return Generated(speckled(text, request.size), {"size": request.size})
@@ -68,12 +68,12 @@ class Speckles:
     batch: int = 1
     concurrency: int = 4
     sees_spec: bool = False
-    answer: Callable[[ImageRequest], Answer] = speckled_for
+    answer: Callable[[ImageRequest], ImageResult] = speckled_for
     seconds: float = 0.0
     log: Path | None = None
     asked: list[tuple[str, int]] = field(default_factory=list)
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         for request in requests:
             self.asked.append((request.item, request.sample))
             if self.log is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formalimg.logic import Atom, Formula, Value, Variable, atoms, rename_apart
-from formalimg.scenes import ATTRIBUTE_PREDICATES, Box, Relation, Scene, SceneObject
+from formalimg.scenes import ATTRIBUTE_PREDICATES, Box, Scene, SceneObject, SceneRelation
 from formalimg.suites import FormulaSpec
 from tests.support.scripted_chat import Known
 
@@ -20,7 +20,7 @@ def fulfilling(formula: Formula) -> Known:
     columns = _columns(found, names)
     objects = [_obj(name, columns[name], found) for name in names]
     relations = [
-        Relation(atom.predicate, *map(names.index, atom.variables))
+        SceneRelation(atom.predicate, *map(names.index, atom.variables))
         for atom in found
         if len(atom.variables) == 2 and atom.predicate not in ("LeftOf", "RightOf")
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
+from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 
 CLASSES = ("cup", "fork")
 COLORS = ("red", "blue")
@@ -55,9 +55,9 @@ def _atom(chance: random.Random, scope: tuple[str, ...], styles: bool) -> Atom:
     if kind < 0.42:
         return Atom("Has", (variable, Value(chance.choice(COLORS))))
     if kind < 0.55:
-        return Atom(chance.choice(list(RULES_OF_ONE)), (variable,))
+        return Atom(chance.choice(list(UNARY_RULES)), (variable,))
     if kind < 0.97 or not styles:
-        return Atom(chance.choice(list(RULES_OF_TWO)), (variable, Variable(chance.choice(scope))))
+        return Atom(chance.choice(list(BINARY_RULES)), (variable, Variable(chance.choice(scope))))
     return Atom("IsStyle", (Value(chance.choice(STYLES)),))
 
 

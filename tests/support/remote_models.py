@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from formalimg.models import Answer, ImageModel, ImageRequest
+from formalimg.models import ImageModel, ImageRequest, ImageResult
 from formalimg.models.chat import Attachment, Message
 from tests.support.loopback.images import plain
 
@@ -41,10 +41,10 @@ def request(prompt: str = "A red cup.", *, size: int = 1024, reference: bytes | 
     return ImageRequest("1", 0, prompt, seed=7, size=size, reference=reference)
 
 
-def answers(model: ImageModel, requests: Sequence[ImageRequest]) -> list[Answer]:
+def answers(model: ImageModel, requests: Sequence[ImageRequest]) -> list[ImageResult]:
     """All answers of a model."""
 
-    async def all_of_them() -> list[Answer]:
+    async def all_of_them() -> list[ImageResult]:
         return [answer async for answer in model.generate(requests)]
 
     return wait_for(all_of_them())

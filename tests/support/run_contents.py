@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from formalimg.runs import Judged, Outcome, RunConfig, open_run
+from formalimg.runs import ImageOutcome, Judged, RunConfig, open_run
 from tests.support.models import Speckles, small_items
 
 _COLUMNS = {
@@ -33,7 +33,7 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
-def outcomes(folder: Path) -> list[Outcome]:
+def outcomes(folder: Path) -> list[ImageOutcome]:
     """How each image fared."""
     with contextlib.closing(open_run(folder)) as run:
         return list(run.outcomes())

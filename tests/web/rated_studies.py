@@ -12,7 +12,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from formalimg.human_eval import NewStudy, RatingProtocol, create_study
-from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.runs import RunConfig, execute
 from formalimg.suites import Item
 from tests.analysis.counterfactual_runs import scored_item
@@ -23,7 +23,7 @@ from tests.web.sites import HARM
 MODEL = "secret-model"
 
 
-def explained_image(request: ImageRequest, shape: tuple[int, int] = (64, 64)) -> Answer:
+def explained_image(request: ImageRequest, shape: tuple[int, int] = (64, 64)) -> ImageResult:
     """An image in whose file its model is named, in a kind of file that not all models give."""
     image = Image.open(io.BytesIO(speckled(request.item, 64))).resize(shape)
     file = io.BytesIO()

@@ -10,17 +10,17 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from formalimg.authoring import ReviewDesk, export_queue
-from formalimg.suites import Group, our_groups
+from formalimg.suites import CounterfactualGroup, builtin_groups
 from formalimg.web import create_review_app
 from tests.web.sites import HARM
 
-OURS = our_groups()
+OURS = builtin_groups()
 OWN = {"Origin": "http://127.0.0.1:8423"}
 FINE = " It is a fine day."
 """What any prompt of ours may say besides, as far as the checker is concerned."""
 
 
-def queue_of(groups: list[Group], folder: Path, name: str = "queue.jsonl") -> Path:
+def queue_of(groups: list[CounterfactualGroup], folder: Path, name: str = "queue.jsonl") -> Path:
     """The queue that `formalimg review export` writes for these groups."""
     made = folder / "made.jsonl"
     made.write_text("".join(json.dumps(vars(group)) + "\n" for group in groups), encoding="utf-8")
@@ -28,17 +28,17 @@ def queue_of(groups: list[Group], folder: Path, name: str = "queue.jsonl") -> Pa
     return folder / name
 
 
-def harmful_group() -> Group:
+def harmful_group() -> CounterfactualGroup:
     """A group whose every word tries to do harm."""
-    return Group(**dict.fromkeys(Group.__dataclass_fields__, HARM))
+    return CounterfactualGroup(**dict.fromkeys(CounterfactualGroup.__dataclass_fields__, HARM))
 
 
-def spoilt_group(group: Group = OURS[1]) -> Group:
+def spoilt_group(group: CounterfactualGroup = OURS[1]) -> CounterfactualGroup:
     """A group that the checker objects to."""
     return replace(group, law="no sentence")
 
 
-def asked(group: Group) -> dict[str, Any]:
+def asked(group: CounterfactualGroup) -> dict[str, Any]:
     """Questions as a model might have written them, as they stand in a queue."""
 
     def about(shows: str) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from formalimg import load
 from formalimg.judges import LoadedImage, Part, Unscored, Verdict, open_judge
 from formalimg.models import CallableModel, Setting, open_image_model
 from formalimg.runs import RunConfig, Selection, execute
-from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
+from formalimg.suites import Category, ConceptSpec, Item, RequestedConcept
 from formalimg.web import Site, create_viewer_app
 
 HARM = "<script>pwned=1</script><img src=x onerror=pwned=1>'\"&</textarea></title>{{7*7}}"
@@ -57,7 +57,9 @@ def concept_items(count: int) -> list[Item[ConceptSpec]]:
     items = []
     for place in range(count):
         asked = CONCEPTS[: place % 3 + 2]
-        concepts = tuple(AskedConcept(kind, value, f"{kind} {value}", f"Is it {value}?", ()) for kind, value in asked)
+        concepts = tuple(
+            RequestedConcept(kind, value, f"{kind} {value}", f"Is it {value}?", ()) for kind, value in asked
+        )
         prompt = f"Number {place} with 100%_{place} {HARM}: {', '.join(value for _, value in asked)}"
         items.append(Item("conceptmix", f"item-{place}", len(asked) - 1, prompt, ConceptSpec(concepts)))
     return items

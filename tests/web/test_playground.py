@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from formalimg.judges import open_judge
 from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
-from formalimg.scenes import Box, Scene, SceneObject, draw, layout_file
-from formalimg.suites import same_meaning_as_written, understand
+from formalimg.scenes import Box, Scene, SceneObject, draw, layout_png
+from formalimg.suites import is_equivalent_as_written, parse_prompt
 from formalimg.web.playground import JobPool, playground_routes
 from formalimg.web.playground.worker_pool import JobTimeoutError
 from formalimg.web.server import build_app
@@ -102,7 +102,7 @@ def test_a_formula_is_measured_and_worded_as_the_library_does_it(visitor: Visito
         assert reply["problems"] == []
         assert reply["k"] == complexity(formula)
         assert reply["clauses"] == [{"kind": one.kind, "text": one.text} for one in clauses(formula)]
-        assert same_meaning_as_written(understand(str(reply["words"]), suite), parse(formula))
+        assert is_equivalent_as_written(parse_prompt(str(reply["words"]), suite), parse(formula))
         assert bool(reply["styles"]) is (suite == "natural")
         assert reply["solvable"] is (suite == "knolling")
 
@@ -175,7 +175,7 @@ def test_drawn_images_get_the_verdict_of_the_judge(visitor: Visitor) -> None:
 
 def test_layouts_are_read_from_their_files_in_any_vocabulary(visitor: Visitor) -> None:
     reply = visitor.reply(
-        "verify", formula="(exists ?c (Is ?c 'cup'))", vocabulary="natural", image=_base64(layout_file(RED))
+        "verify", formula="(exists ?c (Is ?c 'cup'))", vocabulary="natural", image=_base64(layout_png(RED))
     )
     assert (reply["passed"], "layout" in str(reply["by"])) == (True, True)
 

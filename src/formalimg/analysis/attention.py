@@ -9,7 +9,7 @@ from formalimg.errors import FormalimgError
 from formalimg.tables import Column, Table, TableRow, count_noun
 
 
-class RaterConduct(NamedTuple):
+class RaterAttention(NamedTuple):
     """Progress and attention of one rater.
 
     Attributes:
@@ -36,7 +36,7 @@ class RaterConduct(NamedTuple):
         return 1 - self.checks_passed / self.checks if self.checks else None
 
 
-class Conduct(NamedTuple):
+class RaterAttentionSummary(NamedTuple):
     """Progress and attention of all raters of a study.
 
     Attributes:
@@ -45,7 +45,7 @@ class Conduct(NamedTuple):
         max_missed: the share of missed attention checks beyond which raters were excluded; None if everybody counts.
     """
 
-    raters: tuple[RaterConduct, ...]
+    raters: tuple[RaterAttention, ...]
     unfinished: int
     max_missed: float | None = None
 
@@ -55,7 +55,7 @@ class Conduct(NamedTuple):
         return tuple(rater.rater for rater in self.raters if rater.left_out)
 
 
-def exclude_inattentive(raters: Iterable[RaterConduct], max_missed: float) -> tuple[RaterConduct, ...]:
+def exclude_inattentive(raters: Iterable[RaterAttention], max_missed: float) -> tuple[RaterAttention, ...]:
     """Mark the raters as excluded who missed more than this share of their attention checks.
 
     Raters without a check stay: nothing speaks against them.
@@ -73,7 +73,7 @@ def exclude_inattentive(raters: Iterable[RaterConduct], max_missed: float) -> tu
     return marked
 
 
-def attention_table(attention: Conduct) -> Table:
+def attention_table(attention: RaterAttentionSummary) -> Table:
     """Return the table of raters: progress, missed attention checks, time, and whether they count."""
     note = "Missed: attention checks, in which the prompt beside an image is that of another one."
     if attention.max_missed is not None:
@@ -111,7 +111,7 @@ def attention_table(attention: Conduct) -> Table:
     )
 
 
-def attention_rows(attention: Conduct) -> Iterator[dict[str, object]]:
+def attention_rows(attention: RaterAttentionSummary) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of the raters; `left out` is 1 for excluded ones."""
     for it in attention.raters:
         yield {"figure": "finished", "of": "tasks", "first": it.rater, "value": it.finished, "n": it.of}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from formalimg.analysis.attention import attention_rows, attention_table
-from formalimg.analysis.boxes import Boxes, BoxesStudied
+from formalimg.analysis.boxes import BoxAccuracy, BoxStudy
 from formalimg.analysis.study_tables import (
     build_table,
     by_level,
@@ -14,14 +14,14 @@ from formalimg.analysis.study_tables import (
     interval_note,
     number,
 )
-from formalimg.stats import Estimate, Share
+from formalimg.stats import Estimate, Proportion
 from formalimg.suites import suite
 from formalimg.tables import Column, Placement, Table, count_noun, format_value
 
 _MAX_CLASSES = 10
 
 
-def box_study_tables(found: BoxesStudied) -> Iterator[Table]:
+def box_study_tables(found: BoxStudy) -> Iterator[Table]:
     """Yield the detection accuracy overall, by level and run, and by class; and the agreement of raters."""
     level, intervals = suite(found.suite).level, interval_note(found.confidence)
     parts = {
@@ -51,7 +51,7 @@ def box_study_tables(found: BoxesStudied) -> Iterator[Table]:
         yield attention_table(found.attention)
 
 
-def box_study_rows(found: BoxesStudied) -> Iterator[dict[str, object]]:
+def box_study_rows(found: BoxStudy) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of a study of boxes, with all classes."""
     yield from _accuracy_rows(found.overall, {})
     for level, part in found.by_level.items():
@@ -70,14 +70,14 @@ def box_study_rows(found: BoxesStudied) -> Iterator[dict[str, object]]:
         yield from attention_rows(found.attention)
 
 
-def _accuracy_rows(boxes: Boxes, part: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    found: dict[str, Share | Estimate] = {"precision": boxes.precision, "recall": boxes.recall, "F1": boxes.f1}
+def _accuracy_rows(boxes: BoxAccuracy, part: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    found: dict[str, Proportion | Estimate] = {"precision": boxes.precision, "recall": boxes.recall, "F1": boxes.f1}
     found |= {f"{kind} accuracy": share for kind, share in boxes.attributes.items()}
     for name, statistic in found.items():
         yield {"figure": name, "of": "boxes", **part, **estimate_columns(statistic)}
 
 
-def _study_note(found: BoxesStudied) -> str:
+def _study_note(found: BoxStudy) -> str:
     judges = ", ".join(sorted(set(found.judges.values()))) or "not known"
     note = (
         f"{count_noun(found.corrections, 'correction')} of {count_noun(found.images, 'image')} by "
@@ -89,7 +89,7 @@ def _study_note(found: BoxesStudied) -> str:
     return note
 
 
-def _table(title: str, note: str, parts: Mapping[str, Boxes], placement: Placement = "more") -> Table:
+def _table(title: str, note: str, parts: Mapping[str, BoxAccuracy], placement: Placement = "more") -> Table:
     kinds = list(dict.fromkeys(kind for boxes in parts.values() for kind in boxes.attributes))
     columns = [Column(head, "percent") for head in ("precision", "recall", "F1", *kinds)]
     return build_table(

@@ -8,15 +8,15 @@ from itertools import combinations
 from math import fsum
 from typing import NamedTuple
 
-from formalimg.analysis.attention import Conduct
+from formalimg.analysis.attention import RaterAttentionSummary
 from formalimg.analysis.rater_agreement import natural_sort
 from formalimg.errors import FormalimgError
 from formalimg.judges import MIN_OVERLAP, Match, match
 from formalimg.scenes import Scene, SceneObject
-from formalimg.stats import Estimate, Found, Share, consistency, detection
+from formalimg.stats import DetectionCounts, Estimate, Proportion, consistency, detection
 
 
-class Correction(NamedTuple):
+class BoxCorrection(NamedTuple):
     """The boxes of an image as one rater corrected them.
 
     Attributes:
@@ -43,7 +43,7 @@ class Correction(NamedTuple):
         return self.run, self.item, self.sample
 
 
-class Boxes(NamedTuple):
+class BoxAccuracy(NamedTuple):
     """Detection accuracy: how many objects the grounder found, and how many of these are right.
 
     Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, from 20 images
@@ -63,13 +63,13 @@ class Boxes(NamedTuple):
     objects: int
     found: int
     matched: int
-    precision: Share
-    recall: Share
+    precision: Proportion
+    recall: Proportion
     f1: Estimate
-    attributes: Mapping[str, Share]
+    attributes: Mapping[str, Proportion]
 
     @property
-    def color(self) -> Share:
+    def color(self) -> Proportion:
         """The colour accuracy: the share of matched objects that have the same colour."""
         return self.attributes["color"]
 
@@ -92,7 +92,7 @@ class RaterBoxAgreement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BoxesStudied:
+class BoxStudy:
     """Accuracy of a grounder against corrected boxes, and agreement of the raters who corrected them.
 
     Attributes:
@@ -122,14 +122,14 @@ class BoxesStudied:
     corrections: int
     refused: int
     unchanged: int
-    overall: Boxes
-    by_level: Mapping[int, Boxes]
-    by_run: Mapping[str, Boxes]
-    by_class: Mapping[str, Boxes]
+    overall: BoxAccuracy
+    by_level: Mapping[int, BoxAccuracy]
+    by_run: Mapping[str, BoxAccuracy]
+    by_class: Mapping[str, BoxAccuracy]
     between: Mapping[str, Mapping[str, RaterBoxAgreement]]
     between_mean: float | None
     confidence: float
-    attention: Conduct | None = None
+    attention: RaterAttentionSummary | None = None
 
 
 _ATTRIBUTES = ("color", "material", "shape", "state")
@@ -139,7 +139,7 @@ _EMPTY = Scene.of([])
 class _ComparedBoxes(NamedTuple):
     """A correction, and how it matches the boxes of the grounder."""
 
-    correction: Correction
+    correction: BoxCorrection
     found: Scene
     matches: Sequence[Match]
 
@@ -152,13 +152,13 @@ class _ComparedBoxes(NamedTuple):
 
 
 def study_boxes(
-    corrections: Sequence[Correction],
+    corrections: Sequence[BoxCorrection],
     suite: str,
     *,
     judges: Mapping[str, str] | None = None,
     iou: float = MIN_OVERLAP,
     confidence: float = 0.95,
-) -> BoxesStudied:
+) -> BoxStudy:
     """Measure a grounder against boxes that raters corrected.
 
     Where several raters corrected an image, each correction is the ground truth in turn, and all of them are counted.
@@ -183,7 +183,7 @@ def study_boxes(
         raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
     compared = [_compared(it, iou) for it in sorted(corrections, key=lambda it: (it.image, it.rater))]
 
-    def boxes(chosen: Iterable[_ComparedBoxes]) -> Boxes:
+    def boxes(chosen: Iterable[_ComparedBoxes]) -> BoxAccuracy:
         return _boxes(list(chosen), confidence)
 
     raters = natural_sort(it.rater for it in corrections)
@@ -193,7 +193,7 @@ def study_boxes(
     by_class = {label: boxes(it.of_class(label) for it in compared) for label in labels}
     between = _pairwise(corrections, raters, iou)
     known = [f1 for one, other in combinations(raters, 2) if (f1 := between[one][other].f1) is not None]
-    return BoxesStudied(
+    return BoxStudy(
         suite,
         dict(judges or {}),
         iou,
@@ -218,15 +218,15 @@ def study_boxes(
     )
 
 
-def _compared(correction: Correction, iou: float) -> _ComparedBoxes:
+def _compared(correction: BoxCorrection, iou: float) -> _ComparedBoxes:
     found = _EMPTY if correction.found is None else correction.found
     return _ComparedBoxes(correction, found, match(correction.corrected, found, iou))
 
 
-def _boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> Boxes:
-    counts = [Found(len(it.matches), len(it.found), len(it.correction.corrected)) for it in compared]
+def _boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> BoxAccuracy:
+    counts = [DetectionCounts(len(it.matches), len(it.found), len(it.correction.corrected)) for it in compared]
     found = detection(counts, items=[it.correction.image for it in compared], confidence=confidence)
-    return Boxes(
+    return BoxAccuracy(
         found.counts.objects,
         found.counts.found,
         found.counts.matched,
@@ -237,7 +237,7 @@ def _boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> Boxes:
     )
 
 
-def _attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterable[tuple[str, Share]]:
+def _attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterable[tuple[str, Proportion]]:
     matches = [(it.correction.image, pair) for it in compared for pair in it.matches]
     for kind in _ATTRIBUTES:
         values = [(_values(pair.truth, kind), _values(pair.found, kind)) for _, pair in matches]
@@ -247,7 +247,7 @@ def _attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterab
                 items=[image for image, _ in matches],
                 confidence=confidence,
             )
-            yield kind, Share(found.equal, found.n, found.value, found.interval)
+            yield kind, Proportion(found.equal, found.n, found.value, found.interval)
 
 
 def _values(obj: SceneObject, kind: str) -> set[str]:
@@ -256,7 +256,7 @@ def _values(obj: SceneObject, kind: str) -> set[str]:
 
 
 def _pairwise(
-    corrections: Sequence[Correction], raters: Sequence[str], iou: float
+    corrections: Sequence[BoxCorrection], raters: Sequence[str], iou: float
 ) -> dict[str, dict[str, RaterBoxAgreement]]:
     scenes: dict[str, dict[tuple[str, str, int], Scene]] = {rater: {} for rater in raters}
     for it in corrections:

@@ -42,7 +42,7 @@ class LabelledScore(NamedTuple):
     recognisable: bool
 
 
-class AtThreshold(NamedTuple):
+class ThresholdResult(NamedTuple):
     """Accuracy and F1 of one threshold against human labels.
 
     Attributes:
@@ -93,7 +93,7 @@ class BestThreshold(NamedTuple):
 
 def at_thresholds(
     images: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
-) -> tuple[AtThreshold, ...]:
+) -> tuple[ThresholdResult, ...]:
     """Return accuracy and F1 of each of these thresholds."""
     return tuple(_at(_rounded(threshold), images, confidence) for threshold in thresholds)
 
@@ -148,12 +148,12 @@ def best_threshold(
     return BestThreshold(value, tuple(good), float(reached.max()), Interval(min(low, value), max(high, value)))
 
 
-def _at(threshold: float, images: Sequence[LabelledScore], confidence: float) -> AtThreshold:
+def _at(threshold: float, images: Sequence[LabelledScore], confidence: float) -> ThresholdResult:
     counts = Counter((_rounded(score) >= threshold, label) for score, label in images)
     hits, false_alarms = counts[True, True], counts[True, False]
     rejected, missed = counts[False, False], counts[False, True]
     denominator = 2 * hits + false_alarms + missed
-    return AtThreshold(
+    return ThresholdResult(
         threshold,
         hits,
         false_alarms,
@@ -219,7 +219,7 @@ _FACTUAL = 1
 
 
 @dataclass(frozen=True)
-class GateCalibrated:
+class GateCalibration:
     """Thresholds on the scores of factual images against human labels.
 
     Attributes:
@@ -250,8 +250,8 @@ class GateCalibrated:
     unscored: Mapping[str, int]
     without_image: tuple[str, ...]
     not_labelled: int
-    table: tuple[AtThreshold, ...]
-    curve: tuple[AtThreshold, ...]
+    table: tuple[ThresholdResult, ...]
+    curve: tuple[ThresholdResult, ...]
     best: BestThreshold | None
     best_f1: BestThreshold | None
     profile: ScoreProfile
@@ -266,7 +266,7 @@ def calibrate_gate(
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> GateCalibrated:
+) -> GateCalibration:
     """Compare thresholds on the judge's scores of factual images with human labels.
 
     Args:
@@ -312,7 +312,7 @@ def calibrate_gate(
         best_threshold(known, measure, confidence=confidence, resamples=resamples, seed=seed)
         for measure in ("accuracy", "F1")
     )
-    return GateCalibrated(
+    return GateCalibration(
         judge,
         tuple(run.folder.name for run in runs),
         matched.raters,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formalimg.analysis.calibration import AtThreshold, BestThreshold, GateCalibrated
+from formalimg.analysis.calibration import BestThreshold, GateCalibration, ThresholdResult
 from formalimg.analysis.study_tables import (
-    AgreementFormat,
+    StudyFormat,
     build_table,
     count_columns,
     export_json,
@@ -27,7 +27,7 @@ _CSV_COLUMNS = (
 )
 
 
-def calibration_text(found: GateCalibrated, format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+def calibration_text(found: GateCalibration, format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return a calibration as text.
 
     Args:
@@ -39,12 +39,12 @@ def calibration_text(found: GateCalibrated, format: AgreementFormat) -> str:  # 
     )
 
 
-def calibration_table(found: GateCalibrated) -> ConsoleRenderable:
+def calibration_table(found: GateCalibration) -> ConsoleRenderable:
     """Return a calibration as something that `rich` can print."""
     return render_terminal(_tables(found))
 
 
-def _tables(found: GateCalibrated) -> Iterator[Table]:
+def _tables(found: GateCalibration) -> Iterator[Table]:
     intervals = interval_note(found.confidence)
     yield build_table(
         "Thresholds of the gate, against human labels",
@@ -87,7 +87,7 @@ def _tables(found: GateCalibrated) -> Iterator[Table]:
         )
 
 
-def _study_note(found: GateCalibrated) -> str:
+def _study_note(found: GateCalibration) -> str:
     note = (
         f"{count_noun(found.images, 'image')} with label and score, {found.recognisable} of them recognisable; "
         f"{count_noun(found.labels, 'label')} by {count_noun(len(found.raters), 'rater')}; the judge is "
@@ -113,7 +113,7 @@ def _format_ranges(best: BestThreshold) -> str:
     )
 
 
-def _rows(found: GateCalibrated) -> Iterator[dict[str, object]]:
+def _rows(found: GateCalibration) -> Iterator[dict[str, object]]:
     for it in sorted({*found.table, *found.curve}):
         yield {"figure": "at threshold", **_threshold_columns(it)}
     for name, best in (("best accuracy", found.best), ("best F1", found.best_f1)):
@@ -123,7 +123,7 @@ def _rows(found: GateCalibrated) -> Iterator[dict[str, object]]:
             yield {"figure": name, "threshold": best.value, **bounds, **measure}
 
 
-def _threshold_columns(it: AtThreshold) -> dict[str, object]:
+def _threshold_columns(it: ThresholdResult) -> dict[str, object]:
     columns: dict[str, object] = {**it._asdict(), "accuracy_low": it.interval.low, "accuracy_high": it.interval.high}
     del columns["interval"]
     return columns

@@ -9,7 +9,7 @@ from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.analysis.attention import Conduct
+from formalimg.analysis.attention import RaterAttentionSummary
 from formalimg.analysis.counterfactual_scores import (
     ScoreGap,
     ScorePair,
@@ -25,7 +25,7 @@ from formalimg.analysis.rating_files import RatingFile
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunRecord
 from formalimg.stats import RankAgreement, Reliability, ScoreProfile, krippendorff_alpha, rank_agreement, weighted_score
-from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
+from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec
 
 
 class ImageScores(NamedTuple):
@@ -104,7 +104,7 @@ def _passing(images: Sequence[ImageScores], confidence: float) -> Panel | None:
 
 
 def _passes(score: float | None) -> bool | None:
-    return None if score is None else round(score, 9) >= PASS_MARK  # as the judge of scores rounds
+    return None if score is None else round(score, 9) >= PASS_THRESHOLD  # as the judge of scores rounds
 
 
 def _ranks(images: Sequence[ImageScores], confidence: float) -> RankAgreement:
@@ -135,7 +135,7 @@ class ScoreGaps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoresStudied:
+class HumanScoreStudy:
     """The scores of raters and of a judge for the same images.
 
     Attributes:
@@ -186,7 +186,7 @@ class ScoresStudied:
     alpha: Reliability
     passing: Panel | None
     ranks: RankAgreement
-    attention: Conduct | None = None
+    attention: RaterAttentionSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -205,13 +205,13 @@ class _RatedImageScores:
     judge_score: float | None
 
 
-def study_scores(
+def study_human_scores(
     scores: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
-) -> ScoresStudied:
+) -> HumanScoreStudy:
     """Compare the scores of raters with those of the judge of the runs.
 
     The scores of several raters for one question are averaged; the questions of an image are then summed up as the
@@ -257,7 +257,7 @@ def study_scores(
             {run: score_gap([pair for it, pair in pairs if it.image.run == run], confidence) for run in names},
         )
 
-    return ScoresStudied(
+    return HumanScoreStudy(
         suites[0],
         judge,
         matched.raters,

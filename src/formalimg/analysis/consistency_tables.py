@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from formalimg.analysis.attention import attention_rows, attention_table
-from formalimg.analysis.consistency import ScoreGaps, ScoresStudied
+from formalimg.analysis.consistency import HumanScoreStudy, ScoreGaps
 from formalimg.analysis.counterfactual_scores import NEAR, QUANTILES, ScoreGap
 from formalimg.analysis.rater_tables import (
     judge_accuracy_table,
@@ -17,7 +17,7 @@ from formalimg.analysis.rater_tables import (
     reliability_table,
 )
 from formalimg.analysis.study_tables import (
-    AgreementFormat,
+    StudyFormat,
     build_table,
     count_columns,
     estimate_columns,
@@ -28,7 +28,7 @@ from formalimg.analysis.study_tables import (
     similar_names_note,
     study_csv_text,
 )
-from formalimg.suites import PASS_MARK, suite
+from formalimg.suites import PASS_THRESHOLD, suite
 from formalimg.tables import Column, Number, Table, count_noun, render_terminal
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _CSV_COLUMNS = (
 _MAX_BAR = 40
 
 
-def scores_text(studies: Sequence[ScoresStudied], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+def human_scores_text(studies: Sequence[HumanScoreStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return studies of human scores as text.
 
     Args:
@@ -59,12 +59,12 @@ def scores_text(studies: Sequence[ScoresStudied], format: AgreementFormat) -> st
     )
 
 
-def scores_table(studies: Sequence[ScoresStudied]) -> ConsoleRenderable:
+def human_scores_table(studies: Sequence[HumanScoreStudy]) -> ConsoleRenderable:
     """Return studies of human scores as something that `rich` can print."""
     return render_terminal(table for study in studies for table in score_study_tables(study))
 
 
-def score_study_tables(study: ScoresStudied) -> Iterator[Table]:
+def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
     """Yield the gaps of human and judge scores, the agreement of raters, what passes, and the distributions."""
     for title, gaps in _kinds(study):
         yield _gap_table(f"Judge minus human: {title}", _study_note(study), _parts(study, gaps))
@@ -73,9 +73,9 @@ def score_study_tables(study: ScoresStudied) -> Iterator[Table]:
         yield _histogram(f"Distribution of differences: {title}", gaps.overall)
 
 
-def _rater_tables(study: ScoresStudied) -> Iterator[Table]:
+def _rater_tables(study: HumanScoreStudy) -> Iterator[Table]:
     intervals = interval_note(study.confidence)
-    passing = {} if study.passing is None else {f"images with {PASS_MARK:g} or more": study.passing}
+    passing = {} if study.passing is None else {f"images with {PASS_THRESHOLD:g} or more": study.passing}
     if (accuracy := judge_accuracy_table(passing, "mean", intervals)) is not None:
         yield accuracy
     alphas = {"Cronbach's, single scores": study.cronbach, "Krippendorff's, single scores": study.alpha}
@@ -90,12 +90,12 @@ def _rater_tables(study: ScoresStudied) -> Iterator[Table]:
         yield attention_table(study.attention)
 
 
-def _kinds(study: ScoresStudied) -> list[tuple[str, ScoreGaps]]:
+def _kinds(study: HumanScoreStudy) -> list[tuple[str, ScoreGaps]]:
     kinds = (("questions, summed up", study.questions), ("whole images", study.whole))
     return [(title, gaps) for title, gaps in kinds if gaps is not None]
 
 
-def _parts(study: ScoresStudied, gaps: ScoreGaps) -> list[tuple[str, ScoreGap]]:
+def _parts(study: HumanScoreStudy, gaps: ScoreGaps) -> list[tuple[str, ScoreGap]]:
     level = suite(study.suite).level
     dimensions = study.by_dimension.items() if gaps is study.questions else ()
     fields = study.by_tag.items() if len(study.by_tag) > 1 and gaps is (study.questions or study.whole) else ()
@@ -104,7 +104,7 @@ def _parts(study: ScoresStudied, gaps: ScoreGaps) -> list[tuple[str, ScoreGap]]:
     return [*dimensions, *fields, *levels, *runs, ("all", gaps.overall)]
 
 
-def _study_note(study: ScoresStudied) -> str:
+def _study_note(study: HumanScoreStudy) -> str:
     note = (
         f"{count_noun(study.scores, 'score')} by {count_noun(len(study.raters), 'rater')} of "
         f"{count_noun(study.images, 'image')}; the judge is {study.judge.name}, before any gate. Intervals are "
@@ -169,7 +169,7 @@ def _histogram(title: str, gap: ScoreGap) -> Table:
     return build_table(title, note, ("", *count_columns("images"), ""), rows, "detail")
 
 
-def _gap_rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
+def _gap_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
     for title, gaps in _kinds(study):
         who = {"judge": study.judge.name, "of": title}
         yield {**who, **_gap_columns(gaps.overall)}
@@ -194,7 +194,7 @@ def _gap_columns(gap: ScoreGap) -> dict[str, object]:
     return found
 
 
-def score_study_rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
+def score_study_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of a study of human scores, in the columns that all human studies share."""
     for of, gaps in _kinds(study):
         yield from _figure_rows(gaps.overall, {"of": of})

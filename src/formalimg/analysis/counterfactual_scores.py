@@ -11,7 +11,16 @@ from formalimg.analysis.judge_agreement import question_keys
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import Correlation, Interval, ScoreProfile, Share, consistency, mean_interval, pearson, rescored
+from formalimg.stats import (
+    Correlation,
+    Interval,
+    Proportion,
+    ScoreProfile,
+    consistency,
+    mean_interval,
+    pearson,
+    rescore,
+)
 from formalimg.suites import CounterfactualSpec
 
 
@@ -85,7 +94,7 @@ def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], 
             f"{who} gave item {item} of {run.folder} the score {wrong:g}: scores are from 0 to 1; fix the judge, give "
             "it a new version in its settings, and let it judge again"
         )
-    return rescored(score, [(part.kind, part.weight, part.score) for part in parts], profile)
+    return rescore(score, [(part.kind, part.weight, part.score) for part in parts], profile)
 
 
 def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
@@ -149,7 +158,7 @@ class ScoreGap(NamedTuple):
     interval: Interval | None
     sd: float | None
     quantiles: dict[float, float]
-    near: Share
+    near: Proportion
     r: Correlation
     histogram: tuple[HistogramBin, ...]
 
@@ -178,7 +187,7 @@ def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
         mean_interval(differences, confidence, items=items),
         None if mean is None or n < 2 else sqrt(fsum((each - mean) ** 2 for each in differences) / (n - 1)),
         _quantiles(differences),
-        Share(near.equal, near.n, near.value, near.interval),
+        Proportion(near.equal, near.n, near.value, near.interval),
         pearson([(judge, human) for judge, human, _ in known], confidence),
         _histogram(differences),
     )

@@ -16,7 +16,7 @@ from formalimg.stats import (
     ScoreObservation,
     ScoreProfile,
     apply_gate,
-    gates,
+    gate_states,
     score_difference,
     summarize_scores,
 )
@@ -266,7 +266,7 @@ def _lexical(main: Observations, described: Observations, settings: _DiagnosisSe
         _at(_COUNTERFACTUAL, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)
     ]
     images = [*named, *described]
-    before = gates([*factual, *images], threshold, profile=profile)[len(factual) :]
+    before = gate_states([*factual, *images], threshold, profile=profile)[len(factual) :]
     closed = {one.group for one, gate in zip(images, before, strict=True) if gate == "closed" and one.score is not None}
     known = {one.group for one, gate in zip(images, before, strict=True) if gate in ("open", "closed")}
     return LexicalProbe(

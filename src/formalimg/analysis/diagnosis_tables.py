@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.analysis.diagnosis import Contrast, Diagnosis
 from formalimg.analysis.study_tables import (
-    AgreementFormat,
+    StudyFormat,
     build_table,
     count_columns,
     export_json,
@@ -36,7 +36,7 @@ class _ProbeRow(NamedTuple):
     contrast: Contrast
 
 
-def diagnosis_text(found: Sequence[Diagnosis], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+def diagnosis_text(found: Sequence[Diagnosis], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return diagnoses as text.
 
     Args:

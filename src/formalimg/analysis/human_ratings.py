@@ -68,7 +68,7 @@ class Rating(NamedTuple):
     line: int
 
 
-class PointsGiven(NamedTuple):
+class LikertRating(NamedTuple):
     """A Likert rating: how well one image follows its prompt, by one rater.
 
     Attributes:
@@ -135,7 +135,7 @@ def read_human_scores(path: str | Path) -> list[Rating]:
     return require_valid(load_score_file(path), RatingsError)
 
 
-def read_points(path: str | Path) -> list[PointsGiven]:
+def read_likert_ratings(path: str | Path) -> list[LikertRating]:
     """Return the Likert ratings in a CSV file.
 
     Its first line names the columns: model, item, sample (default 0), rater, and rating (1 to 5). A column question
@@ -163,7 +163,7 @@ def load_score_file(path: str | Path) -> RatingFile[Rating]:
     return read_rating_file(path, rater_columns("score"), _parse_score)
 
 
-def load_likert_file(path: str | Path) -> RatingFile[PointsGiven]:
+def load_likert_file(path: str | Path) -> RatingFile[LikertRating]:
     """Parse a CSV file of Likert ratings; invalid rows become issues."""
     return read_rating_file(path, rater_columns("rating"), _parse_likert)
 
@@ -186,10 +186,10 @@ def _parse_score(cells: Mapping[str, str], line: int) -> Rating:
     return Rating(*parse_subject(cells), float(text), line)
 
 
-def _parse_likert(cells: Mapping[str, str], line: int) -> PointsGiven:
+def _parse_likert(cells: Mapping[str, str], line: int) -> LikertRating:
     subject = parse_subject(cells)
     if subject.question is not None:
         raise BadRowError(f"the rating is of question {subject.question}: on five points, images are rated as a whole")
     if cells["rating"] not in _LIKERT:
         raise BadRowError(f"the rating is {cells['rating']!r}: write 1, 2, 3, 4 or 5")
-    return PointsGiven(subject.model, subject.item, subject.sample, subject.rater, int(cells["rating"]), line)
+    return LikertRating(subject.model, subject.item, subject.sample, subject.rater, int(cells["rating"]), line)

@@ -86,7 +86,7 @@ class Disagreement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JudgesCompared:
+class JudgeAgreement:
     """Agreement of two judges over the same images of one run.
 
     Attributes:
@@ -202,7 +202,7 @@ class _AnswerPair(NamedTuple):
 
 def compare_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
-) -> JudgesCompared:
+) -> JudgeAgreement:
     """Compare two judges over the images of one run. For scores of CF-World use `compare_scores`.
 
     Args:
@@ -218,7 +218,7 @@ def compare_judges(
         return compare_records(one, other, confidence=confidence)
 
 
-def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgesCompared:
+def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgeAgreement:
     """Compare the judges of one run that was opened twice, each time with another judge.
 
     Raises:
@@ -246,7 +246,7 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
         return {level: agreement(pair for pair in pairs if pair.level == level) for level in levels}
 
     kinds = sorted({pair.kind for pair in questions})
-    return JudgesCompared(
+    return JudgeAgreement(
         first.folder.name,
         first.manifest.suite,
         _judge_scores(first, by_first, confidence),

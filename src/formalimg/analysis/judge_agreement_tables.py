@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.analysis.counterfactual_scores import NEAR
-from formalimg.analysis.judge_agreement import JudgesCompared, ScoredCounts
+from formalimg.analysis.judge_agreement import JudgeAgreement, ScoredCounts
 from formalimg.analysis.run_judges import judge_names
-from formalimg.analysis.score_agreement import JudgeScoreDifference, ScoreDisagreement, ScoresCompared
+from formalimg.analysis.score_agreement import JudgeScoreAgreement, JudgeScoreDifference, ScoreDisagreement
 from formalimg.analysis.study_tables import (
     build_agreement_table,
     build_table,
@@ -17,13 +17,13 @@ from formalimg.analysis.study_tables import (
     interval_note,
     number,
 )
-from formalimg.suites import PASS_MARK, suite
+from formalimg.suites import PASS_THRESHOLD, suite
 from formalimg.tables import Cell, Column, Number, Table, count_noun
 
 _MAX_SHOWN = 10
 
 
-def judge_agreement_tables(found: JudgesCompared) -> Iterator[Table]:
+def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
     """Yield the scores of a run by two judges, how often they agree, and where they do not."""
     first, second = judge_names([found.first.judge, found.second.judge])
     names = f"1 is {first}, 2 is {second}."
@@ -70,7 +70,7 @@ def judge_agreement_tables(found: JudgesCompared) -> Iterator[Table]:
         )
 
 
-def judge_agreement_rows(study: JudgesCompared) -> Iterator[dict[str, object]]:
+def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of two judges compared."""
     names = judge_names([study.first.judge, study.second.judge])
     for name, scores in zip(names, (study.first, study.second), strict=True):
@@ -92,7 +92,7 @@ def judge_agreement_rows(study: JudgesCompared) -> Iterator[dict[str, object]]:
         yield {**who, "of": "questions", "kind": kind, **estimate_columns(it)}
 
 
-def score_agreement_tables(found: ScoresCompared) -> Iterator[Table]:
+def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:
     """Yield the differences of the scores of two judges, their agreement on passing, and the largest differences."""
     first, second = judge_names([found.first, found.second])
     names, level = f"1 is {first}, 2 is {second}.", suite(found.suite).level
@@ -134,7 +134,7 @@ def score_agreement_tables(found: ScoresCompared) -> Iterator[Table]:
     )
     yield build_agreement_table(
         f"{found.run}: agreement on passing",
-        f"{names} An image passes with a score of {PASS_MARK:g} or more. In percent, {intervals}.",
+        f"{names} An image passes with a score of {PASS_THRESHOLD:g} or more. In percent, {intervals}.",
         [*((f"{level}{at}", it) for at, it in found.passed_by_level.items()), ("all", found.passed)],
         name="judges",
     )
@@ -154,7 +154,7 @@ def score_agreement_tables(found: ScoresCompared) -> Iterator[Table]:
         )
 
 
-def score_agreement_rows(found: ScoresCompared) -> Iterator[dict[str, object]]:
+def score_agreement_rows(found: JudgeScoreAgreement) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of the scores of two judges."""
     first, second = judge_names([found.first, found.second])
     parts: list[tuple[dict[str, object], JudgeScoreDifference]] = [({}, found.scores)]

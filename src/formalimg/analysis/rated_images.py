@@ -12,7 +12,7 @@ from formalimg.analysis.judge_agreement import ImageJudgment, ImageName, Questio
 from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo, natural_sort
 from formalimg.analysis.rating_files import RatingFile, RowIssue, format_issues
 from formalimg.errors import FormalimgError
-from formalimg.runs import Identity, Outcome, RunRecord, StoredRun
+from formalimg.runs import Identity, ImageOutcome, RunRecord, StoredRun
 from formalimg.suites import ConceptSpec
 
 RunT = TypeVar("RunT", bound=RunRecord)
@@ -230,7 +230,7 @@ class MatchedRatings:
         not_rated: how many images of the runs that could have been rated have no rating.
     """
 
-    outcomes: Mapping[RatedImage, Outcome]
+    outcomes: Mapping[RatedImage, ImageOutcome]
     ratings: Mapping[RatedImage, Mapping[int | None, Mapping[str, float]]]
     raters: tuple[str, ...]
     without_image: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel
 from formalimg.analysis.study_tables import build_table, count_columns, estimate_columns, number
-from formalimg.stats import Classification, Estimate, RankAgreement, Reliability, Share
+from formalimg.stats import Classification, Estimate, Proportion, RankAgreement, Reliability
 from formalimg.tables import NOTHING, Cell, Column, Table
 
 _MAX_HEAD_LETTERS = 72
@@ -37,7 +37,7 @@ def judge_accuracy_table(panels: Mapping[str, Panel], joint: str, intervals: str
     )
 
 
-def _accuracy_figures(found: Classification) -> dict[str, Share | Estimate]:
+def _accuracy_figures(found: Classification) -> dict[str, Proportion | Estimate]:
     return {
         "accuracy": found.accuracy,
         "F1": found.f1,

@@ -56,7 +56,7 @@ def judge_of(run: RunRecord) -> Identity:
     return run.manifest.judge
 
 
-def judge_named(run: StoredRun, name: str) -> Identity:
+def find_judge(run: StoredRun, name: str) -> Identity:
     """Return the judge of a run with this name, or with this number in the order in which they first judged.
 
     Raises:

@@ -21,8 +21,8 @@ from formalimg.analysis.run_judges import judge_of, two_judges
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, Verdict
 from formalimg.runs import Identity, RunRecord
-from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Share, consistency
-from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
+from formalimg.stats import Consistency, Correlation, Interval, Proportion, ScoreProfile, consistency
+from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec
 
 
 class JudgeScoreDifference(NamedTuple):
@@ -46,7 +46,7 @@ class JudgeScoreDifference(NamedTuple):
     difference: float | None
     interval: Interval | None
     sd: float | None
-    near: Share
+    near: Proportion
     r: Correlation
 
 
@@ -84,7 +84,7 @@ class ScoreDisagreement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoresCompared:
+class JudgeScoreAgreement:
     """Agreement of the scores of two judges for the same images of one run, before any gate.
 
     Attributes:
@@ -145,7 +145,7 @@ def compare_scores(
     *,
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
-) -> ScoresCompared:
+) -> JudgeScoreAgreement:
     """Compare the scores of two judges over the images of one run of CF-World or of one of its probes.
 
     Args:
@@ -181,7 +181,7 @@ def compare_scores(
         chosen = [it for it in compared if any(question.dimension == dimension for question in it.spec.questions)]
         if chosen:
             by_dimension[dimension] = difference(chosen, partial(_mean_of, dimension))
-    return ScoresCompared(
+    return JudgeScoreAgreement(
         run,
         suite,
         *judges,
@@ -235,7 +235,7 @@ def _mean_of(dimension: str, scores: _JudgeImageScores, spec: CounterfactualSpec
 
 
 def _passes(score: float | None) -> bool | None:
-    return None if score is None else round(score, _DIGITS) >= PASS_MARK
+    return None if score is None else round(score, _DIGITS) >= PASS_THRESHOLD
 
 
 def _disagreements(images: Iterable[_ComparedImage]) -> Iterator[ScoreDisagreement]:

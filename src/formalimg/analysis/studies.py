@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from formalimg.analysis.attention import Conduct
+from formalimg.analysis.attention import RaterAttentionSummary
 from formalimg.analysis.box_tables import box_study_rows, box_study_tables
-from formalimg.analysis.boxes import BoxesStudied, Correction, study_boxes
-from formalimg.analysis.consistency import ScoresStudied, study_scores
+from formalimg.analysis.boxes import BoxCorrection, BoxStudy, study_boxes
+from formalimg.analysis.consistency import HumanScoreStudy, study_human_scores
 from formalimg.analysis.consistency_tables import score_study_rows, score_study_tables
-from formalimg.analysis.human_ratings import PointsGiven, Rating, Vote
-from formalimg.analysis.judge_agreement import JudgesCompared
+from formalimg.analysis.human_ratings import LikertRating, Rating, Vote
+from formalimg.analysis.judge_agreement import JudgeAgreement
 from formalimg.analysis.judge_agreement_tables import (
     judge_agreement_rows,
     judge_agreement_tables,
     score_agreement_rows,
     score_agreement_tables,
 )
-from formalimg.analysis.score_agreement import ScoresCompared
-from formalimg.analysis.study_tables import CSV_COLUMNS, AgreementFormat, export_json, render_study, study_csv_text
-from formalimg.analysis.vote_study import PeopleStudied, study_likert, study_votes
+from formalimg.analysis.score_agreement import JudgeScoreAgreement
+from formalimg.analysis.study_tables import CSV_COLUMNS, StudyFormat, export_json, render_study, study_csv_text
+from formalimg.analysis.vote_study import VoteStudy, study_likert, study_votes
 from formalimg.analysis.vote_tables import vote_study_rows, vote_study_tables
 from formalimg.errors import FormalimgError
 from formalimg.judges import MIN_OVERLAP
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 
-StudyOfPeople: TypeAlias = PeopleStudied | ScoresStudied | BoxesStudied
+HumanStudy: TypeAlias = VoteStudy | HumanScoreStudy | BoxStudy
 """The result of a human study, by kind of rating: votes or Likert ratings, scores, or boxes."""
 
 
@@ -51,20 +51,20 @@ class HumanRatings:
     """
 
     votes: Sequence[Vote] = ()
-    points: Sequence[PointsGiven] = ()
+    points: Sequence[LikertRating] = ()
     scores: Sequence[Rating] = ()
-    corrections: Sequence[Correction] = ()
-    conduct: Conduct | None = None
+    corrections: Sequence[BoxCorrection] = ()
+    conduct: RaterAttentionSummary | None = None
 
 
-def study_people(
+def study_human_ratings(
     ratings: HumanRatings,
     runs: Sequence[StoredRun],
     *,
     iou: float = MIN_OVERLAP,
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
-) -> StudyOfPeople:
+) -> HumanStudy:
     """Compare human ratings between raters, and with the judges of the rated runs.
 
     Args:
@@ -78,13 +78,13 @@ def study_people(
         VotesError, RatingsError: if ratings do not fit the runs.
         FormalimgError: if there are no ratings, or the runs do not belong together.
     """
-    found: StudyOfPeople
+    found: HumanStudy
     if ratings.votes:
         found = study_votes(ratings.votes, runs, confidence=confidence)
     elif ratings.points:
         found = study_likert(ratings.points, runs, confidence=confidence)
     elif ratings.scores:
-        found = study_scores(ratings.scores, runs, profile=profile, confidence=confidence)
+        found = study_human_scores(ratings.scores, runs, profile=profile, confidence=confidence)
     elif ratings.corrections:
         judges = {run.folder.name: name for run in runs if (name := _grounder(run, ratings.corrections))}
         found = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
@@ -93,7 +93,7 @@ def study_people(
     return replace(found, attention=ratings.conduct)
 
 
-def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:
+def _grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
     """Return the judge of a run if its boxes are those that raters were shown; empty if they are another's."""
     shown = {(it.item, it.sample): it.found for it in corrections if it.run == run.folder.name}
     if run.manifest.judge is None or not shown:
@@ -105,17 +105,17 @@ def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:
     return run.manifest.judge.name
 
 
-AgreementStudy: TypeAlias = JudgesCompared | ScoresCompared | PeopleStudied
+AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
 
 
-def agreement_text(studies: Sequence[AgreementStudy], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+def agreement_text(studies: Sequence[AgreementStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return studies of the agreement of judges and raters as text.
 
     Args:
         studies: results of `compare_judges`, `compare_scores` and `study_votes`.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
-    keys = {"judges": JudgesCompared, "scores_of_judges": ScoresCompared, "people": PeopleStudied}
+    keys = {"judges": JudgeAgreement, "scores_of_judges": JudgeScoreAgreement, "people": VoteStudy}
     return _render(studies, format, keys)
 
 
@@ -124,30 +124,30 @@ def agreement_table(studies: Sequence[AgreementStudy]) -> ConsoleRenderable:
     return render_terminal(table for study in studies for table in _tables(study))
 
 
-def people_text(studies: Sequence[StudyOfPeople], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return human studies as text.
 
     Args:
         studies: results of `study_people`, one for each judge.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
-    return _render(studies, format, {"people": PeopleStudied, "scores": ScoresStudied, "boxes": BoxesStudied})
+    return _render(studies, format, {"people": VoteStudy, "scores": HumanScoreStudy, "boxes": BoxStudy})
 
 
-def people_table(studies: Sequence[StudyOfPeople]) -> ConsoleRenderable:
+def human_study_table(studies: Sequence[HumanStudy]) -> ConsoleRenderable:
     """Return human studies as something that `rich` can print."""
     return render_terminal(table for study in studies for table in _tables(study))
 
 
-def people_tables(study: StudyOfPeople) -> list[Table]:
+def human_study_tables(study: HumanStudy) -> list[Table]:
     """Return the tables of a human study, its results first."""
     return list(_tables(study))
 
 
 def _render(
-    studies: Sequence[AgreementStudy | StudyOfPeople],
-    format: AgreementFormat,  # noqa: A002  # what users call it
-    keys: dict[str, type[AgreementStudy | StudyOfPeople]],
+    studies: Sequence[AgreementStudy | HumanStudy],
+    format: StudyFormat,  # noqa: A002  # what users call it
+    keys: dict[str, type[AgreementStudy | HumanStudy]],
 ) -> str:
     return render_study(
         format,
@@ -157,29 +157,29 @@ def _render(
     )
 
 
-def _tables(study: AgreementStudy | StudyOfPeople) -> Iterator[Table]:
+def _tables(study: AgreementStudy | HumanStudy) -> Iterator[Table]:
     match study:
-        case JudgesCompared():
+        case JudgeAgreement():
             return judge_agreement_tables(study)
-        case ScoresCompared():
+        case JudgeScoreAgreement():
             return score_agreement_tables(study)
-        case PeopleStudied():
+        case VoteStudy():
             return vote_study_tables(study)
-        case ScoresStudied():
+        case HumanScoreStudy():
             return score_study_tables(study)
-        case BoxesStudied():
+        case BoxStudy():
             return box_study_tables(study)
 
 
-def _rows(study: AgreementStudy | StudyOfPeople) -> Iterator[dict[str, object]]:
+def _rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
     match study:
-        case JudgesCompared():
+        case JudgeAgreement():
             return judge_agreement_rows(study)
-        case ScoresCompared():
+        case JudgeScoreAgreement():
             return score_agreement_rows(study)
-        case PeopleStudied():
+        case VoteStudy():
             return vote_study_rows(study)
-        case ScoresStudied():
+        case HumanScoreStudy():
             return score_study_rows(study)
-        case BoxesStudied():
+        case BoxStudy():
             return box_study_rows(study)

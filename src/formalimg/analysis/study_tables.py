@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from formalimg.analysis.judge_agreement import MeanFraction
-from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Rate, Reliability, Share
+from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Proportion, Rate, Reliability
 from formalimg.tables import (
     Cell,
     Column,
@@ -24,7 +24,7 @@ from formalimg.tables import (
     terminal_plain_text,
 )
 
-AgreementFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
+StudyFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
 """The output formats of studies."""
 
 CSV_COLUMNS = (
@@ -48,7 +48,7 @@ _EXPORTED_KEYS = {
 """Exported JSON keeps the keys of earlier versions, so that scripts that read it go on."""
 
 _Part = TypeVar("_Part")
-_Statistic: TypeAlias = Rate | MeanFraction | Consistency | Share | Estimate | Correlation | Reliability
+_Statistic: TypeAlias = Rate | MeanFraction | Consistency | Proportion | Estimate | Correlation | Reliability
 
 
 def build_table(
@@ -103,7 +103,7 @@ def similar_names_note(raters: Sequence[str]) -> str:
 
 
 def render_study(
-    format: AgreementFormat,  # noqa: A002  # what users call it
+    format: StudyFormat,  # noqa: A002  # what users call it
     tables: Callable[[], Iterable[Table]],
     csv: Callable[[], str],
     data: Callable[[], object],
@@ -140,7 +140,7 @@ def estimate_columns(statistic: _Statistic | MeanConsistency) -> dict[str, objec
             found |= {"n": statistic.scored, "left_out": statistic.expected - statistic.scored}
         case MeanConsistency():
             return found | {"n": statistic.pairs, "left_out": statistic.left_out}
-        case Share():
+        case Proportion():
             found |= {"n": statistic.n}
         case Estimate():
             pass

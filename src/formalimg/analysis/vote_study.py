@@ -9,8 +9,8 @@ from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.analysis.attention import Conduct
-from formalimg.analysis.human_ratings import PointsGiven, Vote, load_likert_file, load_vote_file
+from formalimg.analysis.attention import RaterAttentionSummary
+from formalimg.analysis.human_ratings import LikertRating, Vote, load_likert_file, load_vote_file
 from formalimg.analysis.rated_images import MatchedVotes, find_run, match_votes
 from formalimg.analysis.rater_agreement import MAJORITY, Answers, Case, Panel, build_panel, cronbach_of_ratings
 from formalimg.analysis.rating_files import RatingFile
@@ -19,8 +19,8 @@ from formalimg.runs import Identity, StoredRun
 from formalimg.stats import (
     Consistency,
     Interval,
+    Proportion,
     Reliability,
-    Share,
     complies,
     consistency,
     krippendorff_alpha,
@@ -103,12 +103,12 @@ class Divergence(NamedTuple):
     """
 
     agreement: Consistency
-    yes_then_no: Share
-    no_then_yes: Share
+    yes_then_no: Proportion
+    no_then_yes: Proportion
 
 
 @dataclass(frozen=True)
-class PeopleStudied:
+class VoteStudy:
     """Votes or Likert ratings of images, compared between raters and with a judge.
 
     Attributes:
@@ -142,7 +142,7 @@ class PeopleStudied:
     confidence: float
     divergence_by_rater: Mapping[str, Mapping[int, Divergence]] = field(default_factory=dict)
     points: LikertStudy | None = None
-    attention: Conduct | None = None
+    attention: RaterAttentionSummary | None = None
     unscored: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -153,7 +153,7 @@ class PeopleStudied:
 
 def study_votes(
     votes: Sequence[Vote] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
-) -> PeopleStudied:
+) -> VoteStudy:
     """Compare votes between raters and with the judges of the runs.
 
     Args:
@@ -191,7 +191,7 @@ def study_votes(
         return {level: found for level in levels if (found := divergence(level, raters)) is not None}
 
     voted = {case.run for answers in matched.votes.values() for case in answers}
-    return PeopleStudied(
+    return VoteStudy(
         matched.judges,
         matched.suite,
         tuple(matched.votes),
@@ -242,20 +242,20 @@ def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidenc
         return None
     known = [(case, (first, second)) for case, first, second in both if first is not None and second is not None]
 
-    def share(of: tuple[bool, bool]) -> Share:
+    def share(of: tuple[bool, bool]) -> Proportion:
         found = consistency(
             [(steps == of, True) for _, steps in known],
             items=[case.belongs_to for case, _ in known],
             confidence=confidence,
         )
-        return Share(found.equal, found.n, found.value, found.interval)
+        return Proportion(found.equal, found.n, found.value, found.interval)
 
     return Divergence(agreement, share((True, False)), share((False, True)))
 
 
 def study_likert(
-    ratings: Sequence[PointsGiven] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
-) -> PeopleStudied:
+    ratings: Sequence[LikertRating] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
+) -> VoteStudy:
     """Compare Likert ratings between raters and with the judges of the runs.
 
     An image passes by human rating if the mean of its ratings is 4 or more and no rating is pending: until then it is
@@ -299,7 +299,7 @@ def study_likert(
     )
     items = [case.belongs_to for case in rated]
     counts = Counter(rating for own in rated.values() for rating in own.values())
-    return PeopleStudied(
+    return VoteStudy(
         matched.judges,
         matched.suite,
         tuple(raters),
@@ -324,14 +324,14 @@ def study_likert(
     )
 
 
-def _as_vote(it: PointsGiven) -> Vote:
+def _as_vote(it: LikertRating) -> Vote:
     if it.points is not None and (isinstance(it.points, bool) or it.points not in _LIKERT):
         raise FormalimgError(f"{it.rater} gives {it.points!r} points to item {it.item}: give 1 to 5")
     return Vote(it.model, it.item, it.sample, None, it.rater, bool(complies([it.points])), it.line)
 
 
 def _by_image(
-    rows: Sequence[PointsGiven], runs: Sequence[StoredRun], matched: MatchedVotes
+    rows: Sequence[LikertRating], runs: Sequence[StoredRun], matched: MatchedVotes
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
     """Return the ratings of each image, in the order of the raters' names, and how many ratings it is to get."""
     points = {}

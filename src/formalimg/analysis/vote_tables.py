@@ -24,13 +24,13 @@ from formalimg.analysis.study_tables import (
     number,
     similar_names_note,
 )
-from formalimg.analysis.vote_study import Divergence, LikertStudy, PeopleStudied
+from formalimg.analysis.vote_study import Divergence, LikertStudy, VoteStudy
 from formalimg.stats import Correlation
 from formalimg.suites import suite
 from formalimg.tables import Cell, Column, Number, Table, count_noun
 
 
-def vote_study_tables(found: PeopleStudied) -> Iterator[Table]:
+def vote_study_tables(found: VoteStudy) -> Iterator[Table]:
     """Yield the results of a study of votes or Likert ratings, then part by part, then what is looked up."""
     first, *others = _tables(found)
     note, *more = first.notes
@@ -38,7 +38,7 @@ def vote_study_tables(found: PeopleStudied) -> Iterator[Table]:
     yield from others
 
 
-def _tables(found: PeopleStudied) -> Iterator[Table]:
+def _tables(found: VoteStudy) -> Iterator[Table]:
     level, intervals = suite(found.suite).level, interval_note(found.confidence)
     panels = {name: panel for name, panel in _panels(found) if panel is not None}
     if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
@@ -71,11 +71,11 @@ def _tables(found: PeopleStudied) -> Iterator[Table]:
         yield from _likert_tables(found.points, level, intervals)
 
 
-def _panels(found: PeopleStudied) -> list[tuple[str, Panel | None]]:
+def _panels(found: VoteStudy) -> list[tuple[str, Panel | None]]:
     return [("whole images", found.whole), ("all questions", found.all_questions), ("questions", found.questions)]
 
 
-def _study_note(found: PeopleStudied) -> str:
+def _study_note(found: VoteStudy) -> str:
     judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
     ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
     note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
@@ -89,7 +89,7 @@ def _study_note(found: PeopleStudied) -> str:
     return note + similar_names_note(found.raters)
 
 
-def _reliability(found: PeopleStudied, panels: Mapping[str, Panel], intervals: str) -> Table:
+def _reliability(found: VoteStudy, panels: Mapping[str, Panel], intervals: str) -> Table:
     alphas = {}
     if found.points is not None:
         alphas = {
@@ -102,7 +102,7 @@ def _reliability(found: PeopleStudied, panels: Mapping[str, Panel], intervals: s
     return reliability_table(alphas, by_turns, intervals)
 
 
-def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> Table:
+def _with_judge(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
     return build_agreement_table(
         f"Agreement of raters and judge: {name}",
         f"How often {found.together} and judge agree, in percent, {interval_note(found.confidence)}.",
@@ -115,7 +115,7 @@ def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> Ta
     )
 
 
-def _scores(name: str, panel: Panel, found: PeopleStudied, level: str) -> Table:
+def _scores(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
     """Return the scores of raters and judge, each over all that they decided."""
     count = f"{panel.undecided} of {panel.cases}"
     pending = f"Yes by mean; {count} wait for ratings." if found.points is not None else f"Undecided: {count}."
@@ -134,7 +134,7 @@ def _scores(name: str, panel: Panel, found: PeopleStudied, level: str) -> Table:
     )
 
 
-def _scores_of_both(name: str, panel: Panel, found: PeopleStudied, level: str) -> Iterator[Table]:
+def _scores_of_both(name: str, panel: Panel, found: VoteStudy, level: str) -> Iterator[Table]:
     """Yield the scores over what both decided, where that is not everything."""
     others = [it for it in panel.scores if it.human_of_both.coverage < 1]
     if others and panel.with_judge.n:
@@ -164,7 +164,7 @@ def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, .
             yield name, source, number(r), r.n, r.left_out
 
 
-def _divergence(found: PeopleStudied, overall: Divergence, level: str) -> Table:
+def _divergence(found: VoteStudy, overall: Divergence, level: str) -> Table:
     return build_table(
         "Whole image and questions, by the same rater",
         f"In percent, {interval_note(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
@@ -209,7 +209,7 @@ def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[
     )
 
 
-def vote_study_rows(study: PeopleStudied) -> Iterator[dict[str, object]]:
+def vote_study_rows(study: VoteStudy) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of a study of votes or Likert ratings."""
     for of, panel in _panels(study):
         if panel is not None:

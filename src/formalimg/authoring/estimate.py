@@ -15,7 +15,7 @@ from formalimg.authoring.engine import authoring_settings, require_own_items
 from formalimg.authoring.journal import JOURNAL_FILE, AuthoringJournal
 from formalimg.authoring.plan import AuthoringPlan
 from formalimg.authoring.task import AuthoringTask, authoring_task
-from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
+from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, get_price
 from formalimg.suites import suite
 
 _CHARACTERS_PER_TOKEN = 4
@@ -62,7 +62,7 @@ def estimate_authoring(
     checks = Usage(input_tokens=sum(sent), output_tokens=_ANSWER * len(heard))
     words = sum(tokens * (_fewest(plan, first) - 1) for tokens, first in zip(sent, heard, strict=True))
     others = Usage(input_tokens=words, output_tokens=_ANSWER * (questions - len(heard)))
-    costs = [price(writer.name).cost(others), price((checker or writer).name).cost(checks)]
+    costs = [get_price(writer.name).cost(others), get_price((checker or writer).name).cost(checks)]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) if len(known) == len(costs) or not heard else None
     return AuthoringEstimate(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")

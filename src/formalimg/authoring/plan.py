@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.authoring.counterfactuals.choices import AuthoringExtent, CounterfactualChoices, default_extent
 from formalimg.errors import FormalimgError
-from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
+from formalimg.suites import CATEGORIES, Category, Difficulty, PoolProfile, suite
 
 VERSION = 1
 """Raised with every change after which other assignments are given, or answers are accepted differently."""
@@ -50,7 +50,7 @@ class ConceptChoices:
     """
 
     concepts: Path | None = None
-    profile: Profile = "paper"
+    profile: PoolProfile = "paper"
     only: Category | None = None
     difficulty: Difficulty | None = None
     binder: Binder = "model"
@@ -58,7 +58,7 @@ class ConceptChoices:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("profile", get_args(Profile)),
+            ("profile", get_args(PoolProfile)),
             ("only", (None, *CATEGORIES)),
             ("difficulty", (None, *get_args(Difficulty))),
             ("binder", get_args(Binder)),

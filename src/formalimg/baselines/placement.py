@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.scenes import CANVAS, MIN_SIDE, RULES_OF_ONE, RULES_OF_TWO, Box, Greater, Less, Near, natural_aspect
+from formalimg.scenes import BINARY_RULES, CANVAS, MIN_SIDE, UNARY_RULES, Box, Greater, Less, Near, natural_aspect
 
 GAP = 20
 """The minimum distance between two objects, so that images stay readable."""
@@ -131,11 +131,11 @@ def fact_holds(fact: SpatialFact, boxes: Mapping[int, Box]) -> bool:
 def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
     """Return where a predicate obviously holds: by the rules that decide it, with a margin."""
     if len(places) == 1:
-        between = RULES_OF_ONE[predicate]
+        between = UNARY_RULES[predicate]
         low, high = between.low + _MARGIN, between.high - _MARGIN
         measured: Numbers = np.array([getattr(places[0], measure) for measure in between.measures])
         return np.asarray(np.all((low <= measured) & (measured <= high), axis=0))
-    rule = RULES_OF_TWO[predicate]
+    rule = BINARY_RULES[predicate]
     first: Numbers = np.asarray(getattr(places[0], rule.first))
     second: Numbers = np.asarray(getattr(places[1], rule.second))
     match rule:

@@ -19,20 +19,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.models import (
-    Answer,
     Answered,
     ChatModel,
     Failed,
     Generated,
     ImageModel,
     ImageRequest,
+    ImageResult,
     Message,
     Refused,
     Setting,
     open_chat_model,
 )
 from formalimg.prompts import Prompt, load_prompts
-from formalimg.scenes import Scene, SceneError, layout_file
+from formalimg.scenes import Scene, SceneError, layout_png
 
 SOLVER = "builtin/solver"
 
@@ -105,7 +105,7 @@ class ChatPlanner:
         """As many requests at a time as the chat model takes."""
         return self.chat.concurrency
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request."""
         for request in requests:
             yield await self._plan(request)
@@ -117,7 +117,7 @@ class ChatPlanner:
             {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
         )
 
-    async def _plan(self, request: ImageRequest) -> Answer:
+    async def _plan(self, request: ImageRequest) -> ImageResult:
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
             return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
@@ -125,7 +125,7 @@ class ChatPlanner:
             scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
             return Failed(f"unreadable: the layout makes no sense: {error}")
-        data = await asyncio.to_thread(layout_file, scene)
+        data = await asyncio.to_thread(layout_png, scene)
         return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
 
     @cached_property
@@ -143,14 +143,14 @@ class SolverPlanner:
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
     sees_spec: bool = True
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
         for request in requests:
             yield await asyncio.to_thread(_solve, request)
 
 
-def _solve(request: ImageRequest) -> Answer:
+def _solve(request: ImageRequest) -> ImageResult:
     from formalimg.baselines.oracle import compose_solution  # needs the solver
 
     found = compose_solution(request)
-    return Generated(layout_file(found)) if isinstance(found, Scene) else found
+    return Generated(layout_png(found)) if isinstance(found, Scene) else found

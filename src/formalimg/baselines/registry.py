@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
+from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
 from formalimg.suites import Kind, StyleText
 
@@ -52,12 +52,12 @@ class Baseline:
     covers: tuple[Kind, ...] = ("formula",)
     takes_images: bool = False
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one answer for each request, in their order; the work is done in a thread."""
         for request in requests:
             yield await asyncio.to_thread(self.answer, request)
 
-    def answer(self, request: ImageRequest) -> Answer:
+    def answer(self, request: ImageRequest) -> ImageResult:
         """Return the answer to one request."""
         scene = self.compose(request)
         if not isinstance(scene, Scene):

@@ -22,8 +22,8 @@ from formalimg.cli.output import (
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, StudyOfPeople
-    from formalimg.reporting import DrawingFormat
+    from formalimg.analysis import HumanStudy, JudgeAgreement, JudgeScoreAgreement, VoteStudy
+    from formalimg.reporting import FigureFormat
 
 
 def agree_command(
@@ -100,21 +100,23 @@ def agree_command(
         option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
         raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")
     if ratings:
-        from formalimg.analysis import people_table, people_text  # here, so that other commands start faster
+        from formalimg.analysis import human_study_table, human_study_text  # here, so that other commands start faster
 
         studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile)
-        write_output(form, out, lambda: people_text(studies_of_ratings, form), lambda: people_table(studies_of_ratings))
+        write_output(
+            form, out, lambda: human_study_text(studies_of_ratings, form), lambda: human_study_table(studies_of_ratings)
+        )
         _draw(studies_of_ratings, figures, formats)
     elif scores:
-        from formalimg.analysis import scores_table, scores_text
+        from formalimg.analysis import human_scores_table, human_scores_text
 
         found = compare_with_scores(runs, judges, scores, profile)
-        write_output(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
+        write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
         _draw(found, figures, formats)
     else:
         from formalimg.analysis import agreement_table, agreement_text
 
-        studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
+        studies: list[JudgeAgreement | JudgeScoreAgreement | VoteStudy] = [
             *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
             *(compare_with_votes(runs, judges, votes) if votes else []),
         ]
@@ -123,15 +125,15 @@ def agree_command(
 
 
 def _draw(
-    studies: Sequence[StudyOfPeople | JudgesCompared | ScoresCompared],
+    studies: Sequence[HumanStudy | JudgeAgreement | JudgeScoreAgreement],
     figures: Path | None,
-    formats: Sequence[DrawingFormat],
+    formats: Sequence[FigureFormat],
 ) -> None:
     """Write the figures of all studies; each of several studies has its own numbered folder."""
     if figures is None:
         return
-    from formalimg.reporting import drawings_of_study
+    from formalimg.reporting import study_figures
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures
-        write_figures(drawings_of_study(study), folder, formats, "no image has both")
+        write_figures(study_figures(study), folder, formats, "no image has both")

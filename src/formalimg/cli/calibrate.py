@@ -60,7 +60,7 @@ def calibrate_command(
     with open_runs(runs, judge) as opened:
         found = calibrate_gate(labels, opened, profile=profile)
     if figures is not None:
-        from formalimg.reporting import drawings_of_study
+        from formalimg.reporting import study_figures
 
-        write_figures(drawings_of_study(found), figures, formats, "no labelled image has a score")
+        write_figures(study_figures(found), figures, formats, "no labelled image has a score")
     write_output(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

@@ -93,9 +93,9 @@ def captions_command(
         typer.echo(f"stopped; {stored or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
-        from formalimg.reporting import drawings_of_study
+        from formalimg.reporting import study_figures
 
-        write_figures(drawings_of_study(study), figures, formats, "no caption names an object")
+        write_figures(study_figures(study), figures, formats, "no caption names an object")
     _show(study, format)
     if out is not None:
         typer.echo(f"all results are in {out}", err=True)
@@ -124,22 +124,22 @@ def _open_model(model: str | None, options: list[str] | None) -> ChatModel | Non
 
 
 def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None:
-    from formalimg.analysis import study_csv, study_json, study_table
+    from formalimg.analysis import caption_study_csv, caption_study_json, caption_study_table
 
     if form == "terminal":
-        print_table(study_table(study))
+        print_table(caption_study_table(study))
         if "model" in study.asked:
             typer.echo("cost: unknown" if study.cost is None else f"cost: ${study.cost:.4f}")
     else:
-        typer.echo(study_json(study) if form == "json" else study_csv(study), nl=False)
+        typer.echo(caption_study_json(study) if form == "json" else caption_study_csv(study), nl=False)
 
 
 def _show_estimate(
     file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
 ) -> None:
-    from formalimg.analysis import estimate_study
+    from formalimg.analysis import estimate_caption_study
 
-    estimate = estimate_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
+    estimate = estimate_caption_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at an unknown price" if estimate.cost is None else f"about ${estimate.cost:.4f}"
     typer.echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
     if estimate.first:

@@ -31,16 +31,16 @@ def census_command(
     counted: Sequence[Item[Any]]
     tidied: Sequence[str] = ()
     if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
-        from formalimg.suites import read_cf_world, tidied_lines
+        from formalimg.suites import format_repairs, read_cf_world
 
         published = read_cf_world(items, suite)
-        counted, tidied = published.items, tuple(tidied_lines(published.tidied))
+        counted, tidied = published.items, tuple(format_repairs(published.tidied))
     else:
         counted = load(suite, items)
     if figures is not None:
-        from formalimg.reporting import drawings_of_items
+        from formalimg.reporting import item_figures
 
-        write_figures(drawings_of_items(counted), figures, formats, "there are no items")
+        write_figures(item_figures(counted), figures, formats, "there are no items")
     show_census(suite, counted)
     for line in tidied:
         typer.echo(line)
@@ -62,9 +62,9 @@ def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
 
 
 def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
-    from formalimg.suites import take_census  # here, so that other commands start faster
+    from formalimg.suites import count_contents  # here, so that other commands start faster
 
-    census = take_census(suite, items)
+    census = count_contents(suite, items)
     levels = ", ".join(f"K={level}: {count}" for level, count in sorted(census.levels.items()))
     typer.echo(f"{census.items} items of {suite} ({levels})")
     patterns = ", ".join(f"{name} {count / census.items:.0%}" for name, count in sorted(census.patterns.items()))
@@ -81,9 +81,9 @@ def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
 
 
 def _show_concepts(items: Sequence[Item[Any]]) -> None:
-    from formalimg.suites import take_concept_census
+    from formalimg.suites import concept_census
 
-    census = take_concept_census(items)
+    census = concept_census(items)
     levels = ", ".join(f"k={level}: {count}" for level, count in sorted(census.levels.items()))
     typer.echo(f"{census.items} items of conceptmix ({levels})")
     objects = ", ".join(f"{count} in {items / census.items:.0%}" for count, items in sorted(census.objects.items()))

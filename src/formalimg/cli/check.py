@@ -75,9 +75,9 @@ def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None
 def _implausible(instruction: Instruction, terms: Vocabulary) -> list[Problem]:
     if terms.name != "natural":
         raise FormalimgError(f"--plausible is for natural formulas: the ontology does not cover {terms.name}")
-    from formalimg.suites import implausible  # here, so that other commands start faster
+    from formalimg.suites import find_implausible  # here, so that other commands start faster
 
-    return implausible(parse(instruction.text))
+    return find_implausible(parse(instruction.text))
 
 
 def _measures(instruction: Instruction) -> str:

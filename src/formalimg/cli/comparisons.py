@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied, StudyOfPeople
+    from formalimg.analysis import HumanScoreStudy, HumanStudy, JudgeAgreement, JudgeScoreAgreement, VoteStudy
     from formalimg.runs import Identity, StoredRun
     from formalimg.stats import ScoreProfile
 
 
 def compare_judge_pairs(
     runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
-) -> Iterator[JudgesCompared | ScoresCompared]:
+) -> Iterator[JudgeAgreement | JudgeScoreAgreement]:
     """Yield the comparison of two judges on each run, by pass and fail or by score."""
     from formalimg.analysis import compare_judges, compare_scores
     from formalimg.runs import open_run
@@ -34,7 +34,7 @@ def compare_judge_pairs(
             yield compare_judges(folder, first, second)
 
 
-def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
+def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[VoteStudy]:
     """Compare human votes with each judge."""
     from formalimg.analysis import study_votes
 
@@ -43,11 +43,11 @@ def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: 
 
 def compare_with_scores(
     runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
-) -> list[ScoresStudied]:
+) -> list[HumanScoreStudy]:
     """Compare human scores with each judge."""
-    from formalimg.analysis import study_scores
+    from formalimg.analysis import study_human_scores
 
-    return [study_scores(scores, opened, profile=profile) for opened in _runs_by_judge(runs, judges)]
+    return [study_human_scores(scores, opened, profile=profile) for opened in _runs_by_judge(runs, judges)]
 
 
 def compare_with_ratings(
@@ -57,14 +57,14 @@ def compare_with_ratings(
     exclude_inattentive: float | None,
     iou: float | None,
     profile: ScoreProfile,
-) -> list[StudyOfPeople]:
+) -> list[HumanStudy]:
     """Compare a rating study with each judge; corrected boxes belong to one judge."""
-    from formalimg.analysis import BoxesStudied, study_people
+    from formalimg.analysis import BoxStudy, study_human_ratings
     from formalimg.human_eval import human_ratings
     from formalimg.judges import MIN_OVERLAP
 
     found = [
-        study_people(
+        study_human_ratings(
             human_ratings(ratings, opened, exclude_inattentive),
             opened,
             iou=MIN_OVERLAP if iou is None else iou,
@@ -72,7 +72,7 @@ def compare_with_ratings(
         )
         for opened in _runs_by_judge([folder.resolve() for folder in runs], judges)
     ]
-    boxes = isinstance(found[0], BoxesStudied)
+    boxes = isinstance(found[0], BoxStudy)
     if iou is not None and not boxes:
         raise FormalimgError(f"only boxes overlap, and {ratings} has none: leave --iou out")
     if judges and boxes:
@@ -127,6 +127,6 @@ def _runs_by_judge(runs: list[Path], judges: tuple[str, str] | None) -> Iterator
 
 
 def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.analysis import judge_named
+    from formalimg.analysis import find_judge
 
-    return judge_named(run, judges[0]), judge_named(run, judges[1])
+    return find_judge(run, judges[0]), find_judge(run, judges[1])

@@ -19,10 +19,10 @@ def doctor_command(
 
     Exit code 0: everything works. 1: something is broken; do not trust any number. Keys are never printed.
     """
-    from formalimg.doctor import examine  # here, so that other commands start faster
+    from formalimg.doctor import run_checks  # here, so that other commands start faster
 
     findings = []
-    for finding in examine():
+    for finding in run_checks():
         findings.append(finding)
         if not as_json:
             typer.echo(f"{_SIGNS[finding.state]} {finding.name:<18} {finding.detail}")

@@ -78,21 +78,21 @@ def export_command(
 def _export_suite(
     name: str, out: Path, items: Path | None, published: bool, imprint: tuple[str, str, str, str, str]
 ) -> None:
-    from formalimg.suites import Imprint, export_suite  # here, so that other commands start faster
+    from formalimg.suites import PublisherInfo, export_suite  # here, so that other commands start faster
 
-    done = export_suite(name, out, items=items, published=published, imprint=Imprint(*imprint))
+    done = export_suite(name, out, items=items, published=published, imprint=PublisherInfo(*imprint))
     typer.echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
     if done.missing:
         typer.echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
 
 
 def _export_run(run: Path, out: Path, name: str | None) -> None:
-    from formalimg.reporting import export_concepts
+    from formalimg.reporting import export_conceptmix
     from formalimg.runs import open_run
 
     called = name or run.resolve().name
     with closing(open_run(run)) as opened:
-        done = export_concepts(opened, out, called)
+        done = export_conceptmix(opened, out, called)
     typer.echo(f"{done.images:,} images in {done.folder / called}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         typer.echo(f"{count:,} without scores: {reason}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from rich.console import RenderableType
 
-    from formalimg.analysis import AgreementFormat
-    from formalimg.reporting import Drawing, DrawingFormat
+    from formalimg.analysis import StudyFormat
+    from formalimg.reporting import Figure, FigureFormat
     from formalimg.runs import StoredRun
 
 
@@ -51,7 +51,7 @@ def save_image(image: Image, path: Path) -> None:
         raise FormalimgError(f"cannot write the image {path}: {error.strerror}") from error
 
 
-_FORMATS_BY_SUFFIX: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
+_FORMATS_BY_SUFFIX: dict[str, StudyFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
 
 
 OutputFormat = Annotated[
@@ -67,7 +67,7 @@ OutputFile = Annotated[
 ]
 
 
-def output_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
+def output_format(format: StudyFormat | None, out: Path | None, what: str) -> StudyFormat:  # noqa: A002
     """Return the output format: the requested one, or the one of the file suffix.
 
     Raises:
@@ -84,7 +84,7 @@ def output_format(format: AgreementFormat | None, out: Path | None, what: str) -
 
 
 def write_output(
-    form: AgreementFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
+    form: StudyFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
 ) -> None:
     """Write a text to a file and print its name, or print the text; terminal tables are as wide as the terminal."""
     from formalimg._util.io import atomic_write
@@ -101,13 +101,13 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with the judge of this name or number; None for the last judge of each."""
-    from formalimg.analysis import judge_named
+    from formalimg.analysis import find_judge
     from formalimg.runs import open_run
 
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]
         if judge is not None:
-            chosen = [judge_named(run, judge) for run in runs]
+            chosen = [find_judge(run, judge) for run in runs]
             runs = [opened.enter_context(closing(open_run(*pair))) for pair in zip(folders, chosen, strict=True)]
         yield runs
 
@@ -121,7 +121,7 @@ FiguresAs = Annotated[
 ]
 
 
-def figure_formats(figures: Path | None, listed: str) -> tuple[DrawingFormat, ...]:
+def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...]:
     """Parse the formats of figures, so that errors show before any work; empty without figures.
 
     Raises:
@@ -129,22 +129,20 @@ def figure_formats(figures: Path | None, listed: str) -> tuple[DrawingFormat, ..
     """
     if figures is None:
         return ()
-    from formalimg.reporting import drawing_formats  # here, so that other commands start faster
+    from formalimg.reporting import parse_figure_formats  # here, so that other commands start faster
 
-    return drawing_formats(listed)
+    return parse_figure_formats(listed)
 
 
-def write_figures(
-    drawings: Sequence[Drawing], folder: Path, formats: Sequence[DrawingFormat], empty_reason: str
-) -> None:
+def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[FigureFormat], empty_reason: str) -> None:
     """Write figures, and report them on standard error.
 
     Raises:
         FormalimgError: if there are none, for the given reason; or if they cannot be written.
     """
-    from formalimg.reporting import write_drawings
+    from formalimg.reporting import write_figures
 
     if not drawings:
         raise FormalimgError(f"there is nothing to draw: {empty_reason}")
-    written = write_drawings(drawings, folder, formats)
+    written = write_figures(drawings, folder, formats)
     typer.echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)

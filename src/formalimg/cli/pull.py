@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from formalimg.suites import Pulled
+    from formalimg.suites import PullResult
 
 
 def pull_command(
@@ -42,7 +42,7 @@ def pull_command(
     _show(pull(benchmark, to, origin, revision))
 
 
-def _show(pulled: Pulled) -> None:
+def _show(pulled: PullResult) -> None:
     at = f" at {pulled.commit}" if pulled.commit else ""
     typer.echo(pulled.source.title)
     typer.echo(f"from     {pulled.origin}{at}")

@@ -13,12 +13,12 @@ from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
-from formalimg.stats import Missing
-from formalimg.suites import Profile
+from formalimg.stats import MissingPolicy
+from formalimg.suites import PoolProfile
 
 if TYPE_CHECKING:
-    from formalimg.analysis import StudyOfPeople
-    from formalimg.reporting import Comparison, DrawingFormat
+    from formalimg.analysis import HumanStudy
+    from formalimg.reporting import Comparison, FigureFormat
     from formalimg.runs import StoredRun
 
 _DEFAULT_THRESHOLD = 0.5
@@ -43,7 +43,7 @@ def report_command(
         ),
     ] = None,
     missing: Annotated[
-        Missing,
+        MissingPolicy,
         typer.Option(help="Images without a verdict: exclude them, count them as failures, or stop with an error."),
     ] = "exclude",
     epsilon: Annotated[
@@ -64,7 +64,7 @@ def report_command(
         ),
     ] = False,
     profile: Annotated[
-        Profile,
+        PoolProfile,
         typer.Option(help="Which rules apply where a paper and its published code aggregate differently."),
     ] = "paper",
     threshold: Annotated[
@@ -114,7 +114,7 @@ def report_command(
 ) -> None:
     """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
-    from formalimg.analysis import people_table
+    from formalimg.analysis import human_study_table
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html
 
     if ratings is None and exclude_inattentive is not None:
@@ -162,24 +162,22 @@ def report_command(
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
         if studies:
-            print_table(people_table(studies))
+            print_table(human_study_table(studies))
     else:
         typer.echo(render(comparison, form, studied=studies), nl=False)
 
 
 def _compare_ratings(
-    runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: Profile
-) -> list[StudyOfPeople]:
+    runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: PoolProfile
+) -> list[HumanStudy]:
     rated = runs_of_rated_suite(runs, ratings)
     return compare_with_ratings(rated, None, ratings, exclude_inattentive, None, profile)
 
 
-def _draw(
-    comparison: Comparison, studies: Sequence[StudyOfPeople], folder: Path, formats: Sequence[DrawingFormat]
-) -> None:
-    from formalimg.reporting import drawings_of, drawings_of_study
+def _draw(comparison: Comparison, studies: Sequence[HumanStudy], folder: Path, formats: Sequence[FigureFormat]) -> None:
+    from formalimg.reporting import comparison_figures, study_figures
 
-    drawings = [*drawings_of(comparison), *(drawing for study in studies for drawing in drawings_of_study(study))]
+    drawings = [*comparison_figures(comparison), *(drawing for study in studies for drawing in study_figures(study))]
     write_figures(drawings, folder, formats, "no image of these runs is scored yet")
 
 

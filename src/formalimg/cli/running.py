@@ -89,7 +89,7 @@ class RunOptions:
     def open_model(self, name: str) -> Reopenable[ImageModel]:
         """Open the model that generates images, or plans layouts."""
         from formalimg.models import open_image_model
-        from formalimg.runs import Reopenable, require_covered
+        from formalimg.runs import Reopenable, require_supported
 
         options = read_options(self.model_option)
         if self.task == "layout":
@@ -97,12 +97,12 @@ class RunOptions:
 
             return Reopenable.open(partial(open_planner, name, options, self.prompts))
         model = Reopenable.open(partial(open_image_model, name, options))
-        require_covered(model.here, self.suite)
+        require_supported(model.here, self.suite)
         return model
 
     def builder(self) -> RunBuilder:
         """Return the builder of the runs of all models."""
-        from formalimg.runs import RunBuilder, layouts_of, open_run
+        from formalimg.runs import RunBuilder, load_layouts, open_run
         from formalimg.suites import Condition
 
         builder = RunBuilder(
@@ -127,7 +127,7 @@ class RunOptions:
             return builder
         with closing(open_run(self.layouts)) as run:
             origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
-            return replace(builder, layouts=layouts_of(run), layouts_from=origin)
+            return replace(builder, layouts=load_layouts(run), layouts_from=origin)
 
 
 def open_judges(
@@ -216,10 +216,10 @@ def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
 
 def require_prices(budget: float | None, names: Sequence[str]) -> None:
     """Refuse a budget if a price is unknown, before anything is paid for."""
-    from formalimg.models import UNKNOWN, price
+    from formalimg.models import UNKNOWN_PRICE, get_price
 
     for name in names:
-        if budget is not None and price(name) == UNKNOWN:
+        if budget is not None and get_price(name) == UNKNOWN_PRICE:
             raise FormalimgError(
                 f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
             )

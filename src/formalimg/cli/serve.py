@@ -12,7 +12,7 @@ from formalimg.cli.options import LOOPBACK, Port, read_options, require_web_extr
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.rewards.server import GrounderInProcesses
+    from formalimg.rewards.server import ProcessGrounder
 
 _ICONS = "builtin/icons"
 _MEGABYTE = 1024 * 1024
@@ -106,11 +106,11 @@ def serve_command(
     """
     with require_web_extra("the reward server"):
         from formalimg import __version__
-        from formalimg.rewards.server import Limits, Root, make_reward_app, serve_rewards
+        from formalimg.rewards.server import ImageRoot, Limits, create_reward_app, serve_rewards
     from formalimg.rewards import Scorer
 
     limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
-    allowed = None if root is None else Root(root)
+    allowed = None if root is None else ImageRoot(root)
     workers = _workers(grounder, grounder_option, processes)
     scorer = Scorer(
         workers or grounder,
@@ -120,7 +120,7 @@ def serve_command(
         weights=_weights(weight),
     )
     serve_rewards(
-        lambda token: make_reward_app(
+        lambda token: create_reward_app(
             scorer, version=__version__, limits=limits, token=token, root=allowed, grounder=workers
         ),
         host=host,
@@ -131,16 +131,16 @@ def serve_command(
     )
 
 
-def _workers(grounder: str, options: list[str] | None, processes: int | None) -> GrounderInProcesses | None:
+def _workers(grounder: str, options: list[str] | None, processes: int | None) -> ProcessGrounder | None:
     """Return processes for the only grounder that keeps a core busy; others wait for a server or a GPU."""
     if grounder != _ICONS or options:
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
         return None
-    from formalimg.rewards.server import GrounderInProcesses
+    from formalimg.rewards.server import ProcessGrounder
 
     count = (os.cpu_count() or 1) if processes is None else processes
-    return GrounderInProcesses(grounder, count) if count else None
+    return ProcessGrounder(grounder, count) if count else None
 
 
 def _weights(options: list[str] | None) -> dict[str, float]:

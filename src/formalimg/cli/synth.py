@@ -117,11 +117,11 @@ def _sample_concepts(
     difficulty: Literal["easy", "hard"] | None,
     profile: Literal["paper", "official-code"],
 ) -> tuple[Sequence[Item[Any]], Mapping[str, int]]:
-    from formalimg.suites import ConceptRecipe, make_concept_items
+    from formalimg.suites import ConceptRecipe, generate_concept_items
 
     recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
     with progress_bar("making conceptmix", len(recipe.levels) * recipe.per_level) as on_progress:
-        made = make_concept_items(recipe, on_progress=on_progress)
+        made = generate_concept_items(recipe, on_progress=on_progress)
     return made.items, made.given_up
 
 
@@ -138,9 +138,9 @@ def _suites_of(*kinds: Kind) -> list[str]:
 
 def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> None:
     if suite_of(suite).kind == "concepts":
-        from formalimg.suites import write_sentences
+        from formalimg.suites import write_published_prompts
 
-        write_sentences(items, folder)
+        write_published_prompts(items, folder)
     else:
         write_published(items, folder)
 

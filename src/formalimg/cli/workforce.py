@@ -59,10 +59,10 @@ class EngineOptions:
             yield local
             return
         from formalimg.cluster import ResourceRequest, open_worker_pool
-        from formalimg.models import Matches
+        from formalimg.models import PremadeImageModel
 
         # Models that serve existing images need no workers.
-        remote = None if model and isinstance(model.here, Matches) else model
+        remote = None if model and isinstance(model.here, PremadeImageModel) else model
         if remote is None and judge is None:
             yield local
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from formalimg.cluster.messages import WorkerFailure
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, LoadedImage, Unscored, Verdict
-from formalimg.models import Answer, Failed, ImageModel, ImageRequest, Setting
+from formalimg.models import Failed, ImageModel, ImageRequest, ImageResult, Setting
 from formalimg.runs import Progress
 from formalimg.suites import Item
 
@@ -62,14 +62,14 @@ class DistributedModel(_Distributed):
         self.batch: int = model.batch
         self.sees_spec: bool = model.sees_spec
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one answer for each request, in their order.
 
         Raises:
             FormalimgError: if the model of a worker ends the run, or there are no workers any more.
             NotStartedError: if the run is stopped before a worker is called.
         """
-        found: list[Answer] = []
+        found: list[ImageResult] = []
         ended: FormalimgError | None = None
         try:
             await self._collect(requests, found, 0)
@@ -81,7 +81,7 @@ class DistributedModel(_Distributed):
             raise ended
 
     async def _collect(
-        self, requests: Sequence[ImageRequest], found: list[Answer], losses: int, *, begun: bool = False
+        self, requests: Sequence[ImageRequest], found: list[ImageResult], losses: int, *, begun: bool = False
     ) -> None:
         """Add an answer to those found for each request, in their order, as far as it gets."""
         # The last retry is without other such retries beside: a request that kills workers must not take others along.
@@ -113,7 +113,7 @@ class DistributedModel(_Distributed):
             reason = failure.message if failure else "the model gave no answer"
             found += [Failed(reason) for _ in left]
 
-    async def _collect_halves(self, requests: Sequence[ImageRequest], found: list[Answer], losses: int) -> None:
+    async def _collect_halves(self, requests: Sequence[ImageRequest], found: list[ImageResult], losses: int) -> None:
         half = (len(requests) + 1) // 2
         for part in (requests[:half], requests[half:]):
             if part:

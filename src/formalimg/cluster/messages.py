@@ -9,10 +9,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Answer, Engaged, ImageModel, Setting
+from formalimg.models import Concurrent, ImageModel, ImageResult, Setting
 from formalimg.runs import Reopenable, error_text, one_line
 
-Party = TypeVar("Party", bound=Engaged)
+Party = TypeVar("Party", bound=Concurrent)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class GeneratedBatch(NamedTuple):
         batch: the batch size that the model prefers from now on.
     """
 
-    answers: list[Answer]
+    answers: list[ImageResult]
     failure: WorkerFailure | None = None
     batch: int = 1
 

@@ -25,7 +25,7 @@ from formalimg.cluster.scheduling import CallScheduler, WorkerSlot, format_rates
 from formalimg.cluster.worker import WorkerLostError, end_worker, start_worker
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
-from formalimg.models import ImageModel, ImageRequest, Matches
+from formalimg.models import ImageModel, ImageRequest, PremadeImageModel
 from formalimg.runs import Progress, Reopenable
 from formalimg.suites import Item
 
@@ -107,7 +107,7 @@ class WorkerPool:
         model: Reopenable[ImageModel] | None = None,
         judge: Reopenable[Judge] | None = None,
     ) -> None:
-        if model and isinstance(model.here, Matches):
+        if model and isinstance(model.here, PremadeImageModel):
             raise FormalimgError(f"{model.here.name} serves images that exist already: it needs no workers")
         self.size = size
         self.model = DistributedModel(self, model.here) if model else None

@@ -21,7 +21,7 @@ from formalimg.cluster.messages import (
 from formalimg.cluster.ray_cluster import ResourceRequest
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, LoadedImage, Unscored
-from formalimg.models import Answer, ImageModel, ImageRequest
+from formalimg.models import ImageModel, ImageRequest, ImageResult
 from formalimg.runs import inspect
 from formalimg.suites import Item
 
@@ -68,7 +68,7 @@ class Worker:
 
     async def generate(self, requests: Sequence[ImageRequest]) -> GeneratedBatch:
         """Return one answer for each request, in their order, as far as the model gets."""
-        answers: list[Answer] = []
+        answers: list[ImageResult] = []
         async with self._generating:
             try:
                 async with aclosing(self._model.generate(requests)) as stream:  # type: ignore[type-var]

@@ -45,7 +45,7 @@ class DoctorCheck(NamedTuple):
     detail: str
 
 
-def examine() -> Iterator[DoctorCheck]:
+def run_checks() -> Iterator[DoctorCheck]:
     """Run all checks of this installation, one by one."""
     yield DoctorCheck("python", "fine", f"{platform.python_version()} on {sys.platform}, {os.cpu_count()} cores")
     yield from _packages()

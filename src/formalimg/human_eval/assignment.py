@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.protocol import RatingProtocol, RatingStep
 from formalimg.logic import FormulaError, verify
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites import PASS_MARK, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
+from formalimg.suites import PASS_THRESHOLD, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
 
 T = TypeVar("T", bound=Hashable)
 
@@ -145,7 +145,7 @@ def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers:
     """
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]
-        return fmean(given for given in decisive if isinstance(given, int | float)) < PASS_MARK
+        return fmean(given for given in decisive if isinstance(given, int | float)) < PASS_THRESHOLD
     first = answers[steps[0].name]
     return isinstance(first, int) and first <= _LITTLE if protocol == "likert" else first is False
 

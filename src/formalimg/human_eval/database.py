@@ -22,7 +22,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.runs import StoredRun, address_for_reading, told_of
+from formalimg.runs import StoredRun, database_errors, readonly_uri
 from formalimg.suites import Item
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _BUSY_TIMEOUT = 30
 
 def create_database(folder: Path) -> sqlite3.Connection:
     """Create the database of a new study."""
-    with database_errors(folder):
+    with rating_errors(folder):
         connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rwc")
         connection.execute("PRAGMA journal_mode = WAL")
         tables = (files("formalimg.human_eval") / "schema.sql").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def create_database(folder: Path) -> sqlite3.Connection:
 def open_for_answers(folder: Path) -> sqlite3.Connection:
     """Open the database for answers. Every statement is on disk before it returns, so that no answer is lost."""
     _require_there(folder)
-    with database_errors(folder):
+    with rating_errors(folder):
         connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rw")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -56,15 +56,15 @@ def open_for_answers(folder: Path) -> sqlite3.Connection:
 def open_for_reading(folder: Path) -> sqlite3.Connection:
     """Open the database read-only; raters may go on answering meanwhile."""
     _require_there(folder)
-    with database_errors(folder):
-        connection = _connected(address_for_reading(folder / RATINGS_FILE))
+    with rating_errors(folder):
+        connection = _connected(readonly_uri(folder / RATINGS_FILE))
         connection.execute("PRAGMA query_only = ON")
         return _of_our_schema(connection, folder)
 
 
-def database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
+def rating_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Turn SQLite errors into user errors."""
-    return told_of(
+    return database_errors(
         folder / RATINGS_FILE,
         full="free some space, then continue; no answer is lost",
         damaged="the file is damaged: restore it from a copy",
@@ -133,7 +133,7 @@ def write_study(plan: StudyPlan, folder: Path) -> Path:
     except OSError as error:
         raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
     try:
-        with database_errors(folder), closing(create_database(partial)) as database:
+        with rating_errors(folder), closing(create_database(partial)) as database:
             database.execute("BEGIN")
             _write_tables(plan, database)
             database.execute("COMMIT")

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from formalimg.analysis import (
-    Conduct,
-    Correction,
+    BoxCorrection,
     HumanRatings,
-    PointsGiven,
-    RaterConduct,
+    LikertRating,
+    RaterAttention,
+    RaterAttentionSummary,
     Rating,
     Vote,
     exclude_inattentive,
     read_human_scores,
-    read_points,
+    read_likert_ratings,
     read_votes,
 )
 from formalimg.errors import FormalimgError
@@ -53,16 +53,16 @@ def human_ratings(
     return _read(path)
 
 
-def _conduct(study: StudyRecord, max_missed: float | None) -> Conduct:
-    raters = tuple(RaterConduct(*it) for it in summarize_raters(study))
+def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSummary:
+    raters = tuple(RaterAttention(*it) for it in summarize_raters(study))
     if max_missed is not None:
         raters = exclude_inattentive(raters, max_missed)
     left_out = {it.rater for it in raters if it.left_out}
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
-    return Conduct(raters, sum(not task.finished for task in counted), max_missed)
+    return RaterAttentionSummary(raters, sum(not task.finished for task in counted), max_missed)
 
 
-def _from_study(study: StudyRecord, conduct: Conduct) -> HumanRatings:
+def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRatings:
     counted = [task for task in study.tasks if not task.is_check and task.rater not in conduct.left_out]
     done = [task for task in counted if task.finished]
     ratings = HumanRatings(conduct=conduct)
@@ -83,13 +83,13 @@ def _from_study(study: StudyRecord, conduct: Conduct) -> HumanRatings:
             return replace(ratings, scores=scores)
         case "likert":
             points = [
-                PointsGiven(task.run, task.item, task.sample, task.rater, _points(task) if task.finished else None)
+                LikertRating(task.run, task.item, task.sample, task.rater, _points(task) if task.finished else None)
                 for task in counted
             ]
             return replace(ratings, points=points if done else ())
         case "boxes":
             corrections = [
-                Correction(
+                BoxCorrection(
                     *(task.run, task.item, task.sample, task.level, task.rater),
                     None if task.grounded is None else Scene.from_json(task.grounded),
                     Scene.from_json(task.answers["boxes"].value),
@@ -147,5 +147,5 @@ def _read(path: Path) -> HumanRatings:
         case ["score"]:
             return HumanRatings(scores=read_human_scores(path))
         case ["rating"]:
-            return HumanRatings(points=read_points(path))
+            return HumanRatings(points=read_likert_ratings(path))
     raise FormalimgError(f"{path} must have one of the columns vote, score or rating, and has {len(kinds)} of them")

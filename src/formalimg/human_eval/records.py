@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.human_eval.database import database_errors, open_for_reading
+from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.stats import complies
@@ -90,7 +90,7 @@ def read_study(folder: str | Path) -> StudyRecord:
     """
     folder = Path(folder)
     manifest = read_study_manifest(folder)
-    with database_errors(folder), closing(open_for_reading(folder)) as database:
+    with rating_errors(folder), closing(open_for_reading(folder)) as database:
         database.execute("BEGIN")  # both queries see the same moment
         rows = database.execute(_TASKS).fetchall()
         answers: dict[str, list[GivenAnswer]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.database import database_errors, link_digest, open_for_answers
+from formalimg.human_eval.database import link_digest, open_for_answers, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import (
     AnswerError,
@@ -253,7 +253,7 @@ class Study:
 
     def _execute(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         try:
-            with database_errors(self._folder):
+            with rating_errors(self._folder):
                 return self._database.execute(query, values).fetchall()
         except UnicodeEncodeError as error:  # a lone surrogate
             raise AnswerError("unknown task or image: go back to your link") from error

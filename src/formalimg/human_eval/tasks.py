@@ -14,7 +14,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
-from formalimg.runs import image_in
+from formalimg.runs import locate_image
 from formalimg.scenes import Scene
 
 
@@ -154,7 +154,7 @@ def read_image(path: Path, sha256: str) -> bytes:
         FormalimgError: if it is missing, or has changed.
     """
     try:
-        data = image_in(path, sha256).read_bytes()
+        data = locate_image(path, sha256).read_bytes()
     except OSError as error:
         raise FormalimgError(
             f"cannot read {path}: {error.strerror}; put the run back where it was when the study was created"

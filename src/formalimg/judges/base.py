@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Engaged
+from formalimg.models import Concurrent
 from formalimg.scenes import Scene
 from formalimg.suites import Item
 
@@ -122,7 +122,7 @@ class LoadedImage:
     pil: Image
 
 
-class Judge(Engaged, Protocol):
+class Judge(Concurrent, Protocol):
     """Item and image in, verdict out."""
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -147,7 +147,7 @@ class Grounding:
     cost: float | None = 0.0
 
 
-class Grounder(Engaged, Protocol):
+class Grounder(Concurrent, Protocol):
     """Image in, scene out."""
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:

@@ -25,7 +25,7 @@ from formalimg.judges.chat_judge import (
     total_cost,
 )
 from formalimg.models import ChatModel, Setting
-from formalimg.suites import AskedConcept, ConceptSpec, Item
+from formalimg.suites import ConceptSpec, Item, RequestedConcept
 
 QuestionRequests: TypeAlias = Literal["each question", "all at once"]
 REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
@@ -118,7 +118,9 @@ class QuestionJudge(ChatJudge):
             return _combine(await self._request_all(encoded, [(concept,) for concept in spec.concepts]))
         return _combine([await self._request(encoded, spec.concepts)])
 
-    async def _request_all(self, image: ChatImage, groups: Sequence[Sequence[AskedConcept]]) -> list[_QuestionRequest]:
+    async def _request_all(
+        self, image: ChatImage, groups: Sequence[Sequence[RequestedConcept]]
+    ) -> list[_QuestionRequest]:
         """Send several requests concurrently."""
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -129,7 +131,7 @@ class QuestionJudge(ChatJudge):
             raise next(user_errors, errors.exceptions[0]) from None
         return [task.result() for task in sent]
 
-    async def _request(self, image: ChatImage, concepts: Sequence[AskedConcept]) -> _QuestionRequest:
+    async def _request(self, image: ChatImage, concepts: Sequence[RequestedConcept]) -> _QuestionRequest:
         questions = [" ".join(concept.question.split()) for concept in concepts]
         listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
         values = {"question": questions[0], "questions": listed}
@@ -181,7 +183,7 @@ def _quote(answer: str) -> str:
 class _QuestionRequest(NamedTuple):
     """One request: the concepts it asks about, and its answer."""
 
-    concepts: Sequence[AskedConcept]
+    concepts: Sequence[RequestedConcept]
     answer: ValidAnswer[QuestionAnswer | NumberedAnswers] | NoValidAnswer
 
     @property

@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from formalimg.judges.base import Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
-from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Prepared, Verification, atoms, prepare
+from formalimg.logic import (
+    BestBinding,
+    ClauseResult,
+    Formula,
+    FormulaError,
+    PreparedFormula,
+    Verification,
+    atoms,
+    prepare_formula,
+)
 from formalimg.models import Setting
 from formalimg.scenes import SceneError, read_layout
 from formalimg.suites import FormulaSpec, Item
@@ -79,7 +88,7 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
     evidence: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
         evidence["grounder"] = dict(grounding.evidence)
-    prepared = prepare(formula)
+    prepared = prepare_formula(formula)
     try:
         verification = prepared.verify(grounding.scene)
     except FormulaError as error:
@@ -108,7 +117,7 @@ def formula_part(verification: Verification) -> Part:
     return Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
 
 
-def _judged_parts(prepared: Prepared, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
+def _judged_parts(prepared: PreparedFormula, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
     """Return the clauses as parts, with their bindings; the formula as one part if it has too many clauses."""
     try:
         best = prepared.best_binding(verification.scene)
@@ -119,7 +128,7 @@ def _judged_parts(prepared: Prepared, verification: Verification) -> tuple[tuple
     return clause_parts(best), dict(best.bindings)
 
 
-def _part(judged: JudgedClause, weight: float) -> Part:
+def _part(judged: ClauseResult, weight: float) -> Part:
     clause, kind, holds, why, bindings, _ = judged
     objects = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
     reason = f"{objects}: {why}" if objects and why else objects or why

@@ -22,7 +22,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, check_option, numbering_problem
 from formalimg.models import ChatModel
-from formalimg.suites import PASS_MARK, CounterfactualSpec, Item, WeightedQuestion
+from formalimg.suites import PASS_THRESHOLD, CounterfactualSpec, Item, WeightedQuestion
 
 ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
 ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
@@ -178,7 +178,7 @@ class ScoreJudge(ChatJudge):
         ]
         parts = _parts(spec.questions, findings)
         # Weights such as 8/3 are not exact, and an image at the threshold must not fail for that.
-        passed = round(Verdict(False, parts).score, 9) >= PASS_MARK
+        passed = round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
         return Verdict(passed, parts, evidence, answer.cost)
 
 

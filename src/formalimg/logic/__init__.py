@@ -1,11 +1,11 @@
 """Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
 
-from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
+from formalimg.logic.best_binding import BestBinding, ClauseResult, PreparedFormula, best_binding, prepare_formula
 from formalimg.logic.check import check
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
-from formalimg.logic.parser import parse, read
+from formalimg.logic.parser import parse, try_parse
 from formalimg.logic.prenex import (
     Clause,
     ClauseKind,
@@ -37,7 +37,7 @@ from formalimg.logic.syntax import (
     subformulas,
 )
 from formalimg.logic.variables import bound_variables, free_variables, rename_apart
-from formalimg.logic.verify import STYLE, Verification, verify
+from formalimg.logic.verify import STYLE_PREDICATE, Verification, verify
 from formalimg.logic.vocabulary import (
     Predicate,
     Vocabulary,
@@ -49,12 +49,13 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
-    "STYLE",
+    "STYLE_PREDICATE",
     "And",
     "Atom",
     "BestBinding",
     "Clause",
     "ClauseKind",
+    "ClauseResult",
     "Component",
     "Exists",
     "Forall",
@@ -62,13 +63,12 @@ __all__ = [
     "FormulaError",
     "Iff",
     "Implies",
-    "JudgedClause",
     "Literal",
     "Not",
     "Or",
     "Predicate",
     "PrenexForm",
-    "Prepared",
+    "PreparedFormula",
     "Problem",
     "Proof",
     "Quantifier",
@@ -94,13 +94,13 @@ __all__ = [
     "free_variables",
     "members",
     "parse",
-    "prepare",
-    "read",
+    "prepare_formula",
     "rename_apart",
     "subformulas",
     "to_prenex",
     "to_pretty_text",
     "to_text",
+    "try_parse",
     "verify",
     "vocabulary",
     "vocabulary_names",

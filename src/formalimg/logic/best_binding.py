@@ -34,7 +34,7 @@ class WeightedClause(NamedTuple):
     weight: int
 
 
-class JudgedClause(NamedTuple):
+class ClauseResult(NamedTuple):
     """A clause, and whether it holds under the best binding.
 
     Attributes:
@@ -63,7 +63,7 @@ class BestBinding:
         bindings: the number of the object that each variable stands for; empty in a scene without objects.
     """
 
-    clauses: tuple[JudgedClause, ...]
+    clauses: tuple[ClauseResult, ...]
     bindings: Mapping[str, int]
 
     @property
@@ -85,7 +85,7 @@ class ClauseEvaluator:
         self.truth = truth
         self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
-    def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> JudgedClause:
+    def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
         """Return the judged clause.
 
         Args:
@@ -97,13 +97,13 @@ class ClauseEvaluator:
         bindings = tuple([self.bound[name] for name in clause.names])
         for literal in indexed.literals:
             if self.truth.is_true(literal, objects):
-                return JudgedClause(clause, kind, True, self.evidence(literal, objects), bindings, weight)
+                return ClauseResult(clause, kind, True, self.evidence(literal, objects), bindings, weight)
         first = indexed.literals[0]
         if clause.kind == "object" and first.positive and not self.truth.where(first).any():
             reason = f"no object satisfies {clause}"
         else:
             reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in indexed.literals]))
-        return JudgedClause(clause, kind, False, reason, bindings, weight)
+        return ClauseResult(clause, kind, False, reason, bindings, weight)
 
     def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
         """Return, as text, what makes a literal hold or fail."""
@@ -114,16 +114,16 @@ class ClauseEvaluator:
 
 def evaluate_empty_scene(
     clauses: Sequence[WeightedClause], passed: bool, style: str | None
-) -> tuple[JudgedClause, ...]:
+) -> tuple[ClauseResult, ...]:
     """Judge clauses in a scene without objects: clauses about objects hold only if the whole formula does."""
     found = []
     for clause, kind, weight in clauses:
         holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))
         reason = _NOTHING if clause.variables else f"the style is '{style}'"
-        found.append(JudgedClause(clause, kind, holds, reason, (), weight))
+        found.append(ClauseResult(clause, kind, holds, reason, (), weight))
     if not passed and all(clause.holds for clause in found):
         # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
-        found = [JudgedClause(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight in clauses]
+        found = [ClauseResult(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight in clauses]
     return tuple(found)
 
 
@@ -131,7 +131,7 @@ def _style_holds(literal: Literal, style: str | None) -> bool:
     return (literal.atom.arguments[0] == Value(style or "")) is literal.positive
 
 
-__all__ = ["BestBinding", "JudgedClause", "Prepared", "best_binding", "prepare"]
+__all__ = ["BestBinding", "ClauseResult", "PreparedFormula", "best_binding", "prepare_formula"]
 
 _MAX_WEIGHT = 1_000_000
 """With larger weights, the share of a play that misses a light clause would be rounded to 1."""
@@ -161,12 +161,12 @@ def best_binding(
         would
             take too long to find (a problem of the kind `size`).
     """
-    return prepare(formula, semantics, weights).best_binding(scene, style)
+    return prepare_formula(formula, semantics, weights).best_binding(scene, style)
 
 
-def prepare(
+def prepare_formula(
     formula: Formula | str, semantics: Semantics = "strict", weights: Mapping[ClauseKind, int] | None = None
-) -> Prepared:
+) -> PreparedFormula:
     """Prepare a formula for many scenes: what does not depend on the scene is computed only once.
 
     Args:
@@ -182,7 +182,7 @@ def prepare(
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
             # The message leaves out the weight: it may have thousands of digits.
             raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MAX_WEIGHT:,}")
-    return Prepared(as_formula(formula), semantics, dict(weights or {}))
+    return PreparedFormula(as_formula(formula), semantics, dict(weights or {}))
 
 
 class _PrenexComponent(NamedTuple):
@@ -198,7 +198,7 @@ class _PreparedPrenex(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedFormula:
     """A formula prepared for many scenes; see `prepare`. May be used by several threads."""
 
     formula: Formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, Span
-from formalimg.logic.parser import parse, read
+from formalimg.logic.parser import parse, try_parse
 from formalimg.logic.prenex import component_sizes
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.variables import unbound
@@ -29,7 +29,7 @@ def check(
     """
     words = vocabulary(suite)
     if isinstance(formula, str | bytes):
-        parsed, problems = read(formula)
+        parsed, problems = try_parse(formula)
         if parsed is None:
             return problems
         formula = parsed

@@ -70,7 +70,7 @@ def parse(text: str | bytes) -> Formula:
     Raises:
         FormulaError: if the text is not a formula; it carries all problems with their positions.
     """
-    formula, problems = read(text)
+    formula, problems = try_parse(text)
     if problems or formula is None:
         raise FormulaError(problems)
     return formula
@@ -81,7 +81,7 @@ def as_formula(formula: Formula | str) -> Formula:
     return parse(formula) if isinstance(formula, str) else formula
 
 
-def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
+def try_parse(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     """Parse one formula; return it (None if there is none) and all syntax problems."""
     try:
         source = SourceText(text if isinstance(text, str) else _decode(text))

@@ -16,7 +16,7 @@ from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variabl
 from formalimg.logic.variables import FormulaStructure, rename_apart, unbound
 from formalimg.logic.world import World
 
-STYLE = "IsStyle"
+STYLE_PREDICATE = "IsStyle"
 """The predicate about the image as a whole."""
 
 
@@ -173,10 +173,10 @@ def _shape(atom: Atom) -> object:
 
 def _objection(atom: Atom, world: World, style: str | None) -> str | None:
     """Return why an atom cannot be decided; None if it can."""
-    if atom.predicate != STYLE:
+    if atom.predicate != STYLE_PREDICATE:
         return world.objection(atom)
     if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
-        return f"{STYLE} is written ({STYLE} 'word')"
+        return f"{STYLE_PREDICATE} is written ({STYLE_PREDICATE} 'word')"
     if style is None:
         return f"the style of the image is not known: say which it is (style={atom.arguments[0]}, …)"
     return None

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.models.base import CallError, Engaged, Named, Setting, Usage
+from formalimg.models.base import CallError, Concurrent, Identified, Setting, Usage
 from formalimg.models.chat import (
     Answered,
     AnswerType,
@@ -17,35 +17,35 @@ from formalimg.models.chat import (
 )
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.command import CommandModel, open_command
-from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
-from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
+from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
+from formalimg.models.image import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused
 from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
 from formalimg.models.options import Options
-from formalimg.models.pricing import UNKNOWN, Price, price
+from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
 from formalimg.models.python_function import CallableModel, open_python_function
 from formalimg.models.registry import (
     Provider,
     chat_model_providers,
     image_model_providers,
     installed_providers,
-    needs,
     open_chat_model,
     open_image_model,
+    requires,
 )
 from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-from formalimg.models.secrets import get_api_key, redacted
+from formalimg.models.secrets import get_api_key, redact
 from formalimg.models.structured_output import ParseFailure, parse_answer
 
 if TYPE_CHECKING:
     from formalimg.models.cache import cache_folder
-    from formalimg.models.local import INSTALL_LOCAL, Checkpoint, hush, is_out_of_memory, read_checkpoint
+    from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.registry import require_modules
 
 # Only what computes on this machine needs these.
 __getattr__ = lazy_exports(
     "formalimg.models",
     {
-        "local": ["INSTALL_LOCAL", "Checkpoint", "hush", "is_out_of_memory", "read_checkpoint"],
+        "local": ["INSTALL_LOCAL", "Checkpoint", "silence_libraries", "is_out_of_memory", "read_checkpoint"],
         "registry": ["require_modules"],
         "cache": ["cache_folder"],
     },
@@ -53,8 +53,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "INSTALL_LOCAL",
-    "UNKNOWN",
-    "Answer",
+    "UNKNOWN_PRICE",
     "AnswerType",
     "Answered",
     "Attachment",
@@ -65,49 +64,50 @@ __all__ = [
     "Checkpoint",
     "CommandModel",
     "Completion",
-    "Engaged",
+    "Concurrent",
     "Failed",
     "FolderModel",
     "Generated",
+    "Identified",
     "ImageCompletion",
     "ImageModel",
     "ImageProvider",
     "ImageRequest",
-    "Matches",
-    "Matching",
+    "ImageResult",
+    "MatchReport",
     "Message",
-    "Named",
     "Options",
     "ParseFailure",
+    "PremadeImageModel",
     "Price",
     "Provider",
     "Refused",
     "Reply",
+    "RequestedImage",
     "RetryPolicy",
     "Setting",
     "Unanswered",
     "Usage",
-    "Wanted",
     "build_chat_model",
     "build_image_model",
     "cache_folder",
     "chat_model_providers",
     "chat_retry_policy",
     "get_api_key",
-    "hush",
+    "get_price",
     "image_model_providers",
     "image_retry_policy",
     "installed_providers",
     "is_out_of_memory",
-    "needs",
     "open_chat_model",
     "open_command",
     "open_folder",
     "open_image_model",
     "open_python_function",
     "parse_answer",
-    "price",
     "read_checkpoint",
-    "redacted",
+    "redact",
     "require_modules",
+    "requires",
+    "silence_libraries",
 ]

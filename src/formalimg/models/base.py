@@ -18,7 +18,7 @@ CallErrorKind: TypeAlias = Literal[
 ]
 
 
-class Named(Protocol):
+class Identified(Protocol):
     """Identity of a model or judge: two with the same name and settings are taken to be the same."""
 
     @property
@@ -35,7 +35,7 @@ class Named(Protocol):
         ...
 
 
-class Engaged(Named, Protocol):
+class Concurrent(Identified, Protocol):
     """A model or judge that can handle several calls at the same time."""
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from formalimg.models.base import Engaged, Named, Setting, Usage
+from formalimg.models.base import Concurrent, Identified, Setting, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -47,7 +47,7 @@ class Completion:
     served: Mapping[str, Setting] = field(default_factory=dict)
 
 
-class ChatProvider(Named, Protocol):
+class ChatProvider(Identified, Protocol):
     """One API call to a chat model. Retries, rate limits, cache and parsing are added by `build_chat_model`."""
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
@@ -107,7 +107,7 @@ class Unanswered:
 Reply: TypeAlias = Answered[AnswerType] | Unanswered
 
 
-class ChatModel(Engaged, Protocol):
+class ChatModel(Concurrent, Protocol):
     """Text and images in, an answer of a known type out."""
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:

@@ -13,7 +13,7 @@ from formalimg._util.text import truncate
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
-from formalimg.models.pricing import Price, price
+from formalimg.models.pricing import Price, get_price
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
 from formalimg.models.structured_output import (
@@ -37,7 +37,9 @@ class ProviderChatModel:
         name, concurrency: as for every chat model.
     """
 
-    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
+    def __init__(
+        self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price
+    ) -> None:
         self.name = provider.name
         self.concurrency = retry_policy.concurrency
         self._provider = provider
@@ -143,7 +145,7 @@ def build_chat_model(
         limiter: a rate limiter shared with other models; a new one if None.
     """
     limiter = limiter or RateLimiter(retry_policy, name=provider.name)
-    return ProviderChatModel(provider, retry_policy, limiter, price(provider.name))
+    return ProviderChatModel(provider, retry_policy, limiter, get_price(provider.name))
 
 
 class SchemaMode:

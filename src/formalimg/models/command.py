@@ -16,10 +16,10 @@ from pathlib import Path
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest
+from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.registry import needs
-from formalimg.models.secrets import redacted
+from formalimg.models.registry import requires
+from formalimg.models.secrets import redact
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
 _MAX_BYTES = 256 * 1024 * 1024
@@ -70,18 +70,18 @@ class CommandModel:
         self.takes_images = any("{reference}" in argument for argument in self._arguments)
         self._timeout = timeout
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
         for request in requests:
             yield await self._generate_one(request)
 
-    async def _generate_one(self, request: ImageRequest) -> Answer:
+    async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only: an image to go by needs {{reference}} among its arguments")
         with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
             return await self._run(request, Path(folder))
 
-    async def _run(self, request: ImageRequest, folder: Path) -> Answer:
+    async def _run(self, request: ImageRequest, folder: Path) -> ImageResult:
         stdout_file, stderr_file, prompt_file = folder / "stdout", folder / "stderr", folder / "prompt.txt"
         prompt_file.write_text(request.prompt, encoding="utf-8")
         values = _placeholder_values(request, folder)
@@ -112,7 +112,7 @@ class CommandModel:
         )
 
 
-@needs()
+@requires()
 def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}.
 
@@ -154,7 +154,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _read_image(out: Path, stdout: Path) -> Answer | None:
+def _read_image(out: Path, stdout: Path) -> ImageResult | None:
     for path in (out, stdout):
         if path.is_file() and (size := path.stat().st_size):
             return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
@@ -166,4 +166,4 @@ def _last_line(path: Path) -> str:
         file.seek(max(0, path.stat().st_size - _MAX_STDERR))
         lines = file.read().decode(errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return truncate(redacted(last), 300, 50)
+    return truncate(redact(last), 300, 50)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from formalimg.models.base import Engaged, Setting
+from formalimg.models.base import Concurrent, Setting
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Failed:
     absent: bool = False
 
 
-Answer: TypeAlias = Generated | Refused | Failed
+ImageResult: TypeAlias = Generated | Refused | Failed
 
 
-class ImageModel(Engaged, Protocol):
+class ImageModel(Concurrent, Protocol):
     """Text in, image out."""
 
     @property
@@ -83,7 +83,7 @@ class ImageModel(Engaged, Protocol):
         """Whether requests must carry `spec`. Only for baselines that mark the ceiling."""
         ...
 
-    def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order, each as soon as it is available.
 
         A failure of one image is a result, not an exception. An exception fails the requests that have no result

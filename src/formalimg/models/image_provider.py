@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from formalimg.models.base import CallError, Named, Setting, Usage
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
-from formalimg.models.pricing import Price, price
+from formalimg.models.base import CallError, Identified, Setting, Usage
+from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.pricing import Price, get_price
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
 
@@ -28,7 +28,7 @@ class ImageCompletion:
     usage: Usage = field(default_factory=lambda: Usage(images=1))
 
 
-class ImageProvider(Named, Protocol):
+class ImageProvider(Identified, Protocol):
     """One API call to an image model. Retries, rate limits and prices are added by `build_image_model`."""
 
     @property
@@ -70,12 +70,12 @@ class ProviderImageModel:
         """Everything besides the request that shapes the images."""
         return self._provider.settings
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
         for request in requests:
             yield await self._generate_one(request)
 
-    async def _generate_one(self, request: ImageRequest) -> Answer:
+    async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only, but an image was to go with them")
         try:
@@ -96,4 +96,4 @@ def build_image_model(
         limiter: a rate limiter shared with other models; a new one if None.
     """
     limiter = limiter or RateLimiter(retry_policy, name=provider.name)
-    return ProviderImageModel(provider, limiter, retry_policy.concurrency, price(provider.name))
+    return ProviderImageModel(provider, limiter, retry_policy.concurrency, get_price(provider.name))

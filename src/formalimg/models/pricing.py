@@ -52,10 +52,10 @@ class Price:
 
 
 FREE = Price(0.0, 0.0)
-UNKNOWN = Price()
+UNKNOWN_PRICE = Price()
 
 
-def price(name: str) -> Price:
+def get_price(name: str) -> Price:
     """Return the price of a model by its name `provider/model`. The user's own list takes precedence.
 
     Raises:
@@ -65,7 +65,7 @@ def price(name: str) -> Price:
         found = _find_price(name, prices)
         if found is not None:
             return found
-    return UNKNOWN
+    return UNKNOWN_PRICE
 
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:

@@ -18,9 +18,9 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
-from formalimg.models.image import Answer, Generated, ImageRequest, Refused
+from formalimg.models.image import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
-from formalimg.models.registry import needs
+from formalimg.models.registry import requires
 
 
 class CallableModel:
@@ -64,7 +64,7 @@ class CallableModel:
         self.concurrency = concurrency
         self._takes = _parameters(function)
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request; whatever the function raises fails the whole batch."""
         if self.batch == 1:
             for request in requests:
@@ -97,7 +97,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(parameters)
 
 
-def _result(image: Any) -> Answer:
+def _result(image: Any) -> ImageResult:
     if image is None:
         return Refused("the function gave back None")
     if isinstance(image, bytes | bytearray | memoryview):
@@ -114,7 +114,7 @@ def _result(image: Any) -> Answer:
 _REQUEST_ARGUMENTS = ("seed", "size")
 
 
-@needs()
+@requires()
 def open_python_function(model: str, options: Mapping[str, str]) -> CallableModel:
     """A Python function of yours: python/package.module:function or python/path/to/file.py:function.
 

@@ -145,7 +145,7 @@ class Requirements:
         return found
 
 
-def needs(
+def requires(
     *, modules: Sequence[str] = (), install: str = "", keys: Sequence[str] = (), unless: str = ""
 ) -> Callable[[Factory], Factory]:
     """Declare the requirements of a model factory; `formalimg models` shows them.

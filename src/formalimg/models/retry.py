@@ -13,7 +13,7 @@ from typing import TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.options import Options
-from formalimg.models.secrets import redacted
+from formalimg.models.secrets import redact
 
 Result = TypeVar("Result")
 
@@ -132,11 +132,11 @@ class RateLimiter:
                 _log.debug("%s: response after %.2f s", self._name, self._clock() - started)
                 return result
             except CallError as error:
-                failed = CallError(error.kind, redacted(error.reason), error.retry_after)
+                failed = CallError(error.kind, redact(error.reason), error.retry_after)
             except FormalimgError as error:
-                failed = FormalimgError(redacted(str(error)))
+                failed = FormalimgError(redact(str(error)))
             except Exception as error:  # of a library that the provider did not expect; its text may hold anything
-                failed = CallError("wrong", redacted(f"{type(error).__name__}: {error}"))
+                failed = CallError("wrong", redact(f"{type(error).__name__}: {error}"))
             # Raised out here, so that what was caught, which may hold a key, is not attached to it.
             if isinstance(failed, FormalimgError):
                 raise failed

@@ -79,7 +79,7 @@ def register_secret(value: str) -> None:
         _registered.add(value)
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return a text in which API keys, parts of them, and what looks like one are replaced by `***`."""
     return _redactor().redact_all(text)
 

@@ -6,20 +6,20 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.reporting.comparison import compare
-    from formalimg.reporting.conceptmix_export import Exported, export_concepts
-    from formalimg.reporting.examples import Exhibit
-    from formalimg.reporting.figures.curve import curve
-    from formalimg.reporting.figures.files import DrawingFormat, drawing_formats, write_drawings
-    from formalimg.reporting.figures.items import drawings_of_items
-    from formalimg.reporting.figures.runs import drawings_of
-    from formalimg.reporting.figures.studies import drawings_of_study
-    from formalimg.reporting.figures.svg import Drawing
+    from formalimg.reporting.conceptmix_export import ExportedRun, export_conceptmix
+    from formalimg.reporting.examples import ExampleImage
+    from formalimg.reporting.figures.curve import curve_svg
+    from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
+    from formalimg.reporting.figures.items import item_figures
+    from formalimg.reporting.figures.runs import comparison_figures
+    from formalimg.reporting.figures.studies import study_figures
+    from formalimg.reporting.figures.svg import Figure
     from formalimg.reporting.formats import Format, format_of
-    from formalimg.reporting.gallery import image
-    from formalimg.reporting.images import thumbnail_of
-    from formalimg.reporting.labels import Words, level_name, level_word, words_of
-    from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
-    from formalimg.reporting.page import more_table, page_style, table, theme_script
+    from formalimg.reporting.gallery import image_html
+    from formalimg.reporting.images import make_thumbnail
+    from formalimg.reporting.labels import SuiteLabels, level_name, level_word, suite_labels
+    from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
+    from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import render, terminal_table, write_html
 
@@ -27,20 +27,20 @@ __getattr__ = lazy_exports(
     "formalimg.reporting",
     {
         "comparison": ["compare"],
-        "conceptmix_export": ["Exported", "export_concepts"],
-        "examples": ["Exhibit"],
-        "figures.curve": ["curve"],
-        "figures.files": ["DrawingFormat", "drawing_formats", "write_drawings"],
-        "figures.items": ["drawings_of_items"],
-        "figures.runs": ["drawings_of"],
-        "figures.studies": ["drawings_of_study"],
-        "figures.svg": ["Drawing"],
+        "conceptmix_export": ["ExportedRun", "export_conceptmix"],
+        "examples": ["ExampleImage"],
+        "figures.curve": ["curve_svg"],
+        "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
+        "figures.items": ["item_figures"],
+        "figures.runs": ["comparison_figures"],
+        "figures.studies": ["study_figures"],
+        "figures.svg": ["Figure"],
         "formats": ["Format", "format_of"],
-        "gallery": ["image"],
-        "images": ["thumbnail_of"],
-        "labels": ["Words", "level_name", "level_word", "words_of"],
-        "model": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
-        "page": ["more_table", "page_style", "table", "theme_script"],
+        "gallery": ["image_html"],
+        "images": ["make_thumbnail"],
+        "labels": ["SuiteLabels", "level_name", "level_word", "suite_labels"],
+        "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
+        "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "report": ["render", "terminal_table", "write_html"],
     },
@@ -48,37 +48,37 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "Comparison",
-    "Drawing",
-    "DrawingFormat",
-    "Exhibit",
-    "Exported",
+    "ExampleImage",
+    "ExportedRun",
+    "Figure",
+    "FigureFormat",
     "Format",
     "PublishedRow",
     "ReferenceRow",
-    "Row",
+    "RunRow",
     "Section",
+    "SuiteLabels",
     "Tally",
-    "Words",
     "compare",
-    "curve",
-    "drawing_formats",
-    "drawings_of",
-    "drawings_of_items",
-    "drawings_of_study",
-    "export_concepts",
+    "comparison_figures",
+    "curve_svg",
+    "export_conceptmix",
     "format_of",
-    "image",
+    "image_html",
+    "item_figures",
     "level_name",
     "level_word",
-    "more_table",
+    "main_table_html",
+    "make_thumbnail",
     "page_style",
+    "parse_figure_formats",
     "reference_rows",
     "render",
-    "table",
+    "study_figures",
+    "suite_labels",
+    "table_html",
     "terminal_table",
     "theme_script",
-    "thumbnail_of",
-    "words_of",
-    "write_drawings",
+    "write_figures",
     "write_html",
 ]

@@ -22,7 +22,7 @@ from formalimg.reporting.model import (
     HowCounted,
     ImagesOfEach,
     PublishedRow,
-    Row,
+    RunRow,
     Section,
     SeenImage,
     SeenRun,
@@ -30,8 +30,8 @@ from formalimg.reporting.model import (
 )
 from formalimg.reporting.notes import comparison_notes, run_names
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import Missing, Observation, Summary, generalizability, mean_of_levels, summarize
-from formalimg.suites import Profile, Suite, suite
+from formalimg.stats import MissingPolicy, Observation, Summary, generalizability, mean_of_levels, summarize
+from formalimg.suites import PoolProfile, Suite, suite
 from formalimg.tables import Table, count_noun
 
 CONFIDENCE = 0.95
@@ -48,10 +48,10 @@ _TABLES: Mapping[str, _TableMaker] = {"concepts": concept_tables, "counterfactua
 def compare(
     runs: Sequence[RunRecord],
     *,
-    missing: Missing = "exclude",
+    missing: MissingPolicy = "exclude",
     epsilon: float | None = None,
     references: bool = False,
-    profile: Profile = "paper",
+    profile: PoolProfile = "paper",
     threshold: float = 0.5,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
@@ -128,14 +128,14 @@ def _run_numbers(
     return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
 
 
-def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> Row:
+def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> RunRow:
     unscored = summed.unscored
     if how.missing == "error" and unscored:
         raise FormalimgError(
             f"{name} has {count_noun(sum(unscored.values()), 'image')} without a verdict ({join_counts(unscored)}): "
             f"{_remedy(run)}, or choose --missing exclude or --missing fail"
         )
-    return Row(
+    return RunRow(
         name,
         run.folder,
         run.manifest,

@@ -10,7 +10,7 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting.labels import rule_text
 from formalimg.reporting.model import HowCounted, SeenImage, SeenRun, run_cell, run_column
 from formalimg.reporting.reference import ReferenceRow, reference_rows
-from formalimg.stats import Interval, Missing, mean_interval
+from formalimg.stats import Interval, MissingPolicy, mean_interval
 from formalimg.suites import ConceptSpec, Suite
 from formalimg.tables import Cell, Column, Number, Table, TableRow, count_noun
 
@@ -68,7 +68,7 @@ def has_answers(run: SeenRun) -> bool:
     return not verdicts or any(image.parts or image.by_rule for image in verdicts)
 
 
-def marked(run: SeenRun, missing: Missing) -> MarkedRun:
+def marked(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
     """Return the answers for all images of a run.
 
     Raises:

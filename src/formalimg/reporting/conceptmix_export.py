@@ -13,7 +13,7 @@ from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import Judged, StoredRun
-from formalimg.suites import ConceptSpec, Item, ScoredImage, scores_text, suite, suite_names
+from formalimg.suites import ConceptSpec, Item, ScoredImage, format_scores, suite, suite_names
 
 _MAX_NAME = 50
 _SCORES = "all_ind_scores"
@@ -21,7 +21,7 @@ _NO_CONCEPTS = "the verdict does not say which concepts are shown"
 """The reason for images that have a verdict but no scores."""
 
 
-class Exported(NamedTuple):
+class ExportedRun(NamedTuple):
     """The result of an export.
 
     Attributes:
@@ -47,7 +47,7 @@ class _ExportedImage(NamedTuple):
     spec: ConceptSpec
 
 
-def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
+def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
     """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
     The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
@@ -75,7 +75,7 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
         _write_images(kept, new, place / name)
     planned = Counter(each.outcome.level for each in judged)
     for level in sorted({entry.level for entry, _ in scored}):
-        text = scores_text(_scored(*each, place / name) for each in scored if each[0].level == level)
+        text = format_scores(_scored(*each, place / name) for each in scored if each[0].level == level)
         _write(place / _SCORES / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
     unscored = [each.outcome for each in judged if not isinstance(each.verdict, Verdict)]
     unscored += [
@@ -86,7 +86,7 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     if unscored:
         records = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
         _write(place / _SCORES / f"{name}_unscored.json", json.dumps(records, indent=4))
-    return Exported(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
+    return ExportedRun(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
 def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_ExportedImage]:

@@ -10,23 +10,23 @@ from formalimg.reporting.model import GradedImage, HowCounted, SeenImage
 from formalimg.runs import RunRecord
 from formalimg.stats import (
     Band,
-    Gate,
+    GateState,
     MeanScore,
-    Missing,
+    MissingPolicy,
     Rate,
     ScoreObservation,
     ScoreRatio,
     ScoreSummary,
     Summary,
     apply_gate,
-    gates,
+    gate_states,
     summarize_scores,
 )
-from formalimg.suites import PASS_MARK, Profile, Suite
+from formalimg.suites import PASS_THRESHOLD, PoolProfile, Suite
 
 
 def scoring_rules(
-    suite: Suite, missing: Missing, threshold: float, profile: Profile, *, with_ratios: bool = True
+    suite: Suite, missing: MissingPolicy, threshold: float, profile: PoolProfile, *, with_ratios: bool = True
 ) -> Iterator[str]:
     """Yield the scoring rules, sentence by sentence."""
     yield rule_text(missing, of_scores=True)
@@ -82,10 +82,10 @@ def graded_images(
         for one in images
     ]
     threshold = threshold_of(suite, how)
-    before: Sequence[Gate] = ["open"] * len(seen)
+    before: Sequence[GateState] = ["open"] * len(seen)
     counting = seen
     if threshold is not None:
-        before = gates(seen, threshold, profile=how.profile)
+        before = gate_states(seen, threshold, profile=how.profile)
         counting = apply_gate(seen, threshold, profile=how.profile)
     return tuple(
         GradedImage(
@@ -110,7 +110,7 @@ def threshold_of(suite: Suite, how: HowCounted) -> float | None:
     return how.threshold if suite.has_gate else None
 
 
-def _why(image: SeenImage, score: float | None, gate: Gate, has_questions: bool) -> str:
+def _why(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
     if score is not None:
         return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
     return image.reason if has_questions else NO_QUESTIONS
@@ -154,7 +154,7 @@ def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool
 
 
 def _rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
-    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_MARK for one in images)
+    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_THRESHOLD for one in images)
     return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from formalimg.reporting.images import PageImage
-from formalimg.runs import ImageLocation, Judged, Outcome, PlannedItem, RunRecord
+from formalimg.runs import ImageLocation, ImageOutcome, Judged, PlannedItem, RunRecord
 
 _UNSCORED_SHARE = 6
 """At most one in this many images is an unscored one, unless there are no others."""
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class ExampleImage:
     """One image of a gallery.
 
     Attributes:
@@ -30,7 +30,7 @@ class Exhibit:
 
 def examples_of(
     run: RunRecord, count: int, load_image: Callable[[ImageLocation], PageImage | str]
-) -> tuple[Exhibit, ...]:
+) -> tuple[ExampleImage, ...]:
     """Return up to `count` images of a run: passes and failures of all levels in equal parts, and some unscored ones.
 
     Args:
@@ -40,7 +40,7 @@ def examples_of(
     """
     chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
     return tuple(
-        Exhibit(
+        ExampleImage(
             run.items[judged.outcome.item],
             judged,
             "no image" if judged.image is None else load_image(judged.image),
@@ -49,7 +49,7 @@ def examples_of(
     )
 
 
-def choose(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
+def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
     """Return up to `count` outcomes, ordered by level: half passes and half failures, and some unscored.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
@@ -71,9 +71,9 @@ def choose(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
     return sorted([*shown, *seen][:count], key=lambda one: (one.level, one.passed is None, bool(one.passed)))
 
 
-def _round_robin(outcomes: Iterable[Outcome], group: Callable[[Outcome], Hashable]) -> Iterator[Outcome]:
+def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:
     """Yield one of each group, then the next of each, and so on."""
-    groups: dict[Hashable, deque[Outcome]] = {}
+    groups: dict[Hashable, deque[ImageOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(group(outcome), deque()).append(outcome)
     while groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from formalimg.reporting.main_table import main_table
-from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
+from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reporting.notes import caption, remarks
 from formalimg.stats import Band, Interval, Rate, Summary
 from formalimg.tables import INCOMPLETE_NOTE, Table, TableRow, csv_rows, csv_text, json_number, json_table
@@ -62,7 +62,7 @@ def _numbers(table: Table, row: TableRow) -> list[dict[str, object]]:
     return sorted(csv_rows(table, row), key=lambda line: line["figure"] == "generalizability")
 
 
-def _run_fields(row: Row, section: Section, comparison: Comparison) -> dict[str, object]:
+def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[str, object]:
     manifest = row.manifest
     return {
         "suite": section.suite.name,
@@ -119,7 +119,7 @@ def _other_numbers(table: Table, row: TableRow) -> dict[str, object]:
     return dict(found)
 
 
-def _run(row: Row) -> dict[str, object]:
+def _run(row: RunRow) -> dict[str, object]:
     manifest = row.manifest
     return {
         "name": row.name,

@@ -10,7 +10,7 @@ from formalimg._util.templates import render_template
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.logic import Atom, FormulaError, Not, Or, parse, to_pretty_text
 from formalimg.logic import Formula as Tree
-from formalimg.reporting.examples import Exhibit
+from formalimg.reporting.examples import ExampleImage
 from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Markup
 from formalimg.reporting.images import LinkedImage, PageImage
@@ -29,7 +29,7 @@ _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
 
 
-def gallery(section: Section, examples: Mapping[int, Sequence[Exhibit]], remark: str) -> str:
+def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str) -> str:
     """Return the images of all runs of a section as HTML, with filters.
 
     Args:
@@ -96,12 +96,12 @@ class _GalleryFigure(NamedTuple):
     explanation: str
 
 
-def _outcome(example: Exhibit) -> str:
+def _outcome(example: ExampleImage) -> str:
     passed = example.judged.outcome.passed
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def _figure(example: Exhibit, run: int, section: Section) -> _GalleryFigure:
+def _figure(example: ExampleImage, run: int, section: Section) -> _GalleryFigure:
     outcome, verdict, row, labels = (
         _outcome(example),
         example.judged.verdict,
@@ -118,7 +118,7 @@ def _figure(example: Exhibit, run: int, section: Section) -> _GalleryFigure:
         run,
         example.item.level,
         outcome,
-        Markup(image(example) if example.thumbnail else ""),
+        Markup(image_html(example) if example.thumbnail else ""),
         f"{_SIGNS[outcome]} {outcome}{f', {score:.2f}' if has_score else ''}",
         f"{level_name(section.suite, example.item.level)}, item {example.item.id}"
         + (f", image {sample}" if row.manifest.samples > 1 else ""),
@@ -202,7 +202,7 @@ class _ShownBox(NamedTuple):
     at_fault: bool
 
 
-def image(exhibit: Exhibit) -> str:
+def image_html(exhibit: ExampleImage) -> str:
     """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always."""
     small, verdict = exhibit.thumbnail, exhibit.judged.verdict
     boxes: list[_ShownBox] = []

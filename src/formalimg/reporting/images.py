@@ -55,7 +55,7 @@ class Thumbnail(NamedTuple):
         return f"data:image/webp;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
-def thumbnail_of(path: ImageLocation, max_side: int = MAX_SIDE) -> Thumbnail | str:
+def make_thumbnail(path: ImageLocation, max_side: int = MAX_SIDE) -> Thumbnail | str:
     """Return a small version of an image, decoded as it is for the judges; or why it cannot be shown."""
     from PIL import Image
 
@@ -110,7 +110,7 @@ def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], Page
     """
 
     def beside(path: ImageLocation) -> LinkedImage | str:
-        small = thumbnail_of(path, _MAX_FOLDER_SIDE)
+        small = make_thumbnail(path, _MAX_FOLDER_SIDE)
         if not isinstance(small, Thumbnail):
             return small
         shrunk = min(1.0, MAX_SIDE / max(small.width, small.height))
@@ -119,7 +119,7 @@ def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], Page
 
     match images:
         case "embed":
-            return cache(thumbnail_of)
+            return cache(make_thumbnail)
         case "folder":
             return cache(beside)
         case "none":

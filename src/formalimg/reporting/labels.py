@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formalimg.stats import Generalizability, Missing
+from formalimg.stats import Generalizability, MissingPolicy
 from formalimg.suites import Suite
 from formalimg.tables import NOTHING
 
@@ -41,7 +41,7 @@ def shorten(text: str, max_length: int) -> str:
     return line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
 
 
-class Words(NamedTuple):
+class SuiteLabels(NamedTuple):
     """The labels of a kind of suite.
 
     Attributes:
@@ -68,14 +68,14 @@ class Words(NamedTuple):
     parts_are_code: bool
 
 
-RULES: dict[Missing, str] = {
+RULES: dict[MissingPolicy, str] = {
     "exclude": "Images without a verdict are left out of the rates",
     "fail": "Images without a verdict count as failures",
     "error": "Every image has a verdict",
 }
 """The rule for images without a verdict."""
 
-SCORE_RULES: dict[Missing, str] = {
+SCORE_RULES: dict[MissingPolicy, str] = {
     "exclude": "Images without a score are left out of the means",
     "fail": "Images without a score count as 0",
     "error": "Every image has a score",
@@ -87,10 +87,10 @@ FAILURES_COUNTED = "Only scored images count, without those that failed by rule,
 """Which images the shares of failures are about."""
 
 
-def words_of(suite: Suite) -> Words:
+def suite_labels(suite: Suite) -> SuiteLabels:
     """Return the labels of a suite."""
     kind, terms = suite.traits, suite.traits.terms
-    return Words(
+    return SuiteLabels(
         part=terms.part,
         kind=terms.kind,
         about=terms.about,
@@ -119,6 +119,6 @@ def level_name(suite: Suite, level: int) -> str:
     return f"{level_word(suite)} {level_head(suite, level)}".strip()
 
 
-def rule_text(missing: Missing, *, of_scores: bool = False) -> str:
+def rule_text(missing: MissingPolicy, *, of_scores: bool = False) -> str:
     """Return the rule for missing verdicts or scores, with its name."""
     return f"{(SCORE_RULES if of_scores else RULES)[missing]} (missing: {missing})"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word
-from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
+from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
 from formalimg.reporting.notes import caption, interval_note, remarks
 from formalimg.stats import Interval
 from formalimg.tables import NOTHING, Cell, Column, Number, Table, TableRow
@@ -22,7 +22,7 @@ class _MainColumn(NamedTuple):
     """
 
     column: Column
-    of_run: Callable[[Row], Cell]
+    of_run: Callable[[RunRow], Cell]
     of_published: Callable[[PublishedRow], Cell]
 
 
@@ -80,7 +80,7 @@ def _level_column(section: Section, level: int) -> _MainColumn:
         name=str(level),
     )
 
-    def of_run(row: Row) -> Cell:
+    def of_run(row: RunRow) -> Cell:
         return Number.of(row.summary.levels[level]) if level in row.summary.levels else NOTHING
 
     return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))
@@ -100,7 +100,7 @@ def _band_column(section: Section, band: str, *, is_first: bool) -> _MainColumn:
     return _MainColumn(column, lambda row: _band(row, band), lambda row: row.bands[band])
 
 
-def _band(row: Row, name: str) -> Cell:
+def _band(row: RunRow, name: str) -> Cell:
     """Return a band with the counts of its levels; its coverage is its own, as levels count alike in it."""
     band = row.summary.bands.get(name)
     if band is None:
@@ -110,7 +110,7 @@ def _band(row: Row, name: str) -> Cell:
     return Number(band.value, band.interval, None, passed, scored, expected, band.coverage)
 
 
-def _generalizability(row: Row) -> Cell:
+def _generalizability(row: RunRow) -> Cell:
     held = row.summary.generalizability
     if held is None:
         return NOTHING

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.judges import Part
-from formalimg.runs import RunManifest, RunRecord, Spent
-from formalimg.stats import Missing, Summary
-from formalimg.suites import Profile, Suite
+from formalimg.runs import RunCost, RunManifest, RunRecord
+from formalimg.stats import MissingPolicy, Summary
+from formalimg.suites import PoolProfile, Suite
 from formalimg.tables import Column, Table, TableRow
 
 
@@ -41,7 +41,7 @@ class Detail(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     """One run of a comparison.
 
     Attributes:
@@ -73,7 +73,7 @@ class Row:
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
-    spent: Spent
+    spent: RunCost
     gated: frozenset[tuple[str, int]] = frozenset()
 
 
@@ -118,7 +118,7 @@ class Section:
 
     suite: Suite
     epsilon: float | None
-    rows: tuple[Row, ...]
+    rows: tuple[RunRow, ...]
     published: tuple[PublishedRow, ...]
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
@@ -144,10 +144,10 @@ class Comparison:
     """
 
     sections: tuple[Section, ...]
-    missing: Missing
+    missing: MissingPolicy
     confidence: float
     threshold: float = 0.5
-    profile: Profile = "paper"
+    profile: PoolProfile = "paper"
 
 
 class SeenImage(NamedTuple):
@@ -229,9 +229,9 @@ class HowCounted(NamedTuple):
         threshold: the score that opens the gate of a group, for suites that have one.
     """
 
-    missing: Missing
+    missing: MissingPolicy
     confidence: float
-    profile: Profile
+    profile: PoolProfile
     references: bool
     threshold: float
 

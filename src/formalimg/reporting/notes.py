@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from formalimg.analysis import judge_names
 from formalimg.reporting.counterfactual_scores import describe_levels, scoring_rules
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
-from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
+from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
 from formalimg.tables import count_noun, format_value, join_names
 
@@ -121,7 +121,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
         yield f"Judged by {judges[0].name}"
 
 
-def extent(row: Row) -> str:
+def extent(row: RunRow) -> str:
     """Return how many images a run has: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
     fewest, most = row.images_of_each
     if fewest == most:
@@ -148,7 +148,7 @@ def remarks(section: Section) -> list[str]:
     return found
 
 
-def _reasons(row: Row) -> str:
+def _reasons(row: RunRow) -> str:
     """Return each reason with its count and the most common of its details."""
     found = []
     for reason, count in row.unscored.items():
@@ -162,7 +162,7 @@ def _reasons(row: Row) -> str:
 
 
 def comparison_notes(
-    runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow], computed: Sequence[str]
+    runs: Sequence[RunRecord], rows: Sequence[RunRow], published: Sequence[PublishedRow], computed: Sequence[str]
 ) -> Iterator[str]:
     """Yield how the runs differ besides their models, and what else limits a comparison of their numbers.
 
@@ -191,12 +191,12 @@ def comparison_notes(
         yield f"Published numbers are as their authors gave them, on their items and by their judge: {sources}.{made}"
 
 
-def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
+def _note_on_judges(rows: Sequence[RunRow]) -> Iterator[str]:
     """Yield that judges differ; and who judged which run, unless the names of the runs say it."""
     judges = [row.manifest.judge for row in rows if row.manifest.judge]
     names = dict(zip(map(identity_text, judges), judge_names(judges), strict=True))
 
-    def judge_of(row: Row) -> str:
+    def judge_of(row: RunRow) -> str:
         return names[identity_text(row.manifest.judge)] if row.manifest.judge else "none"
 
     if len(set(map(judge_of, rows))) > 1:
@@ -204,7 +204,7 @@ def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
         yield f"The runs differ in their judges{'' if is_known else f': {_by_value(rows, judge_of)}'}."
 
 
-def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> Iterator[str]:
+def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[RunRow]) -> Iterator[str]:
     """Yield whose verdicts are stored but not shown: a run shows those of one judge."""
     shown = {(run.folder, identity_text(run.manifest.judge)) for run in runs}
     hidden: dict[str, str] = {}
@@ -226,7 +226,7 @@ def _item_key(item: PlannedItem) -> tuple[str, str, str]:
     return item.id, item.prompt, item.formula
 
 
-_DIFFERENCES: dict[str, Callable[[Row], str]] = {
+_DIFFERENCES: dict[str, Callable[[RunRow], str]] = {
     "tasks": lambda row: row.manifest.task,
     "conditions": lambda row: row.manifest.condition or "words alone",
     "style texts": lambda row: row.manifest.style,
@@ -238,7 +238,7 @@ _DIFFERENCES: dict[str, Callable[[Row], str]] = {
 }
 
 
-def _by_value(rows: Sequence[Row], value_of: Callable[[Row], str]) -> str:
+def _by_value(rows: Sequence[RunRow], value_of: Callable[[RunRow], str]) -> str:
     """Return each value once, with the runs that have it."""
     names: dict[str, list[str]] = {}
     for row in rows:

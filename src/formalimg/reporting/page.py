@@ -11,8 +11,8 @@ from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg._util.templates import render_template
-from formalimg.reporting.examples import Exhibit
-from formalimg.reporting.figures.curve import curve
+from formalimg.reporting.examples import ExampleImage
+from formalimg.reporting.figures.curve import curve_svg
 from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Markup
 from formalimg.reporting.gallery import gallery
@@ -24,16 +24,16 @@ from formalimg.reporting.labels import (
     unit_of,
 )
 from formalimg.reporting.main_table import main_table
-from formalimg.reporting.model import Comparison, Row, Section, Tally
+from formalimg.reporting.model import Comparison, RunRow, Section, Tally
 from formalimg.reporting.notes import extent, identity_text, settings_text
 from formalimg.reporting.ratings import rating_tables
 from formalimg.stats import Band, Rate
 from formalimg.tables import Column, Number, Table, cell_text, count_noun, join_names, render_html
 
 if TYPE_CHECKING:
-    from formalimg.analysis import StudyOfPeople
+    from formalimg.analysis import HumanStudy
 
-Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
+Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[ExampleImage]]]
 """The images to show, by suite and by the run's position in its section."""
 
 _MAX_BARS = 24
@@ -54,7 +54,7 @@ class _PagePart(NamedTuple):
 
 
 def html_page(
-    comparison: Comparison, images: Gallery | None = None, studied: Sequence[StudyOfPeople] = (), remark: str = ""
+    comparison: Comparison, images: Gallery | None = None, studied: Sequence[HumanStudy] = (), remark: str = ""
 ) -> str:
     """Return the comparison as one HTML page.
 
@@ -85,28 +85,28 @@ def html_page(
     return f"{page}\n"
 
 
-def _parts(section: Section, comparison: Comparison, studies: Sequence[StudyOfPeople]) -> Iterator[_PagePart]:
+def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
     kind, level = section.suite.traits, level_word(section.suite) or "level"
     heading = f"{kind.numbers_heading} by {level}"
     main = render_template(
         "formalimg.reporting",
         "main.html",
         label=heading,
-        curve=curve(section),
-        table=Markup(table(section, comparison)),
+        curve=curve_svg(section),
+        table=Markup(main_table_html(section, comparison)),
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
-    yield _PagePart("more tables", kind.tables_heading, "".join(more_table(one, section) for one in section.tables))
+    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.tables))
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 
 
-def table(section: Section, comparison: Comparison) -> str:
+def main_table_html(section: Section, comparison: Comparison) -> str:
     """Return the main table of a section as HTML, with its caption and remarks."""
     return render_html(main_table(section, comparison), _tones(section), heading=False)
 
 
-def more_table(table: Table, section: Section) -> str:
+def table_html(table: Table, section: Section) -> str:
     """Return a table of a section as HTML, with its title above and its caption below."""
     return render_html(table, _tones(section))
 
@@ -143,7 +143,7 @@ def _cards(section: Section) -> str:
     return render_template("formalimg.reporting", "cards.html", cards=cards, common=common)
 
 
-def _facts(row: Row) -> list[_Fact]:
+def _facts(row: RunRow) -> list[_Fact]:
     manifest, spent = row.manifest, row.spent
     style = f"{manifest.style} style text" if manifest.style != "none" else ""
     unknown = f"; {count_noun(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
@@ -168,7 +168,7 @@ def _facts(row: Row) -> list[_Fact]:
     return list(starmap(_Fact, (fact for fact in facts if fact[1] or fact[0] in always)))
 
 
-def _headline(row: Row, section: Section) -> Iterator[tuple[str, str]]:
+def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
     column = Column("", section.suite.traits.scale, interval="compact")
     for name, number in _headline_numbers(row, section):
@@ -177,7 +177,7 @@ def _headline(row: Row, section: Section) -> Iterator[tuple[str, str]]:
         yield generalizability_text(row.summary.generalizability), " G"
 
 
-def _headline_numbers(row: Row, section: Section) -> list[tuple[str, Rate | Band]]:
+def _headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:
     bands, levels = row.summary.bands, row.summary.levels
     if section.suite.traits.has_scores:
         if bands:
@@ -221,7 +221,7 @@ def _failures(section: Section) -> str:
 
 
 def _failure_chart(
-    by: str, section: Section, tallies_of: Callable[[Row], Mapping[str, Tally]], names: Sequence[str]
+    by: str, section: Section, tallies_of: Callable[[RunRow], Mapping[str, Tally]], names: Sequence[str]
 ) -> _FailureChart:
     labels = section.suite.traits.terms
     lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
@@ -249,18 +249,18 @@ def _word_order(section: Section) -> list[str]:
 # --- human ratings
 
 
-def _ratings(study: StudyOfPeople, section: Section) -> str:
+def _ratings(study: HumanStudy, section: Section) -> str:
     """Return the results of a study of human ratings, its figures side by side, then its other tables."""
-    from formalimg.reporting.figures.studies import drawings_of_study  # here, so that other pages are made faster
+    from formalimg.reporting.figures.studies import study_figures  # here, so that other pages are made faster
 
     tables = rating_tables(study)
     return render_template(
         "formalimg.reporting",
         "ratings.html",
-        results=[Markup(more_table(one, section)) for one in tables if one.placement == "result"],
-        others=[Markup(more_table(one, section)) for one in tables if one.placement != "result"],
+        results=[Markup(table_html(one, section)) for one in tables if one.placement == "result"],
+        others=[Markup(table_html(one, section)) for one in tables if one.placement != "result"],
         # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
-        figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in drawings_of_study(study)],
+        figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in study_figures(study)],
     )
 
 

@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 from formalimg.tables import Table
 
 if TYPE_CHECKING:
-    from formalimg.analysis import StudyOfPeople
+    from formalimg.analysis import HumanStudy
 
 _NUMBERS = ("value", "low", "high", "n", "left_out", "kappa")
 
 
-def rating_tables(study: StudyOfPeople) -> tuple[Table, ...]:
+def rating_tables(study: HumanStudy) -> tuple[Table, ...]:
     """Return the tables of a study; its results first."""
-    from formalimg.analysis import people_tables  # here, so that other reports are made faster
+    from formalimg.analysis import human_study_tables  # here, so that other reports are made faster
 
-    return tuple(people_tables(study))
+    return tuple(human_study_tables(study))
 
 
-def rating_lines(study: StudyOfPeople) -> Iterator[dict[str, object]]:
+def rating_lines(study: HumanStudy) -> Iterator[dict[str, object]]:
     """Yield one CSV line for each number of a study, in the columns that reports have.
 
     `figure` is `people`, and `name` says which number and of what; `scored` counts the cases behind it, and `expected`
     also those that were left out.
     """
-    from formalimg.analysis import people_text
+    from formalimg.analysis import human_study_text
 
-    for line in csv.DictReader(io.StringIO(people_text([study], "csv"))):
+    for line in csv.DictReader(io.StringIO(human_study_text([study], "csv"))):
         labels = (label for column, label in line.items() if column not in (*_NUMBERS, "run") and label)
         n, left_out = line.get("n"), line.get("left_out")
         yield {
@@ -48,8 +48,8 @@ def rating_lines(study: StudyOfPeople) -> Iterator[dict[str, object]]:
         }
 
 
-def rating_data(studies: Sequence[StudyOfPeople]) -> object:
+def rating_data(studies: Sequence[HumanStudy]) -> object:
     """Return everything studies have, as plain data for JSON."""
-    from formalimg.analysis import people_text
+    from formalimg.analysis import human_study_text
 
-    return json.loads(people_text(studies, "json"))
+    return json.loads(human_study_text(studies, "json"))

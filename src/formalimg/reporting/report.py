@@ -25,8 +25,8 @@ from formalimg.reporting.model import Comparison
 from formalimg.reporting.page import Gallery, html_page
 from formalimg.reporting.ratings import rating_data, rating_lines, rating_tables
 from formalimg.runs import RunRecord
-from formalimg.stats import Missing
-from formalimg.suites import Profile
+from formalimg.stats import MissingPolicy
+from formalimg.suites import PoolProfile
 from formalimg.tables import (
     count_noun,
     csv_text,
@@ -40,7 +40,7 @@ from formalimg.tables import (
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
-    from formalimg.analysis import StudyOfPeople
+    from formalimg.analysis import HumanStudy
 
 _MEGABYTE = 1_000_000
 _ROOM_FOR_REMARK = 1000
@@ -51,7 +51,7 @@ def render(
     format: Format,  # noqa: A002  # what users call it
     *,
     details: bool = False,
-    studied: Sequence[StudyOfPeople] = (),
+    studied: Sequence[HumanStudy] = (),
 ) -> str:
     """Return the comparison as text in a format.
 
@@ -136,15 +136,15 @@ def write_html(
     runs: Sequence[RunRecord],
     path: str | Path,
     *,
-    missing: Missing = "exclude",
+    missing: MissingPolicy = "exclude",
     epsilon: float | None = None,
     references: bool = False,
     gallery: int = 24,
     images: Images = "embed",
     most_megabytes: float = 15,
-    profile: Profile = "paper",
+    profile: PoolProfile = "paper",
     threshold: float = 0.5,
-    studied: Sequence[StudyOfPeople] = (),
+    studied: Sequence[HumanStudy] = (),
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 

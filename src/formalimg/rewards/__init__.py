@@ -1,7 +1,7 @@
 """Rewards: a dense score from 0 to 1 for images, in process, for reinforcement learning."""
 
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
-from formalimg.rewards.result import PairError, Scored
+from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_functions import (
     BatchScorer,
     Missing,
@@ -20,8 +20,8 @@ __all__ = [
     "Missing",
     "PairError",
     "RewardFunction",
+    "RewardScore",
     "RewardTask",
-    "Scored",
     "Scorer",
     "StyledScene",
     "TaskLike",

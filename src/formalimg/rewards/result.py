@@ -15,7 +15,7 @@ _REASONS = get_args(UnscoredReason)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class RewardScore:
     """The reward of an image.
 
     Attributes:
@@ -42,7 +42,7 @@ class Scored:
         cost: float | None = 0.0,
         reason: str = "",
         score: float | None = None,
-    ) -> Scored:
+    ) -> RewardScore:
         """Return the reward that parts add up to.
 
         Args:
@@ -61,12 +61,12 @@ class Scored:
         return cls(score, passed, parts, reason, None, cost)
 
     @classmethod
-    def missing(cls, why: Unscored) -> Scored:
+    def missing(cls, why: Unscored) -> RewardScore:
         """Return a reward without a score, with the reason."""
         detail = f"{why.reason}: {why.detail}" if why.detail else why.reason
         return cls(None, None, (), detail, why.reason, why.cost)
 
-    def without_parts(self) -> Scored:
+    def without_parts(self) -> RewardScore:
         """Return the same reward without its parts, and without a reason unless that says why there is no score."""
         return self if self.score is None else replace(self, parts=(), reason="")
 
@@ -82,7 +82,7 @@ class Scored:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> Scored:
+    def from_json(cls, data: Mapping[str, object]) -> RewardScore:
         """Return the reward that `to_json` wrote.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias,
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.images import ImageLike
-from formalimg.rewards.result import Scored
+from formalimg.rewards.result import RewardScore
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import FORMS, TaskLike
 
@@ -38,7 +38,7 @@ class TrainerRewards(NamedTuple):
 class BatchScorer(Protocol):
     """Anything that scores batches: a `Scorer` in process, or a client of a reward server."""
 
-    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
+    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order, with their parts or without."""
         ...
 
@@ -121,7 +121,7 @@ class _TrainerFunction:
 
 def _score(
     images: Iterable[ImageLike], tasks: Iterable[TaskLike], scorer: BatchScorer | None, *, parts: bool
-) -> list[Scored]:
+) -> list[RewardScore]:
     if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):
         raise FormalimgError("give a list of images, even for one")
     if isinstance(tasks, str | bytes | Mapping):
@@ -137,7 +137,7 @@ def _default_scorer() -> Scorer:
     return Scorer()
 
 
-def _value(scored: Scored, missing: Missing, index: int) -> float | None:
+def _value(scored: RewardScore, missing: Missing, index: int) -> float | None:
     _require_known(missing, get_args(Missing))
     if scored.score is not None:
         return scored.score

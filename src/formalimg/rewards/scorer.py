@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
-from formalimg.models import Named, Setting
+from formalimg.models import Identified, Setting
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
-from formalimg.rewards.result import PairError, Scored
+from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import Weights, check_weights, integer_weights, reward_of_scene, reward_of_verdict
 from formalimg.runs import error_text, failed_by_rule
@@ -106,7 +106,7 @@ class Scorer:
         }
 
     @property
-    def parties(self) -> Mapping[str, Named]:
+    def parties(self) -> Mapping[str, Identified]:
         """The `grounder`, and by suite the judges that were opened so far.
 
         A chat model is opened when its suite is first scored.
@@ -126,7 +126,7 @@ class Scorer:
         """
         return self._tasks.prepare(task)
 
-    def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
+    def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.
 
         An image that cannot be scored has a `Scored` without a score.
@@ -145,7 +145,7 @@ class Scorer:
                 found.update(thread.submit(lambda: asyncio.run(self._score_images(pending, parts))).result())
         return [found[index] for index in range(len(found))]
 
-    async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
+    async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, like `score_all`, for programs with an event loop.
 
         Scenes are scored in a thread. The concurrency limits of grounder and judges hold for all calls in this loop.
@@ -155,9 +155,9 @@ class Scorer:
             found.update(await self._score_images(pending, parts))
         return [found[index] for index in range(len(found))]
 
-    def _score_scenes(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, Scored], list[_PendingImage]]:
+    def _score_scenes(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, RewardScore], list[_PendingImage]]:
         """Return the rewards of scenes by index, and the images that have to be judged."""
-        found: dict[int, Scored] = {}
+        found: dict[int, RewardScore] = {}
         pending: list[_PendingImage] = []
         for index, (image, task_like) in enumerate(pairs):
             try:
@@ -171,11 +171,11 @@ class Scorer:
                 raise PairError(index, error) from error
         return found, pending
 
-    def _score_scene(self, task: RewardTask, scene: StyledScene | Unscored, parts: bool) -> Scored:
+    def _score_scene(self, task: RewardTask, scene: StyledScene | Unscored, parts: bool) -> RewardScore:
         if task.formula is None:
             raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
         if isinstance(scene, Unscored):
-            return Scored.missing(scene)
+            return RewardScore.missing(scene)
         return reward_of_scene(task.formula, scene.scene, scene.style, self._weights, parts=parts)
 
     def _judge_of(self, task: RewardTask) -> Judge | None:
@@ -197,7 +197,7 @@ class Scorer:
             self._judges[name] = open_judge(name, self._judge_name, own)
             return self._judges[name]
 
-    async def _score_images(self, pending: Sequence[_PendingImage], parts: bool) -> dict[int, Scored]:
+    async def _score_images(self, pending: Sequence[_PendingImage], parts: bool) -> dict[int, RewardScore]:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._score_image(entry)) for entry in pending]
@@ -208,32 +208,32 @@ class Scorer:
         found = {entry.place: task.result() for entry, task in zip(pending, tasks, strict=True)}
         return found if parts else {index: scored.without_parts() for index, scored in found.items()}
 
-    async def _score_image(self, entry: _PendingImage) -> Scored:
+    async def _score_image(self, entry: _PendingImage) -> RewardScore:
         async with self._semaphore(entry.judge or self._grounder):
             image = await asyncio.to_thread(load_image, entry.image)
             if isinstance(image, Unscored):
-                return Scored.missing(image)
+                return RewardScore.missing(image)
             flat = failed_by_rule(image)
             if flat is not None:
-                return Scored.of_parts(flat.passed, flat.parts, flat.cost, str(flat.evidence["explanation"]))
+                return RewardScore.of_parts(flat.passed, flat.parts, flat.cost, str(flat.evidence["explanation"]))
             try:
                 return await self._judge_image(entry, image)
             except FormalimgError:
                 raise
             except Exception as error:  # of the grounder or judge
-                return Scored.missing(Unscored("judge failed", error_text(error)))
+                return RewardScore.missing(Unscored("judge failed", error_text(error)))
 
-    async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> Scored:
+    async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore:
         task = entry.task
         if entry.judge is not None:
             verdict = await entry.judge.judge(task.item, image)
             if isinstance(verdict, Unscored):
-                return Scored.missing(verdict)
+                return RewardScore.missing(verdict)
             return reward_of_verdict(task, verdict, self._weights)
         assert task.formula is not None, "grounders look for what formulas speak of"
         grounding = await self._grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
-            return Scored.missing(grounding)
+            return RewardScore.missing(grounding)
         return await asyncio.to_thread(
             reward_of_scene, task.formula, grounding.scene, None, self._weights, grounding.cost
         )

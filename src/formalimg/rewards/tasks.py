@@ -15,24 +15,24 @@ from formalimg.logic import (
     ClauseKind,
     Formula,
     FormulaError,
-    Prepared,
+    PreparedFormula,
     check,
     complexity,
     parse,
-    prepare,
+    prepare_formula,
     vocabulary_names,
 )
 from formalimg.rewards.weights import QUESTION, check_weights
 from formalimg.suites import (
     CATEGORIES,
     DIMENSIONS,
-    AskedConcept,
     Category,
     ConceptSpec,
     CounterfactualSpec,
     Dimension,
     FormulaSpec,
     Item,
+    RequestedConcept,
     WeightedQuestion,
     default_digest,
     instruction_digest,
@@ -83,7 +83,7 @@ class RewardTask:
     """
 
     item: Item[Any]
-    formula: Prepared | None = None
+    formula: PreparedFormula | None = None
     by_logic: bool = False
     weights: tuple[float, ...] | None = None
 
@@ -177,7 +177,8 @@ class TaskCache:
             return RewardTask(item)
         spec = item.spec
         return self._cached_by_identity(
-            item, lambda: RewardTask(item, prepare(spec.formula, weights=self._weights), _is_by_logic(item.suite))
+            item,
+            lambda: RewardTask(item, prepare_formula(spec.formula, weights=self._weights), _is_by_logic(item.suite)),
         )
 
     def _of_text(self, text: str, vocabulary: str | None) -> RewardTask:
@@ -191,7 +192,7 @@ class TaskCache:
         problems = check(formula, vocabulary) if vocabulary is not None else []
         if problems:
             raise FormulaError(problems)
-        prepared = prepare(formula, weights=self._weights)
+        prepared = prepare_formula(formula, weights=self._weights)
         fitting = (known for known in suite_names() if vocabulary and suite(known).vocabulary == vocabulary)
         name = next(fitting, _DEFAULT_SUITE)
         item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
@@ -282,7 +283,7 @@ def _parse_question(entry: object, number: int) -> _OwnQuestion:
 def _yes_or_no_task(prompt: str, questions: list[_OwnQuestion]) -> RewardTask:
     # Judges pass the category on as the kind of a part, and do nothing else with it.
     concepts = tuple(
-        AskedConcept(cast(Category, question.kind or QUESTION), "", "", question.question) for question in questions
+        RequestedConcept(cast(Category, question.kind or QUESTION), "", "", question.question) for question in questions
     )
     item = Item("conceptmix", "questions", max(1, len(questions) - 1), prompt, ConceptSpec(concepts))
     return RewardTask(item, weights=tuple(question.weight for question in questions))

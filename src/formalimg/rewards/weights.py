@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import ClauseKind, FormulaError, Prepared, TooHardError, closest_match
-from formalimg.rewards.result import Scored
+from formalimg.logic import ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
+from formalimg.rewards.result import RewardScore
 from formalimg.scenes import Scene
 from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec
 
@@ -59,14 +59,14 @@ def integer_weights(weights: Weights) -> dict[ClauseKind, int]:
 
 
 def reward_of_scene(
-    formula: Prepared,
+    formula: PreparedFormula,
     scene: Scene,
     style: str | None,
     weights: Weights,
     cost: float | None = 0.0,
     *,
     parts: bool = True,
-) -> Scored:
+) -> RewardScore:
     """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight.
 
     Args:
@@ -82,29 +82,29 @@ def reward_of_scene(
     except FormulaError as error:
         if not isinstance(error, TooHardError) and any(problem.kind != "undecided" for problem in error.problems):
             raise
-        return Scored.missing(Unscored("not understood", error.problems[0].message, cost=cost))
+        return RewardScore.missing(Unscored("not understood", error.problems[0].message, cost=cost))
 
 
 def _reward_of_clauses(
-    formula: Prepared, scene: Scene, style: str | None, weights: Weights, cost: float | None, parts: bool
-) -> Scored:
+    formula: PreparedFormula, scene: Scene, style: str | None, weights: Weights, cost: float | None, parts: bool
+) -> RewardScore:
     """Return the reward of a scene that can decide the formula; all or nothing if it has too many clauses."""
     try:
         if not parts:
             share = formula.share(scene, style)
-            return Scored(share, share == 1, cost=cost)
+            return RewardScore(share, share == 1, cost=cost)
         best = formula.best_binding(scene, style)
     except FormulaError as error:
         if isinstance(error, TooHardError) or any(problem.kind != "size" for problem in error.problems):
             raise
         verification = formula.verify(scene, style)
-        whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
+        whole = RewardScore.of_parts(verification.passed, (formula_part(verification),), cost)
         return whole if parts else whole.without_parts()
     share = best.share
-    return Scored.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
+    return RewardScore.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
 
 
-def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> Scored:
+def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
     """Return the reward of a judged image: the weighted share of the parts of its verdict.
 
     A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
@@ -113,11 +113,13 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> S
     own = task.weights or (1.0,) * len(verdict.parts)
     parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
     explanation = verdict.evidence.get("explanation")
-    found = Scored.of_parts(verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else "")
+    found = RewardScore.of_parts(
+        verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else ""
+    )
     if not isinstance(task.item.spec, CounterfactualSpec) and (found.score == 1) is not verdict.passed:
         result = "passes" if verdict.passed else "fails"
         detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
-        return Scored.missing(Unscored("not understood", detail, cost=verdict.cost))
+        return RewardScore.missing(Unscored("not understood", detail, cost=verdict.cost))
     return found
 
 

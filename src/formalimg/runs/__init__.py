@@ -3,17 +3,26 @@
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
 from formalimg.runs.cost_estimate import RunEstimate, estimate
-from formalimg.runs.database import address_for_reading, told_of
+from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
 from formalimg.runs.messages import error_text, one_line
-from formalimg.runs.plan import Selection, require_covered, style_for
+from formalimg.runs.plan import Selection, default_style, require_supported
 from formalimg.runs.progress import Progress
-from formalimg.runs.queries import ImageFile, ImageFilter, ImagePage, ListedImage, Outcome
-from formalimg.runs.reader import Judged, PlannedItem, RunRecord, Spent, StoredRun, image_in, layouts_of, open_run
+from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
+from formalimg.runs.reader import (
+    Judged,
+    PlannedItem,
+    RunCost,
+    RunRecord,
+    StoredRun,
+    load_layouts,
+    locate_image,
+    open_run,
+)
 
 __all__ = [
     "MAX_SIZE",
@@ -23,38 +32,38 @@ __all__ = [
     "ImageFile",
     "ImageFilter",
     "ImageLocation",
+    "ImageOutcome",
     "ImagePage",
     "Judged",
     "ListedImage",
     "LockedError",
     "NotStartedError",
-    "Outcome",
     "PlannedItem",
     "Progress",
     "Reopenable",
     "RunBuilder",
     "RunConfig",
+    "RunCost",
     "RunEstimate",
     "RunManifest",
     "RunRecord",
     "Selection",
-    "Spent",
     "StoredRun",
-    "address_for_reading",
+    "database_errors",
+    "default_style",
     "error_text",
     "estimate",
     "execute",
     "failed_by_rule",
-    "image_in",
     "images_url",
     "inspect",
     "judge_run",
-    "layouts_of",
+    "load_layouts",
+    "locate_image",
     "one_line",
     "open_run",
     "read_manifest_table",
-    "require_covered",
+    "readonly_uri",
+    "require_supported",
     "run_name",
-    "style_for",
-    "told_of",
 ]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Engaged, ImageModel
+from formalimg.models import Concurrent, ImageModel
 from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
-from formalimg.runs.plan import RequestBuilder, Selection, require_covered, style_for
+from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, load, suite, suite_names
 
@@ -73,7 +73,7 @@ class RunConfig:
         if self.condition.style != "none" and not suite(self.items[0].suite).has_style_text:
             styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
             raise FormalimgError(f"only {styled} has a text about its style: use the style none for other suites")
-        require_covered(self.model, self.items[0].suite)
+        require_supported(self.model, self.items[0].suite)
         require_storable_settings(Identity(self.model.name, self.model.settings))
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
             raise FormalimgError(
@@ -169,7 +169,7 @@ class RunBuilder:
         """
         condition = self.condition or Condition()
         if self.auto_style:
-            condition = replace(condition, style=style_for(self.suite, model))
+            condition = replace(condition, style=default_style(self.suite, model))
         layouts: Mapping[str, Scene] = {}
         if condition.needs_layout:
             layouts = self._witnesses if self.layouts is None else self.layouts
@@ -223,7 +223,7 @@ def _check_url(url: str) -> str:
     return check_url(url)
 
 
-Party = TypeVar("Party", bound=Engaged)
+Party = TypeVar("Party", bound=Concurrent)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formalimg.judges import Judge
-from formalimg.models import ImageRequest, Matches, Usage, price
+from formalimg.models import ImageRequest, PremadeImageModel, Usage, get_price
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import images_to_match
 from formalimg.runs.image_store import refuse_foreign_images
@@ -49,7 +49,7 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
         FormalimgError: as `execute` would, if the folder holds another run.
     """
     selected = config.selection.of(config.items)
-    if isinstance(config.model, Matches):
+    if isinstance(config.model, PremadeImageModel):
         config.model.match(images_to_match(selected, config.samples))
     images = plan_images(list(selected.values()), config.requests, samples=config.samples, seed=config.seed)
     existing, scored = _existing(config, folder, judge)
@@ -60,8 +60,8 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     to_judge = [*to_make, *(it for key, it in verdict_keys.items() if key not in scored)] if judge else []
     questions_of: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
     questions = sum(questions_of(it.item) for it in to_judge)
-    image_price = price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
-    question_price = price(judge.name).cost(_QUESTION) if judge and questions else 0.0
+    image_price = get_price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
+    question_price = get_price(judge.name).cost(_QUESTION) if judge and questions else 0.0
     request = config.requests.request(images[0].item, 0, images[0].seed)
     prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
     return RunEstimate(

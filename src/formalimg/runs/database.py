@@ -14,7 +14,7 @@ from typing import NamedTuple, get_args
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.models import Answer, Failed, Generated, Refused
+from formalimg.models import Failed, Generated, ImageResult, Refused
 from formalimg.runs.manifest import SCHEMA
 from formalimg.runs.messages import one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
@@ -45,7 +45,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
         raise FormalimgError(f"{folder} is not a run: it has no {RESULTS_FILE}")
     with run_database_errors(folder):
         connection = sqlite3.connect(
-            address_for_reading(folder / RESULTS_FILE),
+            readonly_uri(folder / RESULTS_FILE),
             uri=True,
             timeout=_TIMEOUT,
             isolation_level=None,
@@ -57,7 +57,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
 
 def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Turn database errors of a run into errors that users can act on."""
-    return told_of(
+    return database_errors(
         folder / RESULTS_FILE,
         full="free some space, then run the same command again to resume",
         damaged="the file is damaged: restore it, or move the run folder away and start anew",
@@ -65,7 +65,7 @@ def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]
 
 
 @contextlib.contextmanager
-def told_of(file: Path, *, full: str, damaged: str) -> Iterator[None]:
+def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
     """Turn database errors into errors that users can act on.
 
     Args:
@@ -88,7 +88,7 @@ def told_of(file: Path, *, full: str, damaged: str) -> Iterator[None]:
         raise FormalimgError(f"cannot use {file} ({reason}): {advice}") from error
 
 
-def address_for_reading(file: Path) -> str:
+def readonly_uri(file: Path) -> str:
     """Return the SQLite URI to open a database read-only.
 
     Where the folder is not writable, nothing changes, and SQLite needs `immutable` or it would look for files beside.
@@ -169,7 +169,7 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
     return cost, 0
 
 
-def answer_cost(answer: Answer) -> tuple[float, int]:
+def answer_cost(answer: ImageResult) -> tuple[float, int]:
     """Return the cost of an image model's answer as two columns. Only images are paid for, also broken ones.
 
     Raises:

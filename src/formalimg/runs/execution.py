@@ -9,7 +9,7 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
-from formalimg.models import ImageRequest, Matches, Matching, Wanted
+from formalimg.models import ImageRequest, MatchReport, PremadeImageModel, RequestedImage
 from formalimg.runs.cancellation import run_until_stopped
 from formalimg.runs.config import RunConfig, require_budget
 from formalimg.runs.engine import Engine
@@ -32,7 +32,7 @@ def execute(
     judge: Judge | None = None,
     *,
     on_progress: ProgressCallback = lambda progress: None,
-    on_match: Callable[[Matching], None] = lambda matching: None,
+    on_match: Callable[[MatchReport], None] = lambda matching: None,
 ) -> Progress:
     """Generate the images of a run and, if there is a judge, judge them; resumes where an earlier call ended.
 
@@ -52,7 +52,7 @@ def execute(
     if judge:
         require_storable_settings(Identity(judge.name, judge.settings))
     items = config.selection.of(config.items)
-    if isinstance(config.model, Matches):
+    if isinstance(config.model, PremadeImageModel):
         on_match(config.model.match(images_to_match(items, config.samples)))
     builder = config.requests
     images = plan_images(list(items.values()), builder, samples=config.samples, seed=config.seed)
@@ -101,10 +101,10 @@ def judge_run(
         return _run_engine(store, engine, judge, [], to_judge)
 
 
-def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
+def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
     """Return the images of these items, by position in the suite, for models that serve existing images."""
     return [
-        Wanted(item.id, sample, item.prompt, position, item.suite)
+        RequestedImage(item.id, sample, item.prompt, position, item.suite)
         for position, item in items.items()
         for sample in range(samples)
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Answer, Failed, Generated, ImageModel, Refused, redacted
+from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact
 from formalimg.runs.inspection import InspectedImage
 from formalimg.suites import Item
 
@@ -49,7 +49,7 @@ class ArrivedAnswer(NamedTuple):
     """The answer of an image model, and after how many seconds it came."""
 
     planned: PlannedImage
-    answer: Answer
+    answer: ImageResult
     seconds: float
 
 
@@ -81,7 +81,7 @@ def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterato
 
 def one_line(text: str) -> str:
     """Return the text on one line of limited length, without API keys: some messages quote them."""
-    return truncate(redacted(" ".join(text.split())), _HEAD, _TAIL)
+    return truncate(redact(" ".join(text.split())), _HEAD, _TAIL)
 
 
 def error_text(error: BaseException) -> str:
@@ -96,7 +96,7 @@ def is_own_cancellation(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
-def check_answer(answer: object) -> Answer:
+def check_answer(answer: object) -> ImageResult:
     """Return what an image model yielded if it is a valid answer, else `Failed` with the reason."""
     match answer:
         case Refused(reason=str()) | Failed(reason=str()):

@@ -69,7 +69,7 @@ class Selection:
             raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: {advice}")
 
 
-def require_covered(model: ImageModel, suite: str) -> None:
+def require_supported(model: ImageModel, suite: str) -> None:
     """Refuse a model whose attribute `covers` says that it cannot draw this kind of suite.
 
     Raises:
@@ -83,7 +83,7 @@ def require_covered(model: ImageModel, suite: str) -> None:
         )
 
 
-def style_for(suite: str, model: ImageModel) -> StyleText:
+def default_style(suite: str, model: ImageModel) -> StyleText:
     """Return the style text that suits a model: long, short or none.
 
     Knolling was published with a long text, and a short one for models that read few words. A model that reads few

@@ -50,7 +50,7 @@ RunQuery: TypeAlias = Callable[..., Iterator[tuple[Any, ...]]]
 """Queries the database of a run: an SQL statement, and the values of its parameters by name."""
 
 
-class Outcome(NamedTuple):
+class ImageOutcome(NamedTuple):
     """The outcome of one image of one item.
 
     Attributes:
@@ -101,7 +101,7 @@ class ListedImage(NamedTuple):
         sha256: the digest of its file; None if there is no image.
     """
 
-    outcome: Outcome
+    outcome: ImageOutcome
     prompt: str
     sha256: str | None
 
@@ -122,14 +122,14 @@ class ImageFile(NamedTuple):
     height: int
 
 
-def read_outcome(row: tuple[Any, ...]) -> Outcome:
+def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
     """Return the outcome from a row that begins with `OUTCOME_COLUMNS`."""
     item, level, sample, status, no_image, passed, score, reason, detail, *_ = row
     if status != "made":
-        return Outcome(item, level, sample, None, None, _REASONS_WITHOUT_IMAGE[status], no_image)
+        return ImageOutcome(item, level, sample, None, None, _REASONS_WITHOUT_IMAGE[status], no_image)
     if reason is None:  # there is no verdict at all
-        return Outcome(item, level, sample, None, None, "not judged", "")
-    return Outcome(item, level, sample, None if passed is None else bool(passed), score, reason, detail)
+        return ImageOutcome(item, level, sample, None, None, "not judged", "")
+    return ImageOutcome(item, level, sample, None if passed is None else bool(passed), score, reason, detail)
 
 
 def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) -> ImagePage:

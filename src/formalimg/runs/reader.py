@@ -23,9 +23,9 @@ from formalimg.runs.queries import (
     OUTCOME_WIDTH,
     ImageFile,
     ImageFilter,
+    ImageOutcome,
     ImagePage,
     ListedImage,
-    Outcome,
     count_before,
     find_image_file,
     image_neighbours,
@@ -68,14 +68,14 @@ class Judged:
         verdict: parts and evidence, or why there is no verdict.
     """
 
-    outcome: Outcome
+    outcome: ImageOutcome
     seed: int
     image: ImageLocation | None
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
 
 
-class Spent(NamedTuple):
+class RunCost(NamedTuple):
     """The cost of a run.
 
     Attributes:
@@ -116,11 +116,11 @@ class RunRecord(Protocol):
         """Return the items as the suite has them, with their specifications."""
         ...
 
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[ImageOutcome]:
         """Return the outcome of each planned image, ordered by item and sample."""
         ...
 
-    def spent(self) -> Spent:
+    def spent(self) -> RunCost:
         """Return the cost of the run so far, for all attempts and all judges."""
         ...
 
@@ -179,17 +179,17 @@ class StoredRun:
         rows = list(self._rows("SELECT record FROM items ORDER BY position"))
         return [decode_item(record, self._manifest.suite) for (record,) in rows]
 
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[ImageOutcome]:
         """Return the outcome of each planned image, ordered by item and sample."""
         return [
             read_outcome(row) for row in self._rows(f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample")
         ]
 
-    def spent(self) -> Spent:
+    def spent(self) -> RunCost:
         """Return the cost of the run so far, for all attempts and all judges."""
         costs = "SELECT cost, unpriced FROM pictures UNION ALL SELECT cost, unpriced FROM verdicts"
         (found,) = self._rows(f"SELECT total(cost), coalesce(sum(unpriced), 0) FROM ({costs})")
-        return Spent(*found)
+        return RunCost(*found)
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
@@ -268,7 +268,7 @@ def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
     return StoredRun(folder, judge)
 
 
-def image_in(path: Path, sha256: str) -> ImageLocation:
+def locate_image(path: Path, sha256: str) -> ImageLocation:
     """Return an image of a run by the path it has, or would have, in the run folder; it may be on an object store.
 
     Args:
@@ -284,7 +284,7 @@ def image_in(path: Path, sha256: str) -> ImageLocation:
     return open_image_store(folder, read_manifest(folder).images).place(path.name, sha256)
 
 
-def layouts_of(run: RunRecord) -> dict[str, Scene]:
+def load_layouts(run: RunRecord) -> dict[str, Scene]:
     """Return the first layout of each item of a layout run, by item id; right or wrong, as the planner made them.
 
     Raises:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import redacted
+from formalimg.models import redact
 from formalimg.runs.image_store import IMAGES, write_run_file
 
 LIBRARIES = {
@@ -272,7 +272,7 @@ def _require_file_name(name: str) -> str:
 def _reason(error: Exception) -> str:
     """Return the message of a library on one line and without keys."""
     text = " ".join(str(error).split()) or "no reason given"
-    return truncate(redacted(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
+    return truncate(redact(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
 
 
 def _shortened(text: str) -> str:

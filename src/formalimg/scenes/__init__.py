@@ -6,8 +6,8 @@ from formalimg._util.lazy import lazy_exports
 from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, CANVAS, Box, SceneObject
-from formalimg.scenes.rules import ALIGNMENT, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near, PairRule
-from formalimg.scenes.scene import Relation, Scene
+from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES, Between, BinaryRule, Greater, Less, Near
+from formalimg.scenes.scene import Scene, SceneRelation
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
         contact_sheet,
         draw,
         drawable_classes,
-        layout_file,
         layout_image,
+        layout_png,
         natural_aspect,
         read_layout,
     )
@@ -39,7 +39,7 @@ __getattr__ = lazy_exports(
             "contact_sheet",
             "draw",
             "drawable_classes",
-            "layout_file",
+            "layout_png",
             "layout_image",
             "natural_aspect",
             "read_layout",
@@ -60,23 +60,23 @@ __all__ = [
     "ALIGNMENT",
     "ATTRIBUTE_KINDS",
     "ATTRIBUTE_PREDICATES",
+    "BINARY_RULES",
     "CANVAS",
     "DEFAULT_MARGIN",
     "MIN_SIDE",
-    "RULES_OF_ONE",
-    "RULES_OF_TWO",
+    "UNARY_RULES",
     "Between",
+    "BinaryRule",
     "Box",
     "DrawingError",
     "Greater",
     "Less",
     "Measure",
     "Near",
-    "PairRule",
-    "Relation",
     "Scene",
     "SceneError",
     "SceneObject",
+    "SceneRelation",
     "SolverLimitError",
     "Unsatisfiable",
     "Witness",
@@ -84,8 +84,8 @@ __all__ = [
     "draw",
     "drawable_classes",
     "keeps_margin",
-    "layout_file",
     "layout_image",
+    "layout_png",
     "natural_aspect",
     "read_layout",
     "solve",

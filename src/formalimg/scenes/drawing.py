@@ -235,7 +235,7 @@ _CHUNK = "formalimg-layout"
 """The key of the PNG text chunk that contains the layout, in the published grounding format."""
 
 
-def layout_file(scene: Scene, size: int = 512) -> bytes:
+def layout_png(scene: Scene, size: int = 512) -> bytes:
     """Return a PNG file that shows a layout as labelled boxes and contains it as a text chunk."""
     from PIL.PngImagePlugin import PngInfo
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from formalimg.scenes.rules import PairRule
+    from formalimg.scenes.rules import BinaryRule
 
 Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
 
@@ -129,7 +129,7 @@ class Measures:
             known = self._rankings[measure] = Ranking([getattr(box, measure) for box in self._boxes])
         return known
 
-    def ranked_for(self, predicate: str, rule: PairRule) -> RankedPair:
+    def ranked_for(self, predicate: str, rule: BinaryRule) -> RankedPair:
         """Return the boxes ranked by the two measures that a predicate compares."""
         known = self._ranked_pairs.get(predicate)
         if known is None:
@@ -137,7 +137,7 @@ class Measures:
             known = self._ranked_pairs[predicate] = pair
         return known
 
-    def pairs(self, rule: PairRule) -> NDArray[np.bool] | None:
+    def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
         """Return where a rule holds, by first and second box; None if an array would round the numbers."""
         if self._columns is None:
             return None

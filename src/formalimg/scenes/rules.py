@@ -175,12 +175,12 @@ class Near(NamedTuple):
         return f"{MEASURE_NAMES[self.measure]} {one:g} and {other:g}: diff {apart:g} {sign} {self.bound:g}"
 
 
-PairRule: TypeAlias = Less | Greater | Near
+BinaryRule: TypeAlias = Less | Greater | Near
 
 _INFINITY = float("inf")
 _HALF = CANVAS / 2
 
-RULES_OF_ONE: dict[str, Between] = {
+UNARY_RULES: dict[str, Between] = {
     "OnLeftSide": Between(("center_x",), -_INFINITY, _HALF),
     "OnRightSide": Between(("center_x",), _HALF, _INFINITY),
     "OnTopSide": Between(("center_y",), -_INFINITY, _HALF),
@@ -189,7 +189,7 @@ RULES_OF_ONE: dict[str, Between] = {
 }
 """Rules of the predicates of one variable."""
 
-RULES_OF_TWO: dict[str, PairRule] = {
+BINARY_RULES: dict[str, BinaryRule] = {
     "LeftOf": Less("xmax", "center_x"),
     "RightOf": Greater("xmin", "center_x"),
     "Above": Less("ymax", "center_y"),

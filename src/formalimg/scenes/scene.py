@@ -11,14 +11,14 @@ from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, me
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.measures import Measures
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
-from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-class Relation(NamedTuple):
+class SceneRelation(NamedTuple):
     """A recorded relation between two objects, by their numbers: `Relation("On", 0, 1)`."""
 
     predicate: str
@@ -32,8 +32,8 @@ _SIGNATURES: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
     "Has": (Variable, Value),
     **dict.fromkeys(ATTRIBUTE_PREDICATES, (Variable, Value)),
-    **dict.fromkeys(RULES_OF_ONE, (Variable,)),
-    **dict.fromkeys([*RULES_OF_TWO, *_RECORDED_PREDICATES], (Variable, Variable)),
+    **dict.fromkeys(UNARY_RULES, (Variable,)),
+    **dict.fromkeys([*BINARY_RULES, *_RECORDED_PREDICATES], (Variable, Variable)),
 }
 
 
@@ -47,10 +47,10 @@ class Scene:
     """
 
     objects: tuple[SceneObject, ...]
-    relations: frozenset[Relation] | None = None
+    relations: frozenset[SceneRelation] | None = None
 
     @classmethod
-    def of(cls, objects: Iterable[SceneObject], relations: Iterable[Relation] | None = None) -> Scene:
+    def of(cls, objects: Iterable[SceneObject], relations: Iterable[SceneRelation] | None = None) -> Scene:
         """Create a scene of these objects."""
         return cls(tuple(objects), None if relations is None else frozenset(relations))
 
@@ -62,7 +62,7 @@ class Scene:
             SceneError: listing everything that is wrong with the data.
         """
         objects, relations = read_grounding(obj)
-        return cls.of(objects, None if relations is None else (Relation(*relation) for relation in relations))
+        return cls.of(objects, None if relations is None else (SceneRelation(*relation) for relation in relations))
 
     def to_json(self) -> dict[str, object]:
         """Return the scene in the published grounding format."""
@@ -80,7 +80,7 @@ class Scene:
                         f"objects[{number}]: {words.name} has no {kind} '{value}'{_suggestion(value, known)}"
                     )
         for name in sorted({relation.predicate for relation in self.relations or ()}.difference(_RECORDED_PREDICATES)):
-            if name in RULES_OF_TWO:
+            if name in BINARY_RULES:
                 messages.append(f"relations: '{name}' is read from boxes, not from records")
             else:
                 messages.append(f"relations: '{name}' decides nothing{_suggestion(name, _RECORDED_PREDICATES)}")
@@ -118,21 +118,21 @@ class Scene:
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
-        rule = RULES_OF_TWO.get(predicate)
+        rule = BINARY_RULES.get(predicate)
         if rule is not None:
             return rule.seconds(firsts, among, self._measures.ranked_for(predicate, rule))
         return among & _recorded_partners(firsts, self._recorded_seconds.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
-        rule = RULES_OF_TWO.get(predicate)
+        rule = BINARY_RULES.get(predicate)
         if rule is not None:
             return rule.firsts(seconds, among, self._measures.ranked_for(predicate, rule))
         return among & _recorded_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
-        rule = RULES_OF_TWO.get(predicate)
+        rule = BINARY_RULES.get(predicate)
         return None if rule is None else self._measures.pairs(rule)
 
     def describe(self, obj: int) -> str:
@@ -146,10 +146,10 @@ class Scene:
         first = self.objects[objects[0]]
         if name == "Is":
             return f"is a {first.label}"
-        rule_of_two = RULES_OF_TWO.get(name)
+        rule_of_two = BINARY_RULES.get(name)
         if rule_of_two is not None:
             return rule_of_two.evidence(first.box, self.objects[objects[1]].box)
-        rule_of_one = RULES_OF_ONE.get(name)
+        rule_of_one = UNARY_RULES.get(name)
         if rule_of_one is not None:
             return rule_of_one.evidence(first.box)
         if name in _RECORDED_PREDICATES:
@@ -164,7 +164,7 @@ class Scene:
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
-        rule = RULES_OF_ONE.get(predicate)
+        rule = UNARY_RULES.get(predicate)
         if rule is not None:
             return {None: rule.objects((1 << len(self.objects)) - 1, self._measures.ranked_by)}
         if predicate == "Is":

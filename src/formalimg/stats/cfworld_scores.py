@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.generalizability import TOLERANCE
-from formalimg.stats.observations import Interval, Missing
+from formalimg.stats.observations import Interval, MissingPolicy
 
 ScoreProfile: TypeAlias = Literal["paper", "official-code"]
 """Which rules apply where the paper differs from its published code or tables."""
@@ -84,7 +84,7 @@ class ScoreSummary(NamedTuple):
     prr: ScoreRatio
     rrr: ScoreRatio
     threshold: float | None
-    missing: Missing
+    missing: MissingPolicy
     confidence: float
     profile: ScoreProfile
 
@@ -156,7 +156,7 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
     return fsum(weight * answer.score for weight, answer in zip(weights, found, strict=True)) / fsum(weights)
 
 
-def rescored(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
+def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
     """Return the score of an image under another profile, given its score under `paper`.
 
     Args:
@@ -186,7 +186,7 @@ def validate_profile(profile: str) -> None:
         raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(ScoreProfile))}")
 
 
-Gate: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
+GateState: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
 """State of the gate of an image: whether level 1 of its group lets it count, or why that is not known."""
 
 
@@ -208,11 +208,13 @@ def apply_gate(
     seen = list(observations)
     return [
         one._replace(score=_gated_score(gate, one.score))
-        for one, gate in zip(seen, gates(seen, threshold, profile=profile), strict=True)
+        for one, gate in zip(seen, gate_states(seen, threshold, profile=profile), strict=True)
     ]
 
 
-def gates(observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper") -> list[Gate]:
+def gate_states(
+    observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
+) -> list[GateState]:
     """Return the gate of each image; `open` for images of level 1.
 
     Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
@@ -259,7 +261,7 @@ def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], 
 
 def _gate(
     one: ScoreObservation, factual: Mapping[tuple[str, int], float | None], threshold: float, profile: ScoreProfile
-) -> Gate:
+) -> GateState:
     which = next((key for key in ((one.group, one.sample), (one.group, 0)) if key in factual), None)
     if which is None:
         return "not in the run"
@@ -269,7 +271,7 @@ def _gate(
     return "closed" if score < threshold - TOLERANCE else "open"
 
 
-def _gated_score(gate: Gate, score: float | None) -> float | None:
+def _gated_score(gate: GateState, score: float | None) -> float | None:
     if score is None or gate in ("unknown", "not in the run"):
         return None
     return score if gate == "open" else 0.0

@@ -20,14 +20,14 @@ from formalimg.stats.cfworld_scores import (
     ScoreRatio,
     ScoreSummary,
     apply_gate,
-    gates,
+    gate_states,
     prior_resistance,
     reasoning_retention,
     validate_profile,
     validate_score,
 )
 from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, binomial_interval
-from formalimg.stats.observations import Interval, Missing
+from formalimg.stats.observations import Interval, MissingPolicy
 from formalimg.stats.summary import validate_missing
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def summarize_scores(
     observations: Iterable[ScoreObservation],
     *,
     threshold: float | None = 0.5,
-    missing: Missing = "exclude",
+    missing: MissingPolicy = "exclude",
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -242,7 +242,7 @@ def _checked(one: ScoreObservation) -> ScoreObservation:
 
 def _gated(seen: Sequence[ScoreObservation], threshold: float, profile: ScoreProfile) -> Counter[int]:
     """Count the scored images of each level behind a closed gate."""
-    before = zip(seen, gates(seen, threshold, profile=profile), strict=True)
+    before = zip(seen, gate_states(seen, threshold, profile=profile), strict=True)
     return Counter(one.level for one, gate in before if gate == "closed" and one.score is not None)
 
 

@@ -18,7 +18,7 @@ from formalimg.stats.intervals import log_binomial_tail
 from formalimg.stats.observations import Interval, ItemTally, Observation, tally
 
 
-class Paired(NamedTuple):
+class PairedComparison(NamedTuple):
     """How two runs differ on the items that both have verdicts for.
 
     Attributes:
@@ -45,14 +45,14 @@ class Paired(NamedTuple):
     unscored: tuple[str, ...]
 
 
-def paired(
+def compare_paired(
     first: Iterable[Observation],
     second: Iterable[Observation],
     *,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Paired:
+) -> PairedComparison:
     """Compare two runs item by item.
 
     An item with several images counts once, by the share of its scored images that passed. Items without a verdict
@@ -80,14 +80,14 @@ def paired(
     return _comparison({name: (_share(here.get(name)), _share(there.get(name))) for name in names}, config)
 
 
-def paired_scores(
+def compare_paired_scores(
     first: Iterable[ScoreObservation],
     second: Iterable[ScoreObservation],
     *,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Paired:
+) -> PairedComparison:
     """Compare the scores of two runs group by group, as `paired` compares items.
 
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
@@ -110,7 +110,9 @@ def paired_scores(
     )
 
 
-def _comparison(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], config: BootstrapConfig) -> Paired:
+def _comparison(
+    rates: Mapping[str, tuple[Fraction | None, Fraction | None]], config: BootstrapConfig
+) -> PairedComparison:
     differences = [one - other for one, other in rates.values() if one is not None and other is not None]
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
     difference, interval = None, None
@@ -118,7 +120,7 @@ def _comparison(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], co
         difference = float(sum(differences) / len(differences))
         counts = {float(each): n for each, n in sorted(Counter(differences).items())}
         interval = difference_interval(counts, difference, config)
-    return Paired(
+    return PairedComparison(
         wins,
         losses,
         len(differences) - wins - losses,

@@ -208,7 +208,7 @@ def pooled_interval(mean: float, levels: Sequence[PassCounts], confidence: float
     return binomial_interval(mean * tries, tries, confidence)
 
 
-def largest_side(successes: int, n: int, confidence: float = 0.95) -> float:
+def clopper_pearson_margin(successes: int, n: int, confidence: float = 0.95) -> float:
     """Return the ± of a rate as ConceptMix prints it: the larger side of the exact interval.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 
-Missing: TypeAlias = Literal["exclude", "fail", "error"]
+MissingPolicy: TypeAlias = Literal["exclude", "fail", "error"]
 """How to treat images without a verdict: leave them out of the rate, count them as failures, or raise."""
 
 
@@ -94,7 +94,7 @@ class Summary(NamedTuple):
     overall: Rate
     bands: Mapping[str, Band]
     generalizability: Generalizability | None
-    missing: Missing
+    missing: MissingPolicy
     confidence: float
 
 
@@ -105,7 +105,7 @@ class ItemTally(NamedTuple):
     scored: int
     expected: int
 
-    def counted(self, missing: Missing) -> int:
+    def counted(self, missing: MissingPolicy) -> int:
         """Return the denominator of the item's rate."""
         return self.expected if missing == "fail" else self.scored
 
@@ -148,7 +148,7 @@ def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]
     return levels
 
 
-def pass_counts(tallies: Iterable[ItemTally], missing: Missing) -> PassCounts:
+def pass_counts(tallies: Iterable[ItemTally], missing: MissingPolicy) -> PassCounts:
     """Return the number of items per pass count, in an order that does not depend on the order of items."""
     counts = Counter(PassCount(each.passed, each.counted(missing)) for each in tallies if each.counted(missing))
     return dict(sorted(counts.items()))

@@ -42,7 +42,7 @@ class Confusion(NamedTuple):
     true_negatives: int
 
 
-class Share(NamedTuple):
+class Proportion(NamedTuple):
     """A proportion: `happened` out of `n` cases, with its confidence interval."""
 
     happened: int
@@ -72,15 +72,15 @@ class Classification(NamedTuple):
     confusion: Confusion
     n: int
     left_out: int
-    accuracy: Share
-    precision: Share
-    recall: Share
-    specificity: Share
+    accuracy: Proportion
+    precision: Proportion
+    recall: Proportion
+    specificity: Proportion
     f1: Estimate
     balanced_accuracy: Estimate
 
     @property
-    def sensitivity(self) -> Share:
+    def sensitivity(self) -> Proportion:
         """Alias of recall."""
         return self.recall
 
@@ -141,7 +141,7 @@ def _confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
     return Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
 
 
-def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Share:
+def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Proportion:
     """Return a share of cases with its clustered interval."""
     counts: Counter[PassCount] = Counter()
     for kind, items in kinds.items():
@@ -149,8 +149,8 @@ def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], 
             counts[count(kind)] += items
     happened, n = total(counts)
     if not n:
-        return Share(0, 0, None, None)
-    return Share(happened, n, happened / n, clustered_interval(dict(sorted(counts.items())), confidence))
+        return Proportion(0, 0, None, None)
+    return Proportion(happened, n, happened / n, clustered_interval(dict(sorted(counts.items())), confidence))
 
 
 def _estimate(
@@ -194,7 +194,7 @@ def _ratio(part: Draws, whole: Draws) -> Draws:
     return np.asarray(np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0))
 
 
-class Found(NamedTuple):
+class DetectionCounts(NamedTuple):
     """Detection counts of one image.
 
     Attributes:
@@ -218,14 +218,14 @@ class Detection(NamedTuple):
         f1: the harmonic mean of both.
     """
 
-    counts: Found
-    precision: Share
-    recall: Share
+    counts: DetectionCounts
+    precision: Proportion
+    recall: Proportion
     f1: Estimate
 
 
 def detection(
-    images: Iterable[Found],
+    images: Iterable[DetectionCounts],
     *,
     items: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
@@ -250,15 +250,15 @@ def detection(
     """
     config = bootstrap_config(confidence, resamples, seed)
     entries = list(images)
-    by_item: dict[Hashable, Found] = {}
+    by_item: dict[Hashable, DetectionCounts] = {}
     for name, entry in zip(item_ids(len(entries), items), entries, strict=True):
         if not 0 <= entry.matched <= min(entry.found, entry.objects):
             raise FormalimgError(f"{entry} is not possible: at most as many match as were found, and as are there")
-        before = by_item.get(name, Found(0, 0, 0))
-        by_item[name] = Found(*map(sum, zip(before, entry, strict=True)))
+        before = by_item.get(name, DetectionCounts(0, 0, 0))
+        by_item[name] = DetectionCounts(*map(sum, zip(before, entry, strict=True)))
     # Images without objects and without findings carry no information, and must not narrow an interval.
     kinds = dict(sorted(Counter(it for it in by_item.values() if it.found or it.objects).items()))
-    whole = Found(*(sum(kind[at] * count for kind, count in kinds.items()) for at in range(3)))
+    whole = DetectionCounts(*(sum(kind[at] * count for kind, count in kinds.items()) for at in range(3)))
     return Detection(
         whole,
         _share(kinds, lambda it: PassCount(it.matched, it.found), confidence),
@@ -267,7 +267,7 @@ def detection(
     )
 
 
-def _f1_of(kinds: Sequence[Found]) -> Callable[[Draws], Draws]:
+def _f1_of(kinds: Sequence[DetectionCounts]) -> Callable[[Draws], Draws]:
     import numpy as np
 
     counts = np.array(kinds, dtype=np.float64)

@@ -19,7 +19,7 @@ from formalimg.stats.observations import (
     Band,
     Generalizability,
     ItemTally,
-    Missing,
+    MissingPolicy,
     Observation,
     PassCounts,
     Rate,
@@ -35,7 +35,7 @@ def summarize(
     *,
     bands: Mapping[str, Sequence[int]],
     epsilon: float | None,
-    missing: Missing = "exclude",
+    missing: MissingPolicy = "exclude",
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -75,8 +75,8 @@ def summarize(
 
 def validate_missing(missing: str) -> None:
     """Raise unless this is a rule for missing verdicts."""
-    if missing not in get_args(Missing):
-        raise FormalimgError(f"unknown rule {missing!r} for missing verdicts: use {', '.join(get_args(Missing))}")
+    if missing not in get_args(MissingPolicy):
+        raise FormalimgError(f"unknown rule {missing!r} for missing verdicts: use {', '.join(get_args(MissingPolicy))}")
 
 
 def validate_bands(bands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
@@ -100,7 +100,7 @@ def all_levels(observed: Iterable[int], bands: Mapping[str, Sequence[int]]) -> r
     return range(min(known), max(known) + 1) if known else range(0)
 
 
-def _rate(tallies: Iterable[ItemTally], missing: Missing, confidence: float) -> Rate:
+def _rate(tallies: Iterable[ItemTally], missing: MissingPolicy, confidence: float) -> Rate:
     items = list(tallies)
     kinds = pass_counts(items, missing)
     passed, counted = total(kinds)

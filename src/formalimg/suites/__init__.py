@@ -10,17 +10,16 @@ from formalimg.suites.cfworld.spec import (
     CF_WORLD_RULES,
     CF_WORLD_SUITES,
     DIMENSIONS,
-    PASS_MARK,
+    PASS_THRESHOLD,
     TAGGED_BY_FIELD,
+    CounterfactualGroup,
     CounterfactualSpec,
     Dimension,
-    Group,
     WeightedQuestion,
 )
 from formalimg.suites.conceptmix.spec import (
     ATTRIBUTES,
     CATEGORIES,
-    AskedConcept,
     Binding,
     BindingError,
     BoundConcept,
@@ -28,7 +27,8 @@ from formalimg.suites.conceptmix.spec import (
     Category,
     Concept,
     ConceptSpec,
-    Relation,
+    RequestedConcept,
+    SpatialRelation,
 )
 from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
@@ -42,41 +42,47 @@ from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKi
 
 if TYPE_CHECKING:
     from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups
-    from formalimg.suites.cfworld.items import denominalised_items, items_of_groups, our_groups, pair_items, rule_items
-    from formalimg.suites.cfworld.published import Published, read_cf_world, repair_report
+    from formalimg.suites.cfworld.items import (
+        builtin_groups,
+        denominalised_items,
+        items_of_groups,
+        pair_items,
+        rule_items,
+    )
+    from formalimg.suites.cfworld.published import PublishedItems, read_cf_world, repair_report
     from formalimg.suites.cfworld.published_groups import write_published_groups
-    from formalimg.suites.cfworld.published_records import DataRepair, tidied_lines
-    from formalimg.suites.cfworld.questions import pair_spec, template_scores
+    from formalimg.suites.cfworld.published_records import DataRepair, format_repairs
+    from formalimg.suites.cfworld.questions import pair_spec, template_score_questions
     from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
-    from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
-    from formalimg.suites.conceptmix.completion import complete_binding, lacks_measure
-    from formalimg.suites.conceptmix.conflicts import Conflict, conflicts
+    from formalimg.suites.conceptmix.binding import bind_attributes, binding_changes, bound_concepts
+    from formalimg.suites.conceptmix.completion import complete_binding, lacks_size_reference
+    from formalimg.suites.conceptmix.conflicts import Conflict, find_conflicts
     from formalimg.suites.conceptmix.generation import (
         ConceptCensus,
         ConceptRecipe,
-        content_of,
+        concept_census,
+        content_key,
         count_bindings,
         count_combinations,
-        make_concept_items,
-        most_items,
-        take_concept_census,
+        generate_concept_items,
+        max_items,
     )
-    from formalimg.suites.conceptmix.pools import Difficulty, Pool, Pools, Profile, load_pools
-    from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
-    from formalimg.suites.conceptmix.published import ScoredImage, read_scores, scores_text, write_sentences
-    from formalimg.suites.conceptmix.questions import statements, template_questions
+    from formalimg.suites.conceptmix.pools import Difficulty, Pool, PoolProfile, Pools, load_pools
+    from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
+    from formalimg.suites.conceptmix.published import ScoredImage, format_scores, read_scores, write_published_prompts
+    from formalimg.suites.conceptmix.questions import concept_statements, template_questions
     from formalimg.suites.conceptmix.sampling import (
         InfeasibleDrawError,
         category_distribution,
         draw_concepts,
         expected_redraws,
     )
-    from formalimg.suites.download import Pulled, PullError, Source, pull, source, source_names
-    from formalimg.suites.export import ExportedSuite, Imprint, export_suite
-    from formalimg.suites.formula.census import take_census
-    from formalimg.suites.formula.ontology import implausible
+    from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
+    from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
+    from formalimg.suites.formula.census import count_contents
+    from formalimg.suites.formula.ontology import find_implausible
     from formalimg.suites.formula.synthesis import Recipe, make_items
-    from formalimg.suites.formula.wording import WordingError, realize, same_meaning_as_written, understand
+    from formalimg.suites.formula.wording import WordingError, is_equivalent_as_written, parse_prompt, realize
     from formalimg.suites.formula.wording.lexicon import lexicon
 
 # Most programs neither pull nor make items.
@@ -84,36 +90,36 @@ __getattr__ = lazy_exports(
     "formalimg.suites",
     {
         "cfworld.group_checks": ["GroupProblem", "check_group", "check_groups"],
-        "cfworld.items": ["denominalised_items", "items_of_groups", "our_groups", "pair_items", "rule_items"],
-        "cfworld.questions": ["pair_spec", "template_scores"],
-        "cfworld.published": ["Published", "read_cf_world", "repair_report"],
+        "cfworld.items": ["denominalised_items", "items_of_groups", "builtin_groups", "pair_items", "rule_items"],
+        "cfworld.questions": ["pair_spec", "template_score_questions"],
+        "cfworld.published": ["PublishedItems", "read_cf_world", "repair_report"],
         "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
-        "cfworld.published_records": ["DataRepair", "tidied_lines"],
+        "cfworld.published_records": ["DataRepair", "format_repairs"],
         "cfworld.published_groups": ["write_published_groups"],
-        "conceptmix.binding": ["bind_attributes", "bound_concepts", "tampering"],
+        "conceptmix.binding": ["bind_attributes", "bound_concepts", "binding_changes"],
         "conceptmix.generation": [
             "ConceptCensus",
             "ConceptRecipe",
-            "content_of",
+            "content_key",
             "count_bindings",
             "count_combinations",
-            "make_concept_items",
-            "most_items",
-            "take_concept_census",
+            "generate_concept_items",
+            "max_items",
+            "concept_census",
         ],
-        "conceptmix.completion": ["complete_binding", "lacks_measure"],
-        "conceptmix.conflicts": ["Conflict", "conflicts"],
+        "conceptmix.completion": ["complete_binding", "lacks_size_reference"],
+        "conceptmix.conflicts": ["Conflict", "find_conflicts"],
         "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
-        "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
-        "conceptmix.published": ["ScoredImage", "read_scores", "scores_text", "write_sentences"],
-        "conceptmix.questions": ["statements", "template_questions"],
-        "conceptmix.prompt_check": ["unasked", "unsaid"],
-        "export": ["ExportedSuite", "Imprint", "export_suite"],
-        "formula.ontology": ["implausible"],
-        "download": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
-        "formula.census": ["take_census"],
+        "conceptmix.pools": ["Difficulty", "Pool", "Pools", "PoolProfile", "load_pools"],
+        "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
+        "conceptmix.questions": ["concept_statements", "template_questions"],
+        "conceptmix.prompt_check": ["extra_concepts", "missing_concepts"],
+        "export": ["ExportedSuite", "PublisherInfo", "export_suite"],
+        "formula.ontology": ["find_implausible"],
+        "download": ["PullError", "PullResult", "BenchmarkSource", "pull", "source", "source_names"],
+        "formula.census": ["count_contents"],
         "formula.synthesis": ["Recipe", "make_items"],
-        "formula.wording": ["WordingError", "realize", "same_meaning_as_written", "understand"],
+        "formula.wording": ["WordingError", "realize", "is_equivalent_as_written", "parse_prompt"],
         "formula.wording.lexicon": ["lexicon"],
     },
 )
@@ -127,9 +133,9 @@ __all__ = [
     "CF_WORLD_RULES",
     "CF_WORLD_SUITES",
     "DIMENSIONS",
-    "PASS_MARK",
+    "PASS_THRESHOLD",
     "TAGGED_BY_FIELD",
-    "AskedConcept",
+    "BenchmarkSource",
     "Binding",
     "BindingError",
     "BoundConcept",
@@ -141,6 +147,7 @@ __all__ = [
     "ConceptSpec",
     "Condition",
     "Conflict",
+    "CounterfactualGroup",
     "CounterfactualSpec",
     "DataRepair",
     "Difficulty",
@@ -148,9 +155,7 @@ __all__ = [
     "Dimension",
     "ExportedSuite",
     "FormulaSpec",
-    "Group",
     "GroupProblem",
-    "Imprint",
     "InfeasibleDrawError",
     "Item",
     "ItemsError",
@@ -159,32 +164,37 @@ __all__ = [
     "LayoutForm",
     "PartTerms",
     "Pool",
+    "PoolProfile",
     "Pools",
-    "Profile",
-    "Published",
+    "PublishedItems",
+    "PublisherInfo",
     "PullError",
-    "Pulled",
+    "PullResult",
     "Recipe",
-    "Relation",
+    "RequestedConcept",
     "ScoredImage",
     "ScoredQuestion",
     "Sent",
-    "Source",
+    "SpatialRelation",
     "StyleText",
     "Suite",
     "SuiteKind",
     "WeightedQuestion",
     "WordingError",
     "bind_attributes",
+    "binding_changes",
     "bound_concepts",
+    "builtin_groups",
     "category_distribution",
     "check_group",
     "check_groups",
     "complete_binding",
-    "conflicts",
-    "content_of",
+    "concept_census",
+    "concept_statements",
+    "content_key",
     "count_bindings",
     "count_combinations",
+    "count_contents",
     "decode_item",
     "default_digest",
     "denominalised_items",
@@ -192,19 +202,25 @@ __all__ = [
     "encode_item",
     "expected_redraws",
     "export_suite",
-    "implausible",
+    "extra_concepts",
+    "find_conflicts",
+    "find_implausible",
+    "format_repairs",
+    "format_scores",
+    "generate_concept_items",
     "instruction_digest",
+    "is_equivalent_as_written",
     "items_of_groups",
-    "lacks_measure",
+    "lacks_size_reference",
     "lexicon",
     "load",
     "load_pools",
-    "make_concept_items",
     "make_items",
-    "most_items",
-    "our_groups",
+    "max_items",
+    "missing_concepts",
     "pair_items",
     "pair_spec",
+    "parse_prompt",
     "pull",
     "read_cf_scores",
     "read_cf_world",
@@ -212,24 +228,14 @@ __all__ = [
     "realize",
     "repair_report",
     "rule_items",
-    "same_meaning_as_written",
-    "scores_text",
     "source",
     "source_names",
-    "statements",
     "suite",
     "suite_names",
-    "take_census",
-    "take_concept_census",
-    "tampering",
     "template_questions",
-    "template_scores",
-    "tidied_lines",
-    "unasked",
-    "understand",
-    "unsaid",
+    "template_score_questions",
     "write_items",
     "write_published",
     "write_published_groups",
-    "write_sentences",
+    "write_published_prompts",
 ]

@@ -100,6 +100,6 @@ def layout_text(layout: Scene) -> str:
 
 def layout_image(layout: Scene) -> bytes:
     """Return a layout as an image of labelled rectangles, as PNG bytes."""
-    from formalimg.scenes import layout_file  # heavy, and needed for this condition only
+    from formalimg.scenes import layout_png  # heavy, and needed for this condition only
 
-    return layout_file(layout, _IMAGE)
+    return layout_png(layout, _IMAGE)

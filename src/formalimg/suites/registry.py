@@ -246,9 +246,9 @@ def _read_concepts(path: Path, name: str, findings: ItemFindings) -> list[Item[A
 
 
 def _write_concepts(items: Sequence[Item[Any]], folder: Path) -> None:
-    from formalimg.suites.conceptmix.published import write_sentences
+    from formalimg.suites.conceptmix.published import write_published_prompts
 
-    write_sentences(items, folder)
+    write_published_prompts(items, folder)
 
 
 def _read_counterfactuals(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:

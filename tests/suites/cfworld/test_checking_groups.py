@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites import Group, check_group, check_groups
+from formalimg.suites import CounterfactualGroup, check_group, check_groups
 from formalimg.suites.cfworld.group_checks import ProblemReason
 
-MIRROR = Group(
+MIRROR = CounterfactualGroup(
     id="optics-900",
     discipline="physics",
     branch="optics",
@@ -84,8 +84,8 @@ def test_the_prompts_follow_from_the_fields() -> None:
 
 def test_fields_are_read_strictly() -> None:
     fields = vars(MIRROR)
-    assert Group.from_fields(fields) == MIRROR
+    assert CounterfactualGroup.from_fields(fields) == MIRROR
     with pytest.raises(FormalimgError, match="group optics-900: law is missing"):
-        Group.from_fields({name: text for name, text in fields.items() if name != "law"})
+        CounterfactualGroup.from_fields({name: text for name, text in fields.items() if name != "law"})
     with pytest.raises(FormalimgError, match="unknown field 'extra'"):
-        Group.from_fields({**fields, "extra": "?"})
+        CounterfactualGroup.from_fields({**fields, "extra": "?"})

@@ -21,9 +21,9 @@ from formalimg.suites import (
     CounterfactualSpec,
     Item,
     WeightedQuestion,
+    builtin_groups,
     items_of_groups,
     load,
-    our_groups,
     write_items,
 )
 from formalimg.suites.cfworld.items import pair_items, rule_items
@@ -79,7 +79,7 @@ def id_of(item: Item[Any]) -> str:
 
 
 def test_our_own_groups_can_be_written_as_published(tmp_path: Path) -> None:
-    items = items_of_groups(our_groups())
+    items = items_of_groups(builtin_groups())
     write_published_groups(items, tmp_path / "out")
     back = read_cf_world(tmp_path / "out")
     assert Counter((item.level, item.prompt, item.tags, item.spec.questions) for item in back.items) == Counter(
@@ -92,7 +92,7 @@ def test_our_own_groups_can_be_written_as_published(tmp_path: Path) -> None:
 
 
 def test_what_has_no_place_in_the_published_form_is_refused(tmp_path: Path) -> None:
-    first, second, third = items_of_groups(our_groups()[:1])
+    first, second, third = items_of_groups(builtin_groups()[:1])
     other_point = replace(third, spec=replace(third.spec, assessment="Something else."))
     for items, message in [
         ([], "no items"),
@@ -108,7 +108,7 @@ def test_what_has_no_place_in_the_published_form_is_refused(tmp_path: Path) -> N
 
 
 def test_tags_never_lead_out_of_the_folder(tmp_path: Path) -> None:
-    items = [replace(item, tags=("../../up", "..")) for item in items_of_groups(our_groups()[:1])]
+    items = [replace(item, tags=("../../up", "..")) for item in items_of_groups(builtin_groups()[:1])]
     write_published_groups(items, tmp_path / "in" / "out")
     written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json"))
     assert written == ["in/out/eval_questions/up/other_gemini.json", "in/out/prompt/up/other.json"]

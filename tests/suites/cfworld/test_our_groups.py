@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites import check_groups, denominalised_items, items_of_groups, our_groups
+from formalimg.suites import builtin_groups, check_groups, denominalised_items, items_of_groups
 
-GROUPS = our_groups()
+GROUPS = builtin_groups()
 PUBLISHED = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.suites import CounterfactualSpec, Item, load, write_items
-from formalimg.suites.cfworld.published import Published, read_cf_world, repair_report
+from formalimg.suites.cfworld.published import PublishedItems, read_cf_world, repair_report
 from formalimg.suites.cfworld.published_groups import write_published_groups
 
 FOLDER = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
@@ -31,7 +31,7 @@ SETS_OF_L2 = {**GROUPS, "geography": 22, "physics-classical-mechanics": 257}
 WITHOUT_L2 = [*(f"geography-{number}" for number in range(4)), *(f"physics-classical-mechanics-{n}" for n in (51, 52))]
 
 
-def published(suite: str) -> Published:
+def published(suite: str) -> PublishedItems:
     """A suite of the published data; skips the test where the data is missing."""
     if not FOLDER.is_dir():
         pytest.skip(f"the published data is not at {FOLDER}")
@@ -39,11 +39,11 @@ def published(suite: str) -> Published:
 
 
 @pytest.fixture(scope="module")
-def cf_world() -> Published:
+def cf_world() -> PublishedItems:
     return published("cf-world")
 
 
-def scorable(cf_world: Published, level: int = 0) -> list[Item[CounterfactualSpec]]:
+def scorable(cf_world: PublishedItems, level: int = 0) -> list[Item[CounterfactualSpec]]:
     return [item for item in cf_world.items if item.spec.questions and level in (0, item.level)]
 
 
@@ -51,7 +51,7 @@ def tree_of(item: Item[Any]) -> str:
     return str(item.spec.group.rpartition("-")[0])
 
 
-def test_every_group_has_three_items_under_the_name_of_its_file(cf_world: Published) -> None:
+def test_every_group_has_three_items_under_the_name_of_its_file(cf_world: PublishedItems) -> None:
     assert len(cf_world.items) == len({item.id for item in cf_world.items}) == 3276
     for level in (1, 2, 3):
         assert Counter(tree_of(item) for item in cf_world.items if item.level == level) == GROUPS
@@ -61,7 +61,7 @@ def test_every_group_has_three_items_under_the_name_of_its_file(cf_world: Publis
     assert sum(count for tags, count in by_tags.items() if tags[0] == "physics") == 586
 
 
-def test_every_question_is_with_its_prompt(cf_world: Published) -> None:
+def test_every_question_is_with_its_prompt(cf_world: PublishedItems) -> None:
     per_tree: Counter[str] = Counter()
     for item in cf_world.items:
         per_tree[tree_of(item)] += len(item.spec.questions)
@@ -76,7 +76,7 @@ def test_every_question_is_with_its_prompt(cf_world: Published) -> None:
     ]
 
 
-def test_questions_per_prompt_and_their_weights_are_as_counted(cf_world: Published) -> None:
+def test_questions_per_prompt_and_their_weights_are_as_counted(cf_world: PublishedItems) -> None:
     sizes = Counter(len(item.spec.questions) for item in scorable(cf_world))
     assert sizes == {3: 2385, 4: 659, 5: 217, 6: 2}
     sums = Counter(sum(question.weight for question in item.spec.questions) for item in scorable(cf_world))
@@ -92,7 +92,7 @@ def test_questions_per_prompt_and_their_weights_are_as_counted(cf_world: Publish
     assert two == ["biology-135-l1", "biology-239-l1", "biology-270-l1", *mechanics]
 
 
-def test_l3_is_asked_what_l2_is_asked(cf_world: Published) -> None:
+def test_l3_is_asked_what_l2_is_asked(cf_world: PublishedItems) -> None:
     second, third = (
         {item.spec.group: item.spec.questions for item in cf_world.items if item.level == level} for level in (2, 3)
     )
@@ -101,7 +101,7 @@ def test_l3_is_asked_what_l2_is_asked(cf_world: Published) -> None:
     assert not [each for each in cf_world.tidied if each.what == "questions of L3 differ"]
 
 
-def test_what_nobody_can_score_is_kept_and_named(cf_world: Published) -> None:
+def test_what_nobody_can_score_is_kept_and_named(cf_world: PublishedItems) -> None:
     lacking = ["chemical-47-l1", *(f"{group}-l{level}" for group in WITHOUT_L2 for level in (2, 3))]
     assert sorted(cf_world.unscorable) == sorted(lacking)
     assert len(scorable(cf_world)) == 3263
@@ -111,7 +111,7 @@ def test_what_nobody_can_score_is_kept_and_named(cf_world: Published) -> None:
     assert spec["geography-0-l3"].assessment
 
 
-def test_everything_that_was_tidied_up_is_told(cf_world: Published) -> None:
+def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None:
     assert Counter(each.what for each in cf_world.tidied) == {
         "blanks at the edges": 169,
         "no category": 41,
@@ -141,7 +141,7 @@ def test_everything_that_was_tidied_up_is_told(cf_world: Published) -> None:
     assert "  prompt/physics/Classical Mechanics.json, id 51: ap_3 read as ap_l3" in report
 
 
-def test_nothing_but_edge_blanks_is_taken_off_the_words(cf_world: Published) -> None:
+def test_nothing_but_edge_blanks_is_taken_off_the_words(cf_world: PublishedItems) -> None:
     """Every text of the files is a text of an item, and the other way round; read here by other means."""
     prompts: Counter[str] = Counter()
     points: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def test_the_attribute_probe_has_its_pairs_and_its_ids_are_names() -> None:
     assert otter.prompt.rstrip(".") in question.question
 
 
-def test_the_denominalised_probe_is_judged_by_the_questions_of_l2(cf_world: Published) -> None:
+def test_the_denominalised_probe_is_judged_by_the_questions_of_l2(cf_world: PublishedItems) -> None:
     items, tidied, unscorable = published("cf-world-denominalised")
     explicit = {item.id: item for item in cf_world.items if item.level == 2}
     assert {item.id: (item.spec, item.tags) for item in items} == {i: (o.spec, o.tags) for i, o in explicit.items()}
@@ -194,7 +194,7 @@ def test_the_denominalised_probe_is_judged_by_the_questions_of_l2(cf_world: Publ
     assert Counter(each.what for each in tidied) == counted
 
 
-def test_the_data_survive_both_forms(cf_world: Published, tmp_path: Path) -> None:
+def test_the_data_survive_both_forms(cf_world: PublishedItems, tmp_path: Path) -> None:
     write_published_groups(cf_world.items, tmp_path / "again")
     again = read_cf_world(tmp_path / "again")
     assert again.items == cf_world.items
@@ -206,6 +206,6 @@ def test_the_data_survive_both_forms(cf_world: Published, tmp_path: Path) -> Non
     assert load("cf-world", tmp_path) == few
 
 
-def test_any_of_the_folders_leads_to_the_items(cf_world: Published) -> None:
+def test_any_of_the_folders_leads_to_the_items(cf_world: PublishedItems) -> None:
     assert {item.id for item in load("cf-world", FOLDER / "prompt")} == {item.id for item in cf_world.items}
     assert len(load("cf-world-rules", FOLDER / "prompt_ablation")) == 198

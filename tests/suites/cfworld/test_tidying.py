@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.suites import load
-from formalimg.suites.cfworld.published import Published, read_cf_world
+from formalimg.suites.cfworld.published import PublishedItems, read_cf_world
 
 GROUP: dict[str, Any] = {
     "id": "0",
@@ -67,7 +67,7 @@ def repository(
     return folder
 
 
-def repairs_of(published: Published) -> list[tuple[str, str]]:
+def repairs_of(published: PublishedItems) -> list[tuple[str, str]]:
     return [(each.what, each.how) for each in published.tidied]
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
 
-from formalimg.suites.conceptmix.pools import Pool, Pools, Profile, load_pools
+from formalimg.suites.conceptmix.pools import Pool, PoolProfile, Pools, load_pools
 from formalimg.suites.conceptmix.spec import Category
 
 OTHER_CATEGORIES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture", "spatial", "style")
@@ -22,7 +22,7 @@ def pools_of(**sizes: int) -> Pools:
     }
 
 
-def keeps_rules(categories: Sequence[Category], objects: int, profile: Profile, only: Category | None) -> bool:
+def keeps_rules(categories: Sequence[Category], objects: int, profile: PoolProfile, only: Category | None) -> bool:
     counts = Counter(categories)
     if only == "object":
         return not categories
@@ -35,7 +35,9 @@ def keeps_rules(categories: Sequence[Category], objects: int, profile: Profile, 
     )
 
 
-def orders_kept(k: int, pool: int, profile: Profile, only: Category | None) -> dict[int, list[tuple[Category, ...]]]:
+def orders_kept(
+    k: int, pool: int, profile: PoolProfile, only: Category | None
+) -> dict[int, list[tuple[Category, ...]]]:
     """For each number of objects that admits any: the orders of other categories that keep the rules."""
     found = {
         n: [order for order in product(OTHER_CATEGORIES, repeat=k + 1 - n) if keeps_rules(order, n, profile, only)]
@@ -51,7 +53,7 @@ def chances_of_objects(k: int, numbers: Sequence[int]) -> dict[int, Fraction]:
 
 
 def all_combinations(
-    k: int, pools: Pools, profile: Profile, only: Category | None = None
+    k: int, pools: Pools, profile: PoolProfile, only: Category | None = None
 ) -> Iterator[tuple[tuple[str, ...], tuple[tuple[Category, str], ...]]]:
     """All sets of objects with all multisets of other concepts beside them."""
     values = [(category, value) for category in OTHER_CATEGORIES for value in pools[category].values]

@@ -7,10 +7,18 @@ from typing import NamedTuple
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.suites.conceptmix.completion import complete_binding
-from formalimg.suites.conceptmix.conflicts import conflicts
+from formalimg.suites.conceptmix.conflicts import find_conflicts
 from formalimg.suites.conceptmix.pools import Pools
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, BoundObject, Category, Concept, Relation
+from formalimg.suites.conceptmix.spec import (
+    ATTRIBUTES,
+    Binding,
+    BoundConcept,
+    BoundObject,
+    Category,
+    Concept,
+    SpatialRelation,
+)
 
 _CATEGORY_OF: dict[str, Category] = {
     **dict.fromkeys(["black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white"], "color"),
@@ -29,7 +37,7 @@ class Given(NamedTuple):
 def given(text: str) -> Given:
     """From "3 red cat | +plate | 1 left 2 | style cubism"; a plus marks what somebody added."""
     objects: list[BoundObject] = []
-    relations: list[Relation] = []
+    relations: list[SpatialRelation] = []
     concepts: list[BoundConcept] = []
     style = None
     for part in (part.strip() for part in text.split("|")):
@@ -38,7 +46,7 @@ def given(text: str) -> Given:
             style = " ".join(words[1:])
             concepts.append(BoundConcept(Concept("style", style), ()))
         elif words[0].isdigit() and words[-1].isdigit():
-            relations.append(Relation(" ".join(words[1:-1]), "", int(words[0]), int(words[-1])))
+            relations.append(SpatialRelation(" ".join(words[1:-1]), "", int(words[0]), int(words[-1])))
         else:
             held = [word for word in words[:-1] if word in _CATEGORY_OF]
             item = " ".join(words[len(held) :])
@@ -59,7 +67,7 @@ def drawn(k: int, pools: Pools, rng: random.Random) -> Given:
     while True:
         concepts = draw_concepts(k, pools, rng)
         closed = complete_binding(bind_attributes(concepts, pools, rng), rng)
-        if all(conflict.reason in ("shape", "kind") for conflict in conflicts(closed)):
+        if all(conflict.reason in ("shape", "kind") for conflict in find_conflicts(closed)):
             return Given(bound_concepts(concepts, closed), closed)
 
 

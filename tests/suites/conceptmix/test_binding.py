@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
-from formalimg.suites.conceptmix.pools import Profile, load_pools
-from formalimg.suites.conceptmix.questions import statements
+from formalimg.suites.conceptmix.binding import bind_attributes, binding_changes, bound_concepts
+from formalimg.suites.conceptmix.pools import PoolProfile, load_pools
+from formalimg.suites.conceptmix.questions import concept_statements
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundObject, Concept, Relation
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundObject, Concept, SpatialRelation
 
 POOLS = load_pools()
 
 seeds = st.integers(0, 10_000).map(random.Random)
-profiles: st.SearchStrategy[Profile] = st.sampled_from(["paper", "official-code"])
+profiles: st.SearchStrategy[PoolProfile] = st.sampled_from(["paper", "official-code"])
 
 
 def completed(binding: Binding, rng: random.Random) -> Binding:
@@ -43,7 +43,7 @@ def concepts_in(binding: Binding) -> Counter[Concept]:
 
 
 @given(k=st.integers(1, 12), rng=seeds, profile=profiles)
-def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, profile: Profile) -> None:
+def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, profile: PoolProfile) -> None:
     pools = load_pools(profile=profile)
     drawn = draw_concepts(k, pools, rng, profile=profile)
     binding = bind_attributes(drawn, pools, rng)
@@ -53,7 +53,7 @@ def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, prof
     assert all(relation.description == pools["spatial"].sentences[relation.name] for relation in binding.relations)
 
     full = completed(binding, rng)
-    assert tampering(binding, full) is None
+    assert binding_changes(binding, full) is None
     bound = bound_concepts(drawn, full)
     assert tuple(found.concept for found in bound) == drawn
     assert (
@@ -68,7 +68,7 @@ def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, prof
         else:
             obj = full.objects[ids[0] - 1]
             assert value == (obj.item if category == "object" else obj.attributes[category])
-    assert len(statements(bound, full, pools)) == k + 1
+    assert len(concept_statements(bound, full, pools)) == k + 1
 
 
 def test_every_object_without_a_colour_is_as_likely_to_get_one() -> None:
@@ -100,7 +100,7 @@ def test_what_cannot_be_bound_is_refused() -> None:
 GIVEN = Binding(
     (BoundObject("cat", {"color": "red"}), BoundObject("dog", {"color": "red", "size": "tiny"})),
     "ink",
-    (Relation("left", "the {ObjectA} is left"), Relation("top", "the {ObjectA} is on top", 1)),
+    (SpatialRelation("left", "the {ObjectA} is left"), SpatialRelation("top", "the {ObjectA} is on top", 1)),
 )
 FULL = replace(
     GIVEN,
@@ -136,7 +136,7 @@ def test_relations_must_be_closed_and_between_two_objects() -> None:
         bound_concepts(left, GIVEN)
     for ends in ((1, 1), (1, 4), (0, 2)):
         with pytest.raises(BindingError, match="not two of 3 objects"):
-            bound_concepts(left, replace(FULL, relations=(Relation("left", "", *ends),)))
+            bound_concepts(left, replace(FULL, relations=(SpatialRelation("left", "", *ends),)))
 
 
 def with_object(place: int, item: str, **attributes: str) -> Binding:
@@ -173,7 +173,7 @@ def with_relation(place: int, **changes: str | int | None) -> Binding:
         (with_relation(1, first=None), "ObjectA_id of relation 2 (top) was 1 and is now ?"),
         (replace(FULL, relations=FULL.relations[:1]), "relation 2 (top) is missing"),
         (
-            replace(FULL, relations=(*FULL.relations, Relation("top", "", 1, 2))),
+            replace(FULL, relations=(*FULL.relations, SpatialRelation("top", "", 1, 2))),
             "relation 3 (top) was added, but only objects may be",
         ),
         (
@@ -183,16 +183,16 @@ def with_relation(place: int, **changes: str | int | None) -> Binding:
     ],
 )
 def test_tampering_is_told_in_words(after: Binding, says: str) -> None:
-    assert tampering(GIVEN, FULL) is None
-    assert tampering(GIVEN, after) == says
+    assert binding_changes(GIVEN, FULL) is None
+    assert binding_changes(GIVEN, after) == says
 
 
 def test_styles_may_not_be_added_and_relations_not_swapped() -> None:
-    assert tampering(replace(GIVEN, style=None), FULL) == "there was no style and now there is 'ink'"
-    swapped = tampering(GIVEN, replace(FULL, relations=FULL.relations[::-1]))
+    assert binding_changes(replace(GIVEN, style=None), FULL) == "there was no style and now there is 'ink'"
+    swapped = binding_changes(GIVEN, replace(FULL, relations=FULL.relations[::-1]))
     assert swapped is not None
     assert "relation 1 was 'left' and is now 'top'" in swapped
-    assert tampering(GIVEN, GIVEN) is not None  # nothing was filled in
+    assert binding_changes(GIVEN, GIVEN) is not None  # nothing was filled in
 
 
 CHANGES: list[Callable[[Binding, random.Random], Binding]] = [
@@ -200,11 +200,11 @@ CHANGES: list[Callable[[Binding, random.Random], Binding]] = [
     lambda b, rng: replace(b, objects=(BoundObject("else", b.objects[0].attributes), *b.objects[1:])),
     lambda b, rng: replace(b, objects=(*b.objects[1:], b.objects[0])),
     lambda b, rng: replace(b, objects=(*b.objects, BoundObject("tree", {rng.choice(ATTRIBUTES): "odd"}))),
-    lambda b, rng: replace(b, relations=(*b.relations, Relation("left", "", 1, 2))),
+    lambda b, rng: replace(b, relations=(*b.relations, SpatialRelation("left", "", 1, 2))),
 ]
 
 
 @given(k=st.integers(1, 7), rng=seeds, change=st.sampled_from(CHANGES))
 def test_no_change_goes_unseen(k: int, rng: random.Random, change: Callable[[Binding, random.Random], Binding]) -> None:
     binding = bind_attributes(draw_concepts(k, POOLS, rng), POOLS, rng)
-    assert tampering(binding, change(completed(binding, rng), rng)) is not None
+    assert binding_changes(binding, change(completed(binding, rng), rng)) is not None

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.completion import complete_binding, lacks_measure
-from formalimg.suites.conceptmix.conflicts import conflicts
+from formalimg.suites.conceptmix.completion import complete_binding, lacks_size_reference
+from formalimg.suites.conceptmix.conflicts import find_conflicts
 from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
+from formalimg.suites.conceptmix.spec import Binding, BoundObject, SpatialRelation
 from tests.support.sizes import tries
 
 OBJECTS = load_pools(profile="official-code")["object"].values
@@ -24,7 +24,7 @@ REFERENCES = {obj.name for obj in reference_objects()}
 
 def open_binding(*items: str, relations: tuple[str, ...] = (), **first_has: str) -> Binding:
     things = (BoundObject(items[0], first_has), *(BoundObject(item) for item in items[1:]))
-    return Binding(things, None, tuple(Relation(name, f"say {name}") for name in relations))
+    return Binding(things, None, tuple(SpatialRelation(name, f"say {name}") for name in relations))
 
 
 def stated(binding: Binding) -> list[tuple[str, str, str]]:
@@ -44,7 +44,7 @@ def bindings(draw: st.DrawFn, most_relations: int = 4) -> Binding:
     things = tuple(BoundObject(item, draw(sizes)) for item in items)
     names = draw(st.lists(st.sampled_from([*SPATIAL, "orbiting"]), max_size=most_relations))
     ends = st.one_of(st.none(), st.none(), st.integers(1, len(items)))
-    relations = [Relation(name, f"say {name}", draw(ends)) for name in names]
+    relations = [SpatialRelation(name, f"say {name}", draw(ends)) for name in names]
     return Binding(things, draw(st.sampled_from([None, "ink"])), tuple(relations))
 
 
@@ -75,7 +75,7 @@ def test_only_plain_objects_are_added_and_each_of_them_serves(binding: Binding, 
     idle = [number for number in range(len(binding.objects) + 1, len(done.objects) + 1) if number not in used]
     assert idle == [] or (measure and idle == [len(binding.objects) + 1])
     assert len(done.objects) > 1 or not (measure or binding.relations)
-    assert not lacks_measure(done)
+    assert not lacks_size_reference(done)
     if not binding.relations and not measure:
         assert done == binding
 
@@ -91,7 +91,7 @@ def test_nearly_all_random_bindings_end_without_conflicts(k: int) -> None:
         names = [rng.choice(SPATIAL) for _ in range(k + 1 - len(items)) if rng.random() < 1 / 7]
         binding = open_binding(*items, relations=tuple(names), **size)
         done = complete_binding(binding, rng)
-        clean += not conflicts(done)
+        clean += not find_conflicts(done)
         added[len(done.objects) - len(binding.objects)] += 1
     assert clean >= 58
     assert added[0] > added[2] + added[3]
@@ -134,18 +134,18 @@ def test_a_reference_object_comes_when_two_objects_cannot_do_it() -> None:
     for relations in (("left", "right"), ("above", "top"), ("inside",)):
         done = complete_binding(open_binding("fork", "spoon", relations=relations), random.Random(3))
         assert len(done.objects) == 3, relations
-        assert conflicts(done) == ()
+        assert find_conflicts(done) == ()
 
 
 def test_where_everything_has_a_size_something_usual_is_added_to_tell_it_by() -> None:
     sized = Binding((BoundObject("screwdriver", {"size": "tiny"}), BoundObject("butterfly", {"size": "huge"})))
-    assert lacks_measure(sized)
+    assert lacks_size_reference(sized)
     for seed in range(10):
         done = complete_binding(sized, random.Random(seed))
         assert len(done.objects) == 3
         assert done.objects[2].item not in {"cloud", "kite", "valley", "rock"}
     for plain in (open_binding("bee"), open_binding("bee", "cat", size="tiny")):
-        assert not lacks_measure(plain)
+        assert not lacks_size_reference(plain)
 
 
 def test_nothing_is_added_that_shares_a_name_with_what_is_there() -> None:
@@ -168,7 +168,7 @@ def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
     for relations in (("inside", "inside"), ("inside", "top"), ("inside", "bottom"), ("inside", "inside", "top")):
         for seed in range(10):
             done = complete_binding(open_binding("apple", "smartphone", relations=relations), random.Random(seed))
-            assert conflicts(done) == ()
+            assert find_conflicts(done) == ()
             inside = {(one, other) for one, name, other in stated(done) if name == "inside"}
             for one, name, other in stated(done):
                 if name in ("top", "bottom"):
@@ -178,7 +178,7 @@ def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
 
 
 def test_nothing_is_added_for_a_conflict_that_was_given() -> None:
-    given = (Relation("left", "", 1, 2), Relation("right", "", 1, 2), Relation("behind", ""))
+    given = (SpatialRelation("left", "", 1, 2), SpatialRelation("right", "", 1, 2), SpatialRelation("behind", ""))
     for seed in range(5):
         done = complete_binding(Binding((BoundObject("bee"), BoundObject("highway")), None, given), random.Random(seed))
         assert len(done.objects) == 2
@@ -206,4 +206,4 @@ def test_a_size_is_compared_with_something_of_about_its_length() -> None:
 def test_more_relations_than_objects_can_bear_are_closed_all_the_same() -> None:
     done = complete_binding(open_binding("fork", relations=SPATIAL * 2), random.Random(5))
     assert not done.is_open
-    assert conflicts(done)
+    assert find_conflicts(done)

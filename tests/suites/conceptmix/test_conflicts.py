@@ -10,7 +10,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.conflicts import RULES, ConflictReason, conflicts
+from formalimg.suites.conceptmix.conflicts import RULES, ConflictReason, find_conflicts
 from formalimg.suites.conceptmix.plausibility import (
     BoundRelation,
     can_have_shape,
@@ -19,7 +19,7 @@ from formalimg.suites.conceptmix.plausibility import (
     reference_objects,
 )
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
+from formalimg.suites.conceptmix.spec import Binding, BoundObject, SpatialRelation
 
 SPATIAL = load_pools()["spatial"].values
 
@@ -31,11 +31,11 @@ def bound(*objects: str, relations: tuple[tuple[int, str, int], ...] = ()) -> Bi
     for text in objects:
         item, *attributes = text.split(", ")
         things.append(BoundObject(item, {category[value]: value for value in attributes}))
-    return Binding(tuple(things), None, tuple(Relation(name, "", one, other) for one, name, other in relations))
+    return Binding(tuple(things), None, tuple(SpatialRelation(name, "", one, other) for one, name, other in relations))
 
 
 def reasons(binding: Binding) -> set[str]:
-    return {conflict.reason for conflict in conflicts(binding)}
+    return {conflict.reason for conflict in find_conflicts(binding)}
 
 
 REFUSED = [
@@ -109,12 +109,12 @@ SHOWN = [
 @pytest.mark.parametrize(("why", "binding"), REFUSED)
 def test_what_no_image_can_show_is_refused_for_its_reason(why: str, binding: Binding) -> None:
     assert reasons(binding) == set(why.split())
-    assert all("\n" not in conflict.detail and conflict.detail for conflict in conflicts(binding))
+    assert all("\n" not in conflict.detail and conflict.detail for conflict in find_conflicts(binding))
 
 
 @pytest.mark.parametrize("binding", SHOWN)
 def test_what_is_only_unusual_is_kept(binding: Binding) -> None:
-    assert conflicts(binding) == ()
+    assert find_conflicts(binding) == ()
 
 
 def test_every_rule_is_told_and_tried() -> None:
@@ -123,7 +123,10 @@ def test_every_rule_is_told_and_tried() -> None:
 
 def test_open_relations_contradict_nothing() -> None:
     assert (
-        conflicts(Binding((BoundObject("cat"), BoundObject("car")), None, (Relation("left", "", 1, None),) * 2)) == ()
+        find_conflicts(
+            Binding((BoundObject("cat"), BoundObject("car")), None, (SpatialRelation("left", "", 1, None),) * 2)
+        )
+        == ()
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from formalimg.suites.conceptmix.generation import content_of
-from formalimg.suites.conceptmix.spec import AskedConcept, ConceptSpec
+from formalimg.suites.conceptmix.generation import content_key
+from formalimg.suites.conceptmix.spec import ConceptSpec, RequestedConcept
 from tests.suites.conceptmix.given import given
 
 
 def content(text: str, *, bound: bool = True) -> Hashable:
     concepts, binding = given(text)
-    asked = [AskedConcept(*one.concept, f"say {number}", f"{number}?") for number, one in enumerate(concepts)]
-    return content_of(ConceptSpec(tuple(asked), binding if bound else None))
+    asked = [RequestedConcept(*one.concept, f"say {number}", f"{number}?") for number, one in enumerate(concepts)]
+    return content_key(ConceptSpec(tuple(asked), binding if bound else None))
 
 
 def test_the_order_does_not_matter() -> None:

@@ -9,15 +9,15 @@ from math import comb
 import pytest
 
 from formalimg.suites.conceptmix.binding import bind_attributes
-from formalimg.suites.conceptmix.generation import count_bindings, count_combinations, most_items
+from formalimg.suites.conceptmix.generation import count_bindings, count_combinations, max_items
 from formalimg.suites.conceptmix.plausibility import reference_objects
-from formalimg.suites.conceptmix.pools import Pools, Profile, load_pools
+from formalimg.suites.conceptmix.pools import PoolProfile, Pools, load_pools
 from formalimg.suites.conceptmix.sampling import InfeasibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category
 from tests.suites.conceptmix.brute_force import all_combinations, pools_of
 
 POOLS = pools_of(object=3, color=2, size=2, spatial=2, style=2)
-PROFILES: tuple[Profile, ...] = ("paper", "official-code")
+PROFILES: tuple[PoolProfile, ...] = ("paper", "official-code")
 
 Attributes = frozenset[tuple[str, str]]
 Structure = tuple[frozenset[tuple[str, Attributes]], str | None, tuple[str, ...]]
@@ -25,7 +25,7 @@ Structure = tuple[frozenset[tuple[str, Attributes]], str | None, tuple[str, ...]
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("only", [None, "object", "color", "spatial", "style"])
-def test_combinations_and_bindings_are_as_many_as_can_be_listed(only: Category | None, profile: Profile) -> None:
+def test_combinations_and_bindings_are_as_many_as_can_be_listed(only: Category | None, profile: PoolProfile) -> None:
     for k in (1, 2, 3, 4):
         listed = list(all_combinations(k, POOLS, profile, only))
         if not listed:
@@ -64,7 +64,7 @@ def structure_of(binding: Binding) -> Structure:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_everything_that_is_counted_comes_up_and_nothing_else(profile: Profile) -> None:
+def test_everything_that_is_counted_comes_up_and_nothing_else(profile: PoolProfile) -> None:
     pools, rng = pools_of(object=2, color=2, style=2), random.Random(2)
     combinations, structures = set(), set()
     for _ in range(3_000):
@@ -89,7 +89,7 @@ def test_the_published_pools_hold_nearly_as_many_as_the_paper_says() -> None:
 
 def test_items_are_at_most_the_bindings_with_all_pairs_for_their_relations() -> None:
     for k, only in ((1, "size"), (2, "color"), (2, "object"), (1, "style")):
-        assert most_items(k, POOLS, only=only) == count_bindings(k, POOLS, only=only)  # type: ignore[arg-type]
+        assert max_items(k, POOLS, only=only) == count_bindings(k, POOLS, only=only)  # type: ignore[arg-type]
     # One object in one of two relations: to one of 32 plain objects, or one of these to it.
-    assert most_items(1, POOLS, only="spatial") == 3 * 2 * (2 * len(reference_objects()))
-    assert most_items(2, POOLS) > count_bindings(2, POOLS)
+    assert max_items(1, POOLS, only="spatial") == 3 * 2 * (2 * len(reference_objects()))
+    assert max_items(2, POOLS) > count_bindings(2, POOLS)

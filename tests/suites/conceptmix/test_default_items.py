@@ -15,13 +15,13 @@ from formalimg.suites import (
     ConceptSpec,
     Item,
     bound_concepts,
-    conflicts,
+    concept_statements,
+    extra_concepts,
+    find_conflicts,
+    generate_concept_items,
     load_pools,
-    make_concept_items,
-    statements,
+    missing_concepts,
     template_questions,
-    unasked,
-    unsaid,
 )
 from tests.support.command import formalimg
 
@@ -73,8 +73,8 @@ def test_every_concept_is_in_the_words_and_no_other() -> None:
         binding = item.spec.binding
         assert binding is not None
         bound = bound_concepts([each.concept for each in item.spec.concepts], binding)
-        assert unsaid(item.prompt, bound, binding) == ()
-        assert unasked(item.prompt, bound, binding, POOLS) == ()
+        assert missing_concepts(item.prompt, bound, binding) == ()
+        assert extra_concepts(item.prompt, bound, binding, POOLS) == ()
         said = item.prompt.lower()
         for each in item.spec.concepts:
             assert re.search(STEMS.get(each.value, each.value), said), (item.id, each)
@@ -87,7 +87,7 @@ def test_none_breaks_the_rules_of_drawing_or_contradicts_itself() -> None:
         limited = [count for category, count in counts.items() if category not in ("spatial", "object")]
         assert max(limited, default=0) <= counts["object"]
         assert item.spec.binding is not None
-        assert conflicts(item.spec.binding) == ()
+        assert find_conflicts(item.spec.binding) == ()
 
 
 def test_statements_and_questions_are_those_of_the_binding() -> None:
@@ -95,12 +95,12 @@ def test_statements_and_questions_are_those_of_the_binding() -> None:
         binding = item.spec.binding
         assert binding is not None
         bound = bound_concepts([each.concept for each in item.spec.concepts], binding)
-        assert statements(bound, binding, POOLS) == tuple(each.statement for each in item.spec.concepts)
+        assert concept_statements(bound, binding, POOLS) == tuple(each.statement for each in item.spec.concepts)
         assert template_questions(bound, binding) == tuple(each.question for each in item.spec.concepts)
 
 
 def test_the_first_items_are_made_anew_as_they_are() -> None:
-    made = make_concept_items(ConceptRecipe(levels=(1,))).items
+    made = generate_concept_items(ConceptRecipe(levels=(1,))).items
     assert made[:60] == ITEMS[:60]
 
 
@@ -151,14 +151,14 @@ def values(items: list[Item[ConceptSpec]], category: str) -> set[str]:
 
 
 def test_variants_take_only_what_they_should(tmp_path: Path) -> None:
-    colors = make_concept_items(ConceptRecipe((1, 2), 20, only="color")).items
+    colors = generate_concept_items(ConceptRecipe((1, 2), 20, only="color")).items
     assert {each.category for item in colors for each in item.spec.concepts} == {"object", "color"}
     assert all(any(each.category == "color" for each in item.spec.concepts) for item in colors)
-    hard = make_concept_items(ConceptRecipe((3,), 60, difficulty="hard")).items
+    hard = generate_concept_items(ConceptRecipe((3,), 60, difficulty="hard")).items
     assert values(hard, "color") == {"black", "brown"}
     assert values(hard, "spatial") == {"left", "bottom"}
     (tmp_path / "object.toml").write_text('values = ["kettle", "drum", "yak"]')
-    mine = make_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path)).items
+    mine = generate_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path)).items
     assert values(mine, "object") == {"kettle", "drum", "yak"}
     assert {item.version for item in (*colors, *hard, *mine)} == {""}
 
@@ -175,14 +175,14 @@ def test_more_items_than_there_are_is_an_error_before_any_is_made(tmp_path: Path
     (tmp_path / "object.toml").write_text('values = ["yak", "gnu"]')
     made: list[int] = []
     with pytest.raises(FormalimgError, match=r"at most 4 different items with k=2, fewer than 5: ask for fewer"):
-        make_concept_items(ConceptRecipe((2, 1), 5, concepts=tmp_path, only="size"), on_progress=made.append)
+        generate_concept_items(ConceptRecipe((2, 1), 5, concepts=tmp_path, only="size"), on_progress=made.append)
     assert made == []
-    assert len(make_concept_items(ConceptRecipe((1,), 4, concepts=tmp_path, only="size")).items) == 4
+    assert len(generate_concept_items(ConceptRecipe((1,), 4, concepts=tmp_path, only="size")).items) == 4
     with pytest.raises(FormalimgError, match="different items with k=1"):
-        make_concept_items(ConceptRecipe((1,), 5000, concepts=tmp_path))
+        generate_concept_items(ConceptRecipe((1,), 5000, concepts=tmp_path))
     (tmp_path / "object.toml").write_text('values = ["man"]')
     with pytest.raises(FormalimgError, match=r"1000 draws for k=1 were all rejected \(1000 shape\)"):
-        make_concept_items(ConceptRecipe((1,), 1, concepts=tmp_path, only="shape"))
+        generate_concept_items(ConceptRecipe((1,), 1, concepts=tmp_path, only="shape"))
 
 
 def test_the_commands_make_show_and_count_them(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.completion import assign_shapes
-from formalimg.suites.conceptmix.conflicts import conflicts
+from formalimg.suites.conceptmix.conflicts import find_conflicts
 from formalimg.suites.conceptmix.plausibility import can_have_shape
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject
@@ -48,8 +48,8 @@ def test_shapes_fit_whenever_they_can_and_nothing_else_changes(binding: Binding,
     fitted = assign_shapes(binding, random.Random(seed))
     assert rest_of(fitted) == rest_of(binding)
     assert shapes_of(fitted) == shapes_of(binding)
-    assert any(conflict.reason == "shape" for conflict in conflicts(fitted)) == (not can_fit(binding))
-    if not conflicts(binding):
+    assert any(conflict.reason == "shape" for conflict in find_conflicts(fitted)) == (not can_fit(binding))
+    if not find_conflicts(binding):
         assert fitted == binding
     assert assign_shapes(binding, random.Random(seed)) == fitted
 

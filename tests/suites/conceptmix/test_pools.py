@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.generation import ConceptRecipe, make_concept_items
+from formalimg.suites.conceptmix.generation import ConceptRecipe, generate_concept_items
 from formalimg.suites.conceptmix.pools import load_pools
 
 # A file, its text, and what is said of it.
@@ -117,7 +117,7 @@ def test_a_relation_of_the_user_is_in_prompt_question_and_statement(tmp_path: Pa
     (tmp_path / "spatial.toml").write_text(
         'values = ["next to"]\nstatement = "the {ObjectA} is right {value} the {ObjectB}"'
     )
-    for item in make_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path, only="spatial")).items:
+    for item in generate_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path, only="spatial")).items:
         for asked in item.spec.concepts:
             if asked.category == "spatial":
                 assert " right next to " in asked.statement

@@ -10,20 +10,20 @@ import pytest
 
 from formalimg import load
 from formalimg.errors import FormalimgError
-from formalimg.models import Wanted, open_folder
+from formalimg.models import RequestedImage, open_folder
 from formalimg.suites import (
-    AskedConcept,
     Binding,
     BoundObject,
     ConceptSpec,
     Item,
-    Relation,
+    RequestedConcept,
+    SpatialRelation,
     decode_item,
     encode_item,
+    format_scores,
     read_scores,
-    scores_text,
     write_items,
-    write_sentences,
+    write_published_prompts,
 )
 from formalimg.suites.conceptmix.published import ScoredImage
 from tests.support.models import speckled
@@ -62,7 +62,7 @@ def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: P
     assert (red.category, red.value, red.objects) == ("color", "red", (1,))
     assert top.objects == (1, 2)
     assert item.spec.binding is not None
-    assert item.spec.binding.relations == (Relation("top", "{ObjectA} on {ObjectB}", 1, 2),)
+    assert item.spec.binding.relations == (SpatialRelation("top", "{ObjectA} on {ObjectB}", 1, 2),)
     assert decode_item(encode_item(item), "conceptmix") == item
 
 
@@ -126,8 +126,8 @@ def test_folders_without_sentences_say_what_is_looked_for(tmp_path: Path) -> Non
 
 
 def item_of(number: int, k: int) -> Item[ConceptSpec]:
-    concepts = [AskedConcept("object", "fork", "a fork", "Is there a fork?", (1,))]
-    concepts += [AskedConcept("color", "red", "it is red", f"Is it red, {number}?", (1,))] * k
+    concepts = [RequestedConcept("object", "fork", "a fork", "Is there a fork?", (1,))]
+    concepts += [RequestedConcept("color", "red", "it is red", f"Is it red, {number}?", (1,))] * k
     binding = Binding((BoundObject("fork", {"color": "red"}),))
     return Item(
         "conceptmix", str(number), k, f"Prompt {number}, a fork.", ConceptSpec(tuple(concepts[: k + 1]), binding)
@@ -136,7 +136,7 @@ def item_of(number: int, k: int) -> Item[ConceptSpec]:
 
 def test_items_are_written_as_published_and_read_back(tmp_path: Path) -> None:
     items = [item_of(number, 1) for number in range(3)]
-    write_sentences(items, tmp_path / "out")
+    write_published_prompts(items, tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "3_refined_config_k=1.json",
         "3_sentences_k=1.json",
@@ -148,7 +148,7 @@ def test_items_are_written_as_published_and_read_back(tmp_path: Path) -> None:
     ]
     assert back[0].spec.binding == items[0].spec.binding
     with pytest.raises(FormalimgError, match="is not empty"):
-        write_sentences(items, tmp_path / "out")
+        write_published_prompts(items, tmp_path / "out")
 
 
 def test_our_own_form_is_read_back_and_checked(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     whole = ScoredImage("1.png", ("a?", "b?"), (1, 1))
     half = ScoredImage("2.png", ("a?", "b?"), (1, 0))
     path = tmp_path / "m_k=1_score.json"
-    path.write_text(scores_text([whole, half]))
+    path.write_text(format_scores([whole, half]))
     assert read_scores(path) == [whole, half]
     assert json.loads(path.read_text())[-1] == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
     # The published code leaves out what was not answered, and takes the image as wholly correct.
@@ -182,7 +182,7 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     (unscored,) = read_scores(path)
     assert (unscored.passed, unscored.fraction) == (None, None)
     with pytest.raises(FormalimgError, match="complete scores"):
-        scores_text([unscored])
+        format_scores([unscored])
     for text, message in [
         ("[{", "did not end"),
         ("{}", "list of records"),
@@ -201,9 +201,11 @@ def test_images_are_found_by_the_results_beside_them(tmp_path: Path) -> None:
         record = {"prompt": prompt, "image_path": f"/home/someone/out/{k}/1{prompt[:3]}.png"}
         (folder / "result.json").write_text(json.dumps([record, record]))  # the published code adds it with each run
     model = open_folder(str(tmp_path), {})
-    matching = model.match([Wanted("a", 0, "A cat."), Wanted("b", 0, "Two cats."), Wanted("c", 0, "No cats.")])
+    matching = model.match(
+        [RequestedImage("a", 0, "A cat."), RequestedImage("b", 0, "Two cats."), RequestedImage("c", 0, "No cats.")]
+    )
     assert model.settings["layout"] == "conceptmix"
     assert {found.item: found.file for found in matching.found} == {"a": "1/1A c.png", "b": "2/1Two.png"}
     (tmp_path / "1" / "result.json").write_text('[{"prompt": ""}]')
     with pytest.raises(FormalimgError, match=r"1/result.json, record 1: must have a prompt"):
-        open_folder(str(tmp_path), {}).match([Wanted("a", 0, "A cat.")])
+        open_folder(str(tmp_path), {}).match([RequestedImage("a", 0, "A cat.")])

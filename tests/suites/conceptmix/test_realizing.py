@@ -12,9 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.suites.conceptmix.realization import realize
-from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Concept, Relation
+from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Concept, SpatialRelation
 from formalimg.suites.conceptmix.vocabulary import (
     join_list,
     plural_of,
@@ -33,8 +33,8 @@ POOLS = load_pools(profile="official-code")
 def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
     prompt = realize(*found, random.Random(seed + 1))
-    assert unsaid(prompt, *found) == ()
-    assert unasked(prompt, *found, POOLS) == ()
+    assert missing_concepts(prompt, *found) == ()
+    assert extra_concepts(prompt, *found, POOLS) == ()
     for obj in found.binding.objects:
         assert obj.item in prompt.lower() or plural_of(obj.item) in prompt.lower()
 
@@ -101,7 +101,7 @@ def test_many_concepts_are_no_trouble() -> None:
     rng = random.Random(1)
     for k in (30, 60):
         found = drawn(k, POOLS, rng)
-        assert unsaid(realize(*found, rng), *found) == ()
+        assert missing_concepts(realize(*found, rng), *found) == ()
 
 
 def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
@@ -162,7 +162,7 @@ def test_a_relation_of_the_user_is_said_in_its_own_words() -> None:
 
 def test_an_open_relation_cannot_be_put_into_words() -> None:
     with pytest.raises(BindingError, match="still open"):
-        realize((), Binding((BoundObject("cat"),), None, (Relation("left", ""),)), random.Random(1))
+        realize((), Binding((BoundObject("cat"),), None, (SpatialRelation("left", ""),)), random.Random(1))
 
 
 def test_every_object_has_its_plural() -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.pools import Profile, load_pools
+from formalimg.suites.conceptmix.pools import PoolProfile, load_pools
 from formalimg.suites.conceptmix.sampling import (
     InfeasibleDrawError,
     category_distribution,
@@ -23,7 +23,7 @@ from formalimg.suites.conceptmix.spec import CATEGORIES, Category, Concept
 from tests.suites.conceptmix.brute_force import OTHER_CATEGORIES, chances_of_objects, keeps_rules, orders_kept, pools_of
 from tests.support.sizes import tries
 
-PROFILES: tuple[Profile, ...] = ("paper", "official-code")
+PROFILES: tuple[PoolProfile, ...] = ("paper", "official-code")
 ONLY: tuple[Category | None, ...] = (None, *CATEGORIES)
 
 
@@ -51,14 +51,14 @@ def categories_of(concepts: tuple[Concept, ...]) -> tuple[int, tuple[Category, .
 
 
 @cache
-def drawn_categories(k: int, profile: Profile) -> Counter[tuple[int, tuple[Category, ...]]]:
+def drawn_categories(k: int, profile: PoolProfile) -> Counter[tuple[int, tuple[Category, ...]]]:
     pools, rng = load_pools(profile=profile), random.Random(k)
     return Counter(categories_of(draw_concepts(k, pools, rng, profile=profile)) for _ in range(tries(8_000, 20_000)))
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("k", range(1, 8))
-def test_draws_follow_the_exact_law_and_break_no_rule(k: int, profile: Profile) -> None:
+def test_draws_follow_the_exact_law_and_break_no_rule(k: int, profile: PoolProfile) -> None:
     pools, drawn = load_pools(profile=profile), drawn_categories(k, profile)
     assert all(len(others) == k + 1 - n and keeps_rules(others, n, profile, None) for n, others in drawn)
     for category in CATEGORIES:
@@ -70,7 +70,7 @@ def test_draws_follow_the_exact_law_and_break_no_rule(k: int, profile: Profile) 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_all_orders_that_keep_the_rules_are_equally_likely(profile: Profile) -> None:
+def test_all_orders_that_keep_the_rules_are_equally_likely(profile: PoolProfile) -> None:
     kept = orders_kept(3, 50, profile, None)
     law: defaultdict[Hashable, float] = defaultdict(float)
     for n, share in chances_of_objects(3, list(kept)).items():
@@ -92,7 +92,7 @@ def test_values_are_drawn_alike_and_objects_differ() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("only", ONLY)
-def test_the_law_is_that_of_drawing_again(profile: Profile, only: Category | None) -> None:
+def test_the_law_is_that_of_drawing_again(profile: PoolProfile, only: Category | None) -> None:
     pools = pools_of(object=4)
     for k in range(1, 6 if only is None else 5):
         kept = orders_kept(k, 4, profile, only)
@@ -124,7 +124,7 @@ def test_the_law_of_the_code_agrees_with_what_was_simulated() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("k", [8, 40, 200])
-def test_any_k_can_be_drawn(k: int, profile: Profile) -> None:
+def test_any_k_can_be_drawn(k: int, profile: PoolProfile) -> None:
     pools, rng = load_pools(profile=profile), random.Random(k)
     for _ in range(40):
         n, others = categories_of(draw_concepts(k, pools, rng, profile=profile))
@@ -166,7 +166,7 @@ def test_only_one_category_beside_the_objects(only: Category) -> None:
         (416, None, "official-code", "52 of spatial and 52 of style; take k = 415"),
     ],
 )
-def test_a_draw_that_is_impossible_says_why(k: int, only: Category | None, profile: Profile, says: str) -> None:
+def test_a_draw_that_is_impossible_says_why(k: int, only: Category | None, profile: PoolProfile, says: str) -> None:
     pools = load_pools(profile=profile)
     with pytest.raises(InfeasibleDrawError, match=says):
         draw_concepts(k, pools, random.Random(0), only=only, profile=profile)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept
 from formalimg.suites.conceptmix.vocabulary import number_word, plural_of, singular_of
@@ -106,27 +106,27 @@ WRONG = [
 @pytest.mark.parametrize(("asked", "caption"), RIGHT)
 def test_sensible_captions_say_all_and_no_more(asked: str, caption: str) -> None:
     concepts, binding = given(asked)
-    assert unsaid(caption, concepts, binding) == ()
-    assert unasked(caption, concepts, binding, POOLS) == ()
+    assert missing_concepts(caption, concepts, binding) == ()
+    assert extra_concepts(caption, concepts, binding, POOLS) == ()
 
 
 @pytest.mark.parametrize(("asked", "caption", "missing", "extra"), WRONG)
 def test_faults_are_named(asked: str, caption: str, missing: list[str], extra: list[str]) -> None:
     concepts, binding = given(asked)
-    assert [one.value for one in unsaid(caption, concepts, binding)] == missing
-    assert [one.value for one in unasked(caption, concepts, binding, POOLS)] == extra
+    assert [one.value for one in missing_concepts(caption, concepts, binding)] == missing
+    assert [one.value for one in extra_concepts(caption, concepts, binding, POOLS)] == extra
 
 
 @pytest.mark.parametrize(("asked", "caption"), SOUND)
 def test_captions_in_free_style_are_understood(asked: str, caption: str) -> None:
     concepts, binding = given(asked)
-    assert (unsaid(caption, concepts, binding), unasked(caption, concepts, binding, POOLS)) == ((), ())
+    assert (missing_concepts(caption, concepts, binding), extra_concepts(caption, concepts, binding, POOLS)) == ((), ())
 
 
 @pytest.mark.parametrize(("asked", "caption"), UNSOUND)
 def test_nothing_wrong_is_taken_for_sound(asked: str, caption: str) -> None:
     concepts, binding = given(asked)
-    assert unsaid(caption, concepts, binding) or unasked(caption, concepts, binding, POOLS)
+    assert missing_concepts(caption, concepts, binding) or extra_concepts(caption, concepts, binding, POOLS)
 
 
 @pytest.mark.parametrize("taken_back", ["not ", "hardly ", "perhaps ", "never ", "blue or "])
@@ -136,14 +136,14 @@ def test_what_is_taken_back_is_not_said(taken_back: str) -> None:
         cat, dog = rng.sample(POOLS["object"].values, 2)
         found = _two(cat, "red", dog, "green")
         prompt = realize(*found, rng)
-        assert unsaid(prompt.replace("red", f"{taken_back}red"), *found), prompt
+        assert missing_concepts(prompt.replace("red", f"{taken_back}red"), *found), prompt
 
 
 def test_the_text_may_be_anything() -> None:
     concepts, binding = given("2 red cat | dog | 1 left 2 | style ink")
     for nonsense in ("", "…", "of of of", "orange", "and and", "left of", "WRONG", "red, red, and", "two", "猫"):
-        assert len(unsaid(nonsense, concepts, binding)) >= 3
-        unasked(nonsense, concepts, binding, POOLS)
+        assert len(missing_concepts(nonsense, concepts, binding)) >= 3
+        extra_concepts(nonsense, concepts, binding, POOLS)
 
 
 def test_a_concept_that_is_exchanged_is_noticed() -> None:
@@ -165,8 +165,8 @@ def test_a_concept_that_is_exchanged_is_noticed() -> None:
         if doubled or one.category == "spatial" or swapped == prompt:
             continue
         tried += 1
-        assert one in unsaid(swapped, *found), (prompt, swapped)
-        assert Concept(one.category, other) in unasked(swapped, *found, POOLS), (prompt, swapped)
+        assert one in missing_concepts(swapped, *found), (prompt, swapped)
+        assert Concept(one.category, other) in extra_concepts(swapped, *found, POOLS), (prompt, swapped)
 
 
 def test_attributes_that_change_places_are_noticed() -> None:
@@ -177,8 +177,8 @@ def test_attributes_that_change_places_are_noticed() -> None:
         cat, dog = rng.sample([item for item in POOLS["object"].values if item != "orange"], 2)
         swapped = realize(*_two(cat, one, dog, other), rng)
         found = _two(cat, other, dog, one)
-        assert {there.value for there in unsaid(swapped, *found)} == {one, other}, swapped
-        assert {there.value for there in unasked(swapped, *found, POOLS)} == {one, other}, swapped
+        assert {there.value for there in missing_concepts(swapped, *found)} == {one, other}, swapped
+        assert {there.value for there in extra_concepts(swapped, *found, POOLS)} == {one, other}, swapped
 
 
 def test_a_relation_that_is_turned_round_is_noticed() -> None:
@@ -187,7 +187,9 @@ def test_a_relation_that_is_turned_round_is_noticed() -> None:
         for _ in range(20):
             one, other = rng.sample(POOLS["object"].values, 2)
             turned = realize(*given(f"{one} | {other} | 2 {name} 1"), rng)
-            assert [there.value for there in unsaid(turned, *given(f"{one} | {other} | 1 {name} 2"))] == [name], turned
+            assert [there.value for there in missing_concepts(turned, *given(f"{one} | {other} | 1 {name} 2"))] == [
+                name
+            ], turned
 
 
 def _two(cat: str, one: str, dog: str, other: str) -> Given:

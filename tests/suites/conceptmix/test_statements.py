@@ -10,7 +10,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bind_attributes
 from formalimg.suites.conceptmix.pools import Pool, load_pools
-from formalimg.suites.conceptmix.questions import statements
+from formalimg.suites.conceptmix.questions import concept_statements
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Category, Concept
 
 POOLS = load_pools()
@@ -18,7 +18,7 @@ BINDING = Binding((BoundObject("cat"), BoundObject("dog"), BoundObject("cat")))
 
 
 def said(category: Category, value: str, *ids: int) -> str:
-    (sentence,) = statements([BoundConcept(Concept(category, value), ids)], BINDING, POOLS)
+    (sentence,) = concept_statements([BoundConcept(Concept(category, value), ids)], BINDING, POOLS)
     return sentence
 
 
@@ -35,12 +35,12 @@ def test_statements_name_the_objects() -> None:
 def test_colours_of_people_are_paint() -> None:
     people = Binding((BoundObject("man"), BoundObject("cat")))
     black, red = (BoundConcept(Concept("color", color), (place,)) for place, color in ((1, "black"), (2, "red")))
-    assert statements([black, red], people, POOLS) == (
+    assert concept_statements([black, red], people, POOLS) == (
         "the man is painted black all over",
         "the color of the cat is red",
     )
     own = {**POOLS, "color": Pool("color", ("black",), "the {object} is {value}")}
-    assert statements([black], people, own) == ("the man is black",)
+    assert concept_statements([black], people, own) == ("the man is black",)
 
 
 def test_no_sentence_calls_a_woman_it() -> None:
@@ -48,7 +48,7 @@ def test_no_sentence_calls_a_woman_it() -> None:
     for category in ("color", "number", "shape", "size", "texture", "spatial"):
         for value in POOLS[category].values:
             bound = BoundConcept(Concept(category, value), (1, 2) if category == "spatial" else (1,))
-            assert not re.search(r"\b(it|its)\b", statements([bound], people, POOLS)[0])
+            assert not re.search(r"\b(it|its)\b", concept_statements([bound], people, POOLS)[0])
 
 
 def test_statements_fit_the_pools_of_the_user() -> None:
@@ -59,13 +59,13 @@ def test_statements_fit_the_pools_of_the_user() -> None:
         "color": Pool("color", ("red",), "the {thing} is {value}"),
     }
     oval, facing = BoundConcept(Concept("shape", "oval"), (2,)), BoundConcept(Concept("spatial", "facing"), (1, 3))
-    assert statements([oval, facing], BINDING, own) == (
+    assert concept_statements([oval, facing], BINDING, own) == (
         "An oval is what the dogs are like",
         "Another cat is facing cat",
     )
     with pytest.raises(FormalimgError, match=r"'red' has \{thing\}: it may have \{value\}, \{values\}, \{object\}"):
-        statements([BoundConcept(Concept("color", "red"), (1,))], BINDING, own)
+        concept_statements([BoundConcept(Concept("color", "red"), (1,))], BINDING, own)
     with pytest.raises(BindingError, match="objects are 1 to 3"):
-        statements([BoundConcept(Concept("color", "red"), (4,))], BINDING, POOLS)
+        concept_statements([BoundConcept(Concept("color", "red"), (4,))], BINDING, POOLS)
     (relation,) = bind_attributes([Concept("object", "cat"), facing.concept], own, random.Random(0)).relations
     assert relation.description == "The {ObjectB} is facing {ObjectA}"

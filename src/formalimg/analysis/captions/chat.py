@@ -19,7 +19,7 @@ from formalimg._util.aio import run_sync
 from formalimg.analysis.captions.categories import Category, categories_to_mask
 from formalimg.analysis.captions.files import Caption, CaptionResult, read_captions
 from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel, Message, Unanswered, Usage, price
+from formalimg.models import ChatModel, Message, Unanswered, Usage, get_price
 from formalimg.prompts import Prompt, load_prompts
 
 
@@ -217,7 +217,7 @@ class CaptionEstimate(NamedTuple):
     first: str
 
 
-def estimate_study(
+def estimate_caption_study(
     path: str | Path,
     model: ChatModel,
     *,
@@ -246,4 +246,4 @@ def estimate_study(
     if not captions:
         raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
     usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(seen))
-    return CaptionEstimate(captions, len(seen), price(model.name).cost(usage) if seen else 0.0, first)
+    return CaptionEstimate(captions, len(seen), get_price(model.name).cost(usage) if seen else 0.0, first)

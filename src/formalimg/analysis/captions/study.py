@@ -65,7 +65,7 @@ class CaptionStudy:
         return self.counts.captions + sum(self.unanswered.values())
 
 
-def study_json(study: CaptionStudy) -> str:
+def caption_study_json(study: CaptionStudy) -> str:
     """Return a study as JSON."""
     data = {
         "source": study.source,
@@ -97,7 +97,7 @@ def _counts_data(counts: CategoryCounts) -> dict[str, object]:
     }
 
 
-def study_csv(study: CaptionStudy) -> str:
+def caption_study_csv(study: CaptionStudy) -> str:
     """Return the counts of a study as CSV, one on each line."""
     lines = ["captions,table,row,column,count,share"]
     for scope, counts in (("all", study.counts), ("with_object", study.with_object)):
@@ -170,7 +170,7 @@ def study_captions(
     counts = CategoryCounts(tuple(tally.by_set))
     study = CaptionStudy(str(source), settings, counts, tally.empty, dict(tally.unanswered), tally.cost)
     if folder is not None:
-        atomic_write(folder / STUDY_FILE, [study_json(study).encode()])
+        atomic_write(folder / STUDY_FILE, [caption_study_json(study).encode()])
     return study
 
 
@@ -228,7 +228,7 @@ _MAX_BAR = 40
 """The length of the longest bar."""
 
 
-def study_table(study: CaptionStudy) -> ConsoleRenderable:
+def caption_study_table(study: CaptionStudy) -> ConsoleRenderable:
     """Return a caption study as something that `rich` can print."""
     from rich.console import Group
     from rich.text import Text

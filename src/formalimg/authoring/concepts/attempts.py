@@ -44,10 +44,10 @@ from formalimg.suites import (
     Item,
     Pools,
     complete_binding,
-    conflicts,
-    content_of,
+    content_key,
+    find_conflicts,
     load_pools,
-    most_items,
+    max_items,
     template_questions,
 )
 
@@ -156,7 +156,7 @@ class ConceptAttempt:
 
 
 def _clash(binding: Binding) -> Rejection | None:
-    clash = next(iter(conflicts(binding)), None)
+    clash = next(iter(find_conflicts(binding)), None)
     return None if clash is None else Rejection("conflict", clash.detail)
 
 
@@ -175,7 +175,7 @@ class ConceptAuthoring:
     @property
     def likeness(self) -> Similarity:
         """Items are the same if they ask for the same concepts of the same objects; similar words are fine."""
-        return Similarity(content_of, lambda one, other: True, "duplicate concepts", None)
+        return Similarity(content_key, lambda one, other: True, "duplicate concepts", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
@@ -214,7 +214,7 @@ class ConceptAuthoring:
 
 def _require_enough(plan: AuthoringPlan, pools: Pools, level: int) -> None:
     """Refuse to ask for more different items than there are."""
-    most = most_items(level, pools, profile=plan.choices.profile, only=plan.choices.only)
+    most = max_items(level, pools, profile=plan.choices.profile, only=plan.choices.only)
     if most < plan.per_level:
         raise FormalimgError(
             f"there are at most {most:,} different items with k={level}, fewer than {plan.per_level:,}: "

@@ -24,11 +24,11 @@ from formalimg.suites import (
     BoundObject,
     Concept,
     Pools,
-    lacks_measure,
-    tampering,
+    binding_changes,
+    extra_concepts,
+    lacks_size_reference,
+    missing_concepts,
     template_questions,
-    unasked,
-    unsaid,
 )
 
 _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
@@ -61,10 +61,10 @@ def _sound(caption: str, mix: ConceptMixture, pools: Pools) -> str | Rejection:
     words = clean_prompt(caption)
     if isinstance(words, Rejection):
         return words
-    missing = unsaid(words, mix.concepts, mix.binding)
+    missing = missing_concepts(words, mix.concepts, mix.binding)
     if missing:
         return Rejection("concept not said", f"{_named(missing)}: {truncate(words, 200, 50)}")
-    added = unasked(words, mix.concepts, mix.binding, pools)
+    added = extra_concepts(words, mix.concepts, mix.binding, pools)
     if added:
         return Rejection("something added", f"{_named(added)}: {truncate(words, 200, 50)}")
     return words
@@ -83,7 +83,7 @@ _LONGEST_ITEM = 60
 
 def is_incomplete(binding: Binding) -> bool:
     """Return whether a relation is open, or a size has no reference object."""
-    return binding.is_open or lacks_measure(binding)
+    return binding.is_open or lacks_size_reference(binding)
 
 
 def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
@@ -94,7 +94,7 @@ def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -
         return Rejection("binding unfit", truncate(str(error), 250, 50))
     if is_incomplete(after):
         return open_relations()
-    changes = tampering(given, after) or _needless(given, after)
+    changes = binding_changes(given, after) or _needless(given, after)
     if changes:
         return Rejection("binding changed", truncate(changes, 250, 50))
     for thing in after.objects[len(given.objects) :]:
@@ -112,7 +112,7 @@ def open_relations() -> Rejection:
 def _needless(given: Binding, after: Binding) -> str | None:
     """Return an added object that neither a relation nor a size needs."""
     related = {end for relation in after.relations for end in (relation.first, relation.second)}
-    spared = 1 if lacks_measure(given) else 0
+    spared = 1 if lacks_size_reference(given) else 0
     for number in range(len(given.objects) + 1, len(after.objects) + 1):
         if number in related:
             continue
@@ -128,7 +128,7 @@ def _objection_to(added: BoundObject, given: Binding, pools: Pools) -> Rejection
         return Rejection("binding unfit", f"an added object must be one or two words: {truncate(item, 50, 20)}")
     if any(thing.item == item and "number" in thing.attributes for thing in given.objects):
         return Rejection("binding changed", f"another {item} was added to a given number of them")
-    more = [concept for concept in unasked(item, (), given, pools) if concept.category != "object"]
+    more = [concept for concept in extra_concepts(item, (), given, pools) if concept.category != "object"]
     if more:
         return Rejection("binding changed", f"the added {item} brings the {more[0].category} {more[0].value}")
     return None
@@ -176,7 +176,7 @@ def _asks_for(line: str, bound: BoundConcept, binding: Binding, own: Collection[
     objects = [BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(about.objects, 1)]
     asked = (alone, *(one for one in objects if set(one.objects) & set(alone.objects)))
     plain = line if category in ("object", "number") else _without_descriptions(line, bound, binding)
-    return not unsaid(plain, asked, about) and not unasked(plain, asked, about, pools)
+    return not missing_concepts(plain, asked, about) and not extra_concepts(plain, asked, about, pools)
 
 
 def _alone(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding]:

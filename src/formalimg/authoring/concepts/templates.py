@@ -12,16 +12,16 @@ from typing import NamedTuple
 from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.prompts import load_prompts
 from formalimg.suites import (
-    AskedConcept,
     Binding,
     BoundConcept,
     Concept,
     ConceptSpec,
     Pools,
+    RequestedConcept,
     bind_attributes,
     bound_concepts,
+    concept_statements,
     draw_concepts,
-    statements,
 )
 
 
@@ -51,7 +51,7 @@ class ConceptMixture:
         """Return the spec of an item with these questions."""
         return ConceptSpec(
             tuple(
-                AskedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
+                RequestedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
                 for bound, statement, question in zip(self.concepts, self.statements, questions, strict=True)
             ),
             self.binding,
@@ -69,7 +69,7 @@ def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) ->
 def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
     """Combine concepts with their complete binding."""
     bound = bound_concepts(concepts, binding)
-    return ConceptMixture(bound, binding, statements(bound, binding, pools))
+    return ConceptMixture(bound, binding, concept_statements(bound, binding, pools))
 
 
 _OURS = Path(__file__).parent / "prompts"

@@ -86,17 +86,17 @@ class CounterfactualChoices:
 @cache
 def shipped_laws() -> tuple[Law, ...]:
     """Return the laws of the shipped groups, each once."""
-    from formalimg.suites import our_groups  # here, since most plans are for other suites
+    from formalimg.suites import builtin_groups  # here, since most plans are for other suites
 
-    return tuple(dict.fromkeys(Law(group.law, group.discipline, group.branch) for group in our_groups()))
+    return tuple(dict.fromkeys(Law(group.law, group.discipline, group.branch) for group in builtin_groups()))
 
 
 @cache
 def shipped_outcomes() -> tuple[NamedOutcome, ...]:
     """Return the shipped groups with their named outcomes."""
-    from formalimg.suites import items_of_groups, our_groups
+    from formalimg.suites import builtin_groups, items_of_groups
 
-    return named_outcomes(items_of_groups(our_groups()))
+    return named_outcomes(items_of_groups(builtin_groups()))
 
 
 def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:

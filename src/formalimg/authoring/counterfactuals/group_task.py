@@ -28,14 +28,14 @@ from formalimg.authoring.counterfactuals.templates import (
 from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
 from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.suites import (
+    CounterfactualGroup,
     CounterfactualSpec,
     Dimension,
-    Group,
     Item,
     WeightedQuestion,
     check_group,
     check_groups,
-    template_scores,
+    template_score_questions,
 )
 
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
@@ -43,14 +43,14 @@ _WORTH_A_LOOK = 0.3
 """Groups with less in common than this are not compared word by word: what is nearly the same has far more."""
 
 
-def parse_group(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
+def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup | Rejection:
     """Return the group of an answer, if its texts pass all checks."""
     texts = clean_fields({field: getattr(answer, field) for field in _TEXTS})
     if isinstance(texts, Rejection):
         return texts
     discipline = law.discipline or answer.discipline
     branch = law.branch if law.discipline else (answer.branch if answer.discipline == "physics" else "")
-    group = Group(name, discipline, branch, law.law, **texts)
+    group = CounterfactualGroup(name, discipline, branch, law.law, **texts)
     problems = sorted(check_group(group), key=lambda problem: problem.reason != "unsafe")
     if problems:
         return Rejection(problems[0].reason, truncate("; ".join(problem.detail for problem in problems), 250, 50))
@@ -59,7 +59,7 @@ def parse_group(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
     return group
 
 
-def are_near_duplicates(one: Group, other: Group) -> bool:
+def are_near_duplicates(one: CounterfactualGroup, other: CounterfactualGroup) -> bool:
     """Would `check_groups` call one of them a duplicate of the other, whatever their ids?"""
     if min(stem_overlap(one.implicit, other.implicit), stem_overlap(one.outcome, other.outcome)) < _WORTH_A_LOOK:
         return False
@@ -102,7 +102,7 @@ def parse_questions(given: Sequence[QuestionAnswer], shows: str) -> tuple[Weight
         if not 1 <= counts[dimension] <= most:
             wanted = "1" if most == 1 else f"1 to {most}"
             return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {wanted}")
-    weights = {question.dimension: question.weight for question in template_scores(shows, law=shows)}
+    weights = {question.dimension: question.weight for question in template_score_questions(shows, law=shows)}
     found: list[WeightedQuestion] = []
     for entry in sorted(given, key=lambda entry: ORDER.index(entry.dimension)):
         texts = clean_fields({"question": entry.question, "criteria": entry.criteria})
@@ -167,7 +167,7 @@ class GroupAuthoring:
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """Return how many groups each field got, and which laws got fewer than planned."""
-        groups = [Group.from_fields(outcome.notes["group"]) for outcome in accepted]
+        groups = [CounterfactualGroup.from_fields(outcome.notes["group"]) for outcome in accepted]
         fields = Counter(group.branch or group.discipline for group in groups)
         had = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
         short = [law.law for number, law in enumerate(self._laws) if had[number] < self._choices.per_law]
@@ -200,7 +200,7 @@ class GroupAuthoring:
         notes.update(group=asdict(group), questions=encode_questions(questions))
         return WrittenGroup(group, questions).items(self._plan.version)[1]
 
-    async def _questions(self, group: Group, talk: Conversation) -> Questions | Rejection:
+    async def _questions(self, group: CounterfactualGroup, talk: Conversation) -> Questions | Rejection:
         """Those of the factual image, and those of the explicit one, which are the implicit one's as well."""
         if self._choices.questions == "template":
             return {}
@@ -218,5 +218,5 @@ class GroupAuthoring:
         return found
 
 
-def _group_in(item: Item[Any], notes: Mapping[str, Any]) -> Group:
-    return Group.from_fields(notes["group"])
+def _group_in(item: Item[Any], notes: Mapping[str, Any]) -> CounterfactualGroup:
+    return CounterfactualGroup.from_fields(notes["group"])

@@ -16,8 +16,8 @@ from formalimg.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.authoring.plan import AuthoringPlan
 from formalimg.errors import FormalimgError
 from formalimg.suites import (
+    CounterfactualGroup,
     CounterfactualSpec,
-    Group,
     Item,
     ItemsError,
     WeightedQuestion,
@@ -44,7 +44,7 @@ class WrittenGroup:
         questions: for level 1, and for 2 and 3 together under 2; none where they come from templates.
     """
 
-    group: Group
+    group: CounterfactualGroup
     questions: Questions = field(default_factory=dict)
 
     def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
@@ -71,13 +71,13 @@ def decode_questions(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> Questio
     return {int(level): tuple(WeightedQuestion(**question) for question in asked) for level, asked in kept.items()}
 
 
-def write_groups(groups: Iterable[Group], folder: Path) -> Path:
+def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
     """Write groups to `<folder>/groups.jsonl`, one per line; the file is replaced all at once."""
     text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
     return atomic_write_text(folder / GROUPS_FILE, text)
 
 
-def read_groups(path: Path) -> list[Group]:
+def read_groups(path: Path) -> list[CounterfactualGroup]:
     """Read groups from a JSONL file.
 
     Raises:
@@ -87,11 +87,11 @@ def read_groups(path: Path) -> list[Group]:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    found: list[Group] = []
+    found: list[CounterfactualGroup] = []
     wrong: list[str] = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(Group.from_fields(parse_line(line)))
+            found.append(CounterfactualGroup.from_fields(parse_line(line)))
         except FormalimgError as error:
             wrong.append(f"{path}, line {number}: {error}")
     if wrong:
@@ -148,7 +148,9 @@ def write_group_files(written: Sequence[WrittenGroup], folder: Path, version: st
 
 
 def _written(outcome: AttemptOutcome) -> WrittenGroup:
-    return WrittenGroup(Group.from_fields(outcome.notes["group"]), decode_questions(outcome.notes["questions"]))
+    return WrittenGroup(
+        CounterfactualGroup.from_fields(outcome.notes["group"]), decode_questions(outcome.notes["questions"])
+    )
 
 
 def counterfactual_authoring(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:

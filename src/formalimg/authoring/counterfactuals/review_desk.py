@@ -15,7 +15,7 @@ from formalimg.authoring.counterfactuals.groups import parse_line
 from formalimg.authoring.counterfactuals.review_decisions import queue_bytes
 from formalimg.authoring.counterfactuals.review_queue import ReviewLine
 from formalimg.errors import FormalimgError
-from formalimg.suites import Group, ItemsError, check_group
+from formalimg.suites import CounterfactualGroup, ItemsError, check_group
 
 _PATIENCE = 5.0
 """How many seconds to wait for another writer, who needs a small part of one."""
@@ -182,7 +182,7 @@ def _changed(lines: Sequence[ReviewLine], place: int, changes: Mapping[str, Any]
         raise FormalimgError(f"{unknown!r} cannot be changed")
     shown = {**line.shown, **changes}
     questions = shown.pop("questions", None)
-    new = replace(line, group=Group.from_fields(shown), own_questions=questions)
+    new = replace(line, group=CounterfactualGroup.from_fields(shown), own_questions=questions)
     return replace(new, problems=new.objections([each.group for each in lines[:place]]))
 
 
@@ -207,7 +207,7 @@ def _require_no_repetition(line: ReviewLine, lines: Sequence[ReviewLine], place:
             _require_new(later.group, [line.group])
 
 
-def _require_new(edited: Group, before: Sequence[Group]) -> None:
+def _require_new(edited: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> None:
     for problem in check_group(edited, before):
         if problem.reason == "duplicate":
             raise FormalimgError(f"group {edited.id} was edited, and {problem.detail}: reject or change one of them")

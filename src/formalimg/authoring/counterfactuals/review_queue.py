@@ -26,7 +26,7 @@ from formalimg.authoring.counterfactuals.groups import (
 )
 from formalimg.authoring.outcomes import Rejection
 from formalimg.errors import FormalimgError
-from formalimg.suites import Group, check_group, check_groups, load, our_groups
+from formalimg.suites import CounterfactualGroup, builtin_groups, check_group, check_groups, load
 
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -49,7 +49,7 @@ class ReviewLine:
         note: what somebody wrote beside it.
     """
 
-    group: Group
+    group: CounterfactualGroup
     own_questions: object
     problems: object
     digest: object
@@ -70,7 +70,7 @@ class ReviewLine:
         questions = shown.pop("questions", None)
         if questions is None and "questions" in line:
             raise FormalimgError(_QUESTIONS_FORM)
-        group = Group.from_fields(shown)
+        group = CounterfactualGroup.from_fields(shown)
         decision, note = line["decision"], line["note"]
         if not isinstance(note, str):
             raise FormalimgError("note must be text")
@@ -119,7 +119,7 @@ class ReviewLine:
                 raise FormalimgError(f"edited, but {objection}")
         return WrittenGroup(self.group, questions) if self.decision else None
 
-    def objections(self, before: Sequence[Group] = ()) -> list[str]:
+    def objections(self, before: Sequence[CounterfactualGroup] = ()) -> list[str]:
         """Return the problems of the group as it is now.
 
         Args:
@@ -174,7 +174,7 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
         FormalimgError: if there are no groups.
     """
     if source == GROUPS:
-        return [WrittenGroup(group) for group in our_groups()]
+        return [WrittenGroup(group) for group in builtin_groups()]
     place = Path(source)
     path = place / GROUPS_FILE if place.is_dir() else place
     if not path.is_file():

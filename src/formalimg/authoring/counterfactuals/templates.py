@@ -13,7 +13,7 @@ from formalimg._util.text import truncate
 from formalimg.authoring.outcomes import Rejection
 from formalimg.authoring.task import clean_prompt
 from formalimg.prompts import load_prompts
-from formalimg.suites import Group, check_group
+from formalimg.suites import CounterfactualGroup, check_group
 
 if TYPE_CHECKING:
     from formalimg.authoring.counterfactuals.choices import Law, NamedOutcome
@@ -48,7 +48,7 @@ class CounterfactualTemplates:
         field = known or "not said: choose the one it belongs to"
         return self._texts["write-group"].fill({"law": law.law, "field": field, "place": place, "change": change})
 
-    def asking_to_check_group(self, group: Group) -> str:
+    def asking_to_check_group(self, group: CounterfactualGroup) -> str:
         """Return the prompt for checking a group."""
         return self._texts["check-group"].fill(asdict(group))
 
@@ -119,6 +119,6 @@ def stem_overlap(one: str, other: str) -> float:
 def unsafe_word(text: str) -> str | None:
     """Return what is unsafe in a text, as in `says 'gun'`; None if nothing is."""
     # The words are those of the checker of groups; so the text is shown to it as the law of a group.
-    shown = Group(**{**{field.name: "" for field in fields(Group)}, "law": text})
+    shown = CounterfactualGroup(**{**{field.name: "" for field in fields(CounterfactualGroup)}, "law": text})
     found = next((problem.detail for problem in check_group(shown) if problem.reason == "unsafe"), None)
     return None if found is None else found.removeprefix("law ")

@@ -20,7 +20,7 @@ from formalimg.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.authoring.task import clean_prompt
 from formalimg.logic import Value, atoms
-from formalimg.suites import FormulaSpec, Item, WordingError, same_meaning_as_written
+from formalimg.suites import FormulaSpec, Item, WordingError, is_equivalent_as_written
 
 
 class Draft(BaseModel):
@@ -171,6 +171,6 @@ def _signature(spec: FormulaSpec) -> Hashable:
 
 def _same(one: FormulaSpec, other: FormulaSpec) -> bool:
     try:
-        return same_meaning_as_written(one.formula, other.formula)
+        return is_equivalent_as_written(one.formula, other.formula)
     except WordingError:
         return True  # too many variables look alike to tell: what may be a duplicate is not taken

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from formalimg.authoring.formulas.templates import Assignment
 from formalimg.authoring.outcomes import Reason, Rejection
 from formalimg.logic import (
-    STYLE,
+    STYLE_PREDICATE,
     And,
     Atom,
     Exists,
@@ -28,15 +28,15 @@ from formalimg.logic import (
     complexity,
     component_sizes,
     parse,
-    read,
     rename_apart,
     subformulas,
     to_prenex,
+    try_parse,
     verify,
     vocabulary,
 )
 from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, Unsatisfiable, Witness, solve
-from formalimg.suites import FormulaSpec, WordingError, implausible, same_meaning_as_written, understand
+from formalimg.suites import FormulaSpec, WordingError, find_implausible, is_equivalent_as_written, parse_prompt
 from formalimg.suites import suite as suite_of
 
 _REASON_OF: dict[str, Reason] = {
@@ -73,13 +73,13 @@ def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> Checke
         assignment: what it was written for.
         seed: chooses among witnesses.
     """
-    written, problems = read(text)
+    written, problems = try_parse(text)
     if written is None:
         return _rejected(problems)
     problems = check(written, assignment.suite)
     if problems:
         return _rejected(problems)
-    formula, problems = read(str(rename_apart(written)))  # as it will be stored, every name bound once
+    formula, problems = try_parse(str(rename_apart(written)))  # as it will be stored, every name bound once
     assert formula is not None, problems
     return (
         _wrong_structure(formula, assignment)
@@ -119,7 +119,7 @@ def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
     offered = {**assignment.words, "class": assignment.classes, "style": (style,)}
     predicates = vocabulary(assignment.suite).predicates
     for atom in atoms(formula):
-        if atom.predicate not in ("Is", STYLE, *assignment.predicates):
+        if atom.predicate not in ("Is", STYLE_PREDICATE, *assignment.predicates):
             return Rejection("not on offer", f"the predicate {atom.predicate}")
         for word, kind in zip(atom.arguments, predicates[atom.predicate].arguments, strict=True):
             if isinstance(word, Value) and word.text not in offered.get(kind, ()):
@@ -141,7 +141,7 @@ def _demands_nothing(formula: Formula) -> Rejection | None:
 
 def _showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
     if suite_of(suite).has_ontology:
-        problems = implausible(formula)
+        problems = find_implausible(formula)
         return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
     try:
         found = solve(formula, seed=seed, settle=False)
@@ -187,11 +187,11 @@ _SYMMETRIC = ("AlignedHorizontally", "AlignedVertically", "NextTo")
 def agreement(words: str, formula: Formula, suite: str) -> Agreement:
     """Whether an instruction in English says what a formula says."""
     try:
-        understood = understand(words, suite)
+        understood = parse_prompt(words, suite)
     except WordingError:
         return "not understood"
     try:
-        same = same_meaning_as_written(_one_way(understood, suite), _one_way(formula, suite))
+        same = is_equivalent_as_written(_one_way(understood, suite), _one_way(formula, suite))
     except WordingError:
         return "undecided"  # too many variables look alike
     if same:

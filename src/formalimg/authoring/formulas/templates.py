@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
-from formalimg.logic import STYLE, Formula, Predicate, vocabulary
+from formalimg.logic import STYLE_PREDICATE, Formula, Predicate, vocabulary
 from formalimg.prompts import load_prompts
 from formalimg.suites import suite as suite_of
 
@@ -83,7 +83,7 @@ def _draw_predicates(suite: str, level: int, chance: random.Random) -> tuple[str
 
 
 def _places(predicate: Predicate) -> int:
-    return 0 if predicate.name == STYLE else predicate.arguments.count("variable")
+    return 0 if predicate.name == STYLE_PREDICATE else predicate.arguments.count("variable")
 
 
 def _draw_quantifiers(level: int, chance: random.Random) -> tuple[QuantifierWord, ...]:
@@ -165,5 +165,5 @@ def _usage(predicate: Predicate) -> str:
 
 def _style(style: str | None) -> str:
     if style is None:
-        return f"none: neither the words nor the formula speak of a style, and there is no {STYLE}"
-    return f"{style}, written ({STYLE} '{style}') as the first part of an and around the rest of the formula"
+        return f"none: neither the words nor the formula speak of a style, and there is no {STYLE_PREDICATE}"
+    return f"{style}, written ({STYLE_PREDICATE} '{style}') as the first part of an and around the rest of the formula"

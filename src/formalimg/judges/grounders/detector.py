@@ -23,11 +23,11 @@ from formalimg.models import (
     Checkpoint,
     Options,
     Setting,
-    hush,
     is_out_of_memory,
-    needs,
     read_checkpoint,
     require_modules,
+    requires,
+    silence_libraries,
 )
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject
 
@@ -127,7 +127,7 @@ class ZeroShotDetector:
         """
         from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
 
-        hush("transformers")
+        silence_libraries("transformers")
         self._family = family
         with checkpoint.being_loaded(name):
             source, loading = checkpoint.source, checkpoint.loading()
@@ -281,7 +281,7 @@ class DetectorGrounder:
         return Grounding(Scene.of(objects), evidence=evidence)
 
 
-@needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
+@requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     """Open a zero-shot object detector from a folder or from the Hugging Face hub, such as OWLv2 or Grounding DINO.
 

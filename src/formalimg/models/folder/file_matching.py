@@ -81,7 +81,7 @@ _SHOWN = 3
 _MAX_NAME = 60
 
 
-class Wanted(NamedTuple):
+class RequestedImage(NamedTuple):
     """One image that a run requests.
 
     Attributes:
@@ -108,7 +108,7 @@ class MatchedImage(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Matching:
+class MatchReport:
     """Result of matching files to requested images.
 
     Attributes:
@@ -126,7 +126,7 @@ class Matching:
     layout: str
     found: tuple[MatchedImage, ...]
     blocked: tuple[MatchedImage, ...] = ()
-    missing: tuple[Wanted, ...] = ()
+    missing: tuple[RequestedImage, ...] = ()
     extra: tuple[str, ...] = ()
     duplicates: tuple[tuple[str, ...], ...] = ()
     absent: tuple[str, ...] = ()
@@ -150,10 +150,10 @@ class Matching:
 
 
 @runtime_checkable
-class Matches(Protocol):
+class PremadeImageModel(Protocol):
     """An image model with premade images, which can report beforehand which ones it has."""
 
-    def match(self, wanted: Sequence[Wanted]) -> Matching:
+    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite. Must be called before `generate`.
 
         Raises:
@@ -171,7 +171,7 @@ def short_name(name: str) -> str:
     return truncate(name, _MAX_NAME, _MAX_NAME)
 
 
-def _image(image: MatchedImage | Wanted) -> str:
+def _image(image: MatchedImage | RequestedImage) -> str:
     return f"item {short_name(image.item)}" + (f" sample {image.sample}" if image.sample else "")
 
 
@@ -197,7 +197,7 @@ class ItemIndex:
         suite: the suite that they belong to; empty if unknown.
     """
 
-    def __init__(self, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, wanted: Sequence[RequestedImage]) -> None:
         self.wanted = {FolderImage(one.item, one.sample): one for one in wanted}
         first = {one.item: one for one in reversed(wanted)}
         self.items = tuple(dict.fromkeys(one.item for one in wanted))
@@ -271,7 +271,7 @@ class CandidateFile(NamedTuple):
 
 def resolve_candidates(
     candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, place: str, layout: str
-) -> Matching:
+) -> MatchReport:
     """Assign each requested image its file.
 
     Args:
@@ -299,7 +299,7 @@ def resolve_candidates(
             files.setdefault(image, []).append(file)
     several = {image: tuple(names) for image, names in files.items() if len(names) > 1}
     _reject_differing(several, folder)
-    return Matching(
+    return MatchReport(
         place,
         layout,
         found=tuple(MatchedImage(*image, files[image][0]) for image in index.wanted if image in files),

@@ -16,8 +16,8 @@ from formalimg.models.folder.file_matching import (
     FolderListing,
     ItemIndex,
     MatchedImage,
-    Matching,
-    Wanted,
+    MatchReport,
+    RequestedImage,
     is_any_image,
     resolve_candidates,
     scan_folder,
@@ -33,12 +33,12 @@ from formalimg.models.folder.layouts import (
     published_candidates,
 )
 from formalimg.models.folder.metadata import METADATA, imagefolder_candidates, map_candidates
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 
 _SHOWN = 3
 
 
-def explain_no_match(matching: Matching, index: ItemIndex, folder: FolderListing | None) -> str:
+def explain_no_match(matching: MatchReport, index: ItemIndex, folder: FolderListing | None) -> str:
     """Return one line: what was looked for, what was found, and what to do."""
     place = short_name(matching.place)
     images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
@@ -113,7 +113,7 @@ class FolderModel:
         self._matched: Mapping[FolderImage, MatchedImage] | None = None
         self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
-    def match(self, wanted: Sequence[Wanted]) -> Matching:
+    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite.
 
         Raises:
@@ -142,12 +142,12 @@ class FolderModel:
             return ""
         return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}"
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the files as they are, one result per request."""
         for request in requests:
             yield await asyncio.to_thread(self._load, request)
 
-    def _load(self, request: ImageRequest) -> Answer:
+    def _load(self, request: ImageRequest) -> ImageResult:
         found = self._found(request.item, request.sample)
         if found is None:
             blocked = self._blocked.get(FolderImage(request.item, request.sample))

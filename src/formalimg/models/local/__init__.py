@@ -1,6 +1,6 @@
 """Models on this machine: pipelines of diffusers, vision-language models of transformers."""
 
-from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, hush, read_checkpoint
+from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
 from formalimg.models.local.diffusers_model import DiffusersModel, open_diffusers
 from formalimg.models.local.memory import is_out_of_memory
 from formalimg.models.local.transformers_chat import TransformersChat, open_transformers_chat
@@ -10,9 +10,9 @@ __all__ = [
     "Checkpoint",
     "DiffusersModel",
     "TransformersChat",
-    "hush",
     "is_out_of_memory",
     "open_diffusers",
     "open_transformers_chat",
     "read_checkpoint",
+    "silence_libraries",
 ]

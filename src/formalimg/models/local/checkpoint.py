@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.local.device_pool import default_dtype, exclusive_loading, read_device
 from formalimg.models.options import Options
-from formalimg.models.secrets import find_api_key, redacted
+from formalimg.models.secrets import find_api_key, redact
 
 INSTALL_LOCAL = "pip install 'formalimg[local]'"
 """Installs everything that local models need."""
@@ -152,7 +152,7 @@ class Checkpoint:
             with exclusive_loading():
                 yield
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
-            reason = redacted(" ".join(f"{type(error).__name__}: {error}".split()))
+            reason = redact(" ".join(f"{type(error).__name__}: {error}".split()))
         else:
             return
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
@@ -211,7 +211,7 @@ def fingerprint(path: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def hush(*libraries: str) -> None:
+def silence_libraries(*libraries: str) -> None:
     """Silence progress bars and advice of libraries, which would write over our progress."""
     for library in libraries:
         logging = import_module(f"{library}.utils.logging")

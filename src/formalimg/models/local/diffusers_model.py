@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint
 from formalimg.models.local.device_pool import DevicePool, device_type, inference_allowed, read_devices
 from formalimg.models.local.diffusers_pipeline import (
@@ -28,7 +28,7 @@ from formalimg.models.local.diffusers_pipeline import (
 )
 from formalimg.models.local.memory import AdaptiveBatcher, CudaMemoryGauge
 from formalimg.models.options import Options
-from formalimg.models.registry import needs, require_modules
+from formalimg.models.registry import require_modules, requires
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -204,7 +204,7 @@ class LoadedPipeline:
         return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
 
 
-def encode_result(result: PipelineResult) -> Answer:
+def encode_result(result: PipelineResult) -> ImageResult:
     """Encode the image as a PNG file."""
     if not isinstance(result, PipelineImage):
         return result
@@ -274,7 +274,7 @@ class DiffusersModel:
         """Length of the style text to add to prompts: short if the text encoders read few tokens."""
         return "short" if has_short_context(self._checkpoint) else "long"
 
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order.
 
         Raises:
@@ -299,7 +299,7 @@ class DiffusersModel:
         return lambda groups: [pipeline.generate(group) for group in groups]
 
 
-@needs(modules=("torch", "diffusers", "transformers"), install=INSTALL_LOCAL)
+@requires(modules=("torch", "diffusers", "transformers"), install=INSTALL_LOCAL)
 def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
     """Any pipeline in a folder or on the Hugging Face hub, run here: diffusers/FOLDER or diffusers/OWNER/NAME.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
-from formalimg.models.local.checkpoint import Checkpoint, fingerprint, hush
+from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
 from formalimg.models.options import Options, parse_extra_fields
 
 PipelineTask: TypeAlias = Literal["auto", "text-to-image", "image-to-image"]
@@ -126,7 +126,7 @@ def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) 
     """
     import diffusers
 
-    hush("diffusers", "transformers")
+    silence_libraries("diffusers", "transformers")
     loaders = {
         "auto": diffusers.DiffusionPipeline,
         "text-to-image": diffusers.AutoPipelineForText2Image,

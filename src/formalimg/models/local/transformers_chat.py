@@ -13,11 +13,11 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, hush, read_checkpoint
+from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
 from formalimg.models.local.device_pool import DevicePool, inference_allowed, read_devices
 from formalimg.models.local.memory import AdaptiveBatcher, free_memory, is_out_of_memory
 from formalimg.models.options import Options, parse_extra_fields
-from formalimg.models.registry import needs, require_modules
+from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
 
 ChatOutcome: TypeAlias = Completion | Exception
@@ -76,7 +76,7 @@ class LoadedChatModel:
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor
         from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
-        hush("transformers")
+        silence_libraries("transformers")
         source, arguments = checkpoint.source, checkpoint.loading()
         with checkpoint.being_loaded(name):
             model_type = AutoConfig.from_pretrained(source, **arguments).model_type
@@ -230,7 +230,7 @@ class TransformersChat:
         return LoadedChatModel(self.name, checkpoint, self._processor_options, self._generate_options).complete
 
 
-@needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
+@requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME.
 

@@ -21,7 +21,7 @@ from formalimg.models.options import (
 )
 from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
 from formalimg.models.providers.sdk import SdkClient
-from formalimg.models.registry import needs
+from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class AnthropicChat:
         return {"output_config": config} if config else {}
 
 
-@needs(
+@requires(
     modules=["anthropic"],
     install="pip install 'formalimg[anthropic]'",
     keys=[_KEY_NAME],

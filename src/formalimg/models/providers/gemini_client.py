@@ -11,7 +11,7 @@ from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.options import Options, server_api_key
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line, retry_after
 from formalimg.models.providers.sdk import PerEventLoop
-from formalimg.models.registry import needs
+from formalimg.models.registry import requires
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -37,7 +37,7 @@ _REFUSALS = frozenset(
 )
 """Finish reasons that are a decision against this request: a retry is of no use."""
 
-requires_gemini = needs(
+requires_gemini = requires(
     modules=["google.genai"],
     install="pip install 'formalimg[gemini]'",
     keys=_KEY_NAMES,

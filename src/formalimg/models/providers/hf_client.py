@@ -13,7 +13,7 @@ from formalimg.models.base import CallError, Setting
 from formalimg.models.options import Options, check_api_key
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line
 from formalimg.models.providers.sdk import PerEventLoop
-from formalimg.models.registry import needs
+from formalimg.models.registry import requires
 from formalimg.models.secrets import find_api_key, get_api_key, register_secret
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _RATE_LIMIT_RESET = re.compile(r";\s*r=0\s*;\s*t=(\d+)")
 
 _REFUSAL = re.compile(r"nsfw|content_policy|sensitive content|safety checker|flagged", re.IGNORECASE)
 
-requires_hf = needs(
+requires_hf = requires(
     modules=["huggingface_hub"],
     install="pip install 'formalimg[hf]'",
     keys=[_KEY_NAME],

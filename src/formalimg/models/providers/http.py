@@ -18,7 +18,7 @@ from urllib.request import urlopen
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, CallErrorKind, Setting
-from formalimg.models.secrets import redacted
+from formalimg.models.secrets import redact
 
 _REFUSAL_CODES = {
     "content_filter",
@@ -153,7 +153,7 @@ def one_line(text: str) -> str:
     """Return a server's message on one line, truncated, without API keys and without a page of HTML."""
     if _HTML.match(text):
         return "an HTML page"
-    return truncate(" ".join(redacted(text).split()), 240, 60)
+    return truncate(" ".join(redact(text).split()), 240, 60)
 
 
 async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:

@@ -15,7 +15,7 @@ from formalimg.models.chat import Attachment, Message
 from formalimg.models.options import server_api_key
 from formalimg.models.providers.http import Endpoint
 from formalimg.models.providers.sdk import SdkClient
-from formalimg.models.registry import needs
+from formalimg.models.registry import requires
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -25,7 +25,7 @@ OpenAIClient: TypeAlias = "SdkClient[AsyncOpenAI]"
 _KEY_NAME = "OPENAI_API_KEY"
 _DEFAULT_URL = "https://api.openai.com/v1"
 
-requires_openai = needs(
+requires_openai = requires(
     modules=["openai"], install="pip install 'formalimg[openai]'", keys=[_KEY_NAME], unless="for a server of your own"
 )
 """Declares the requirements of a factory."""

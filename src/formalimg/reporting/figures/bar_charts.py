@@ -24,7 +24,7 @@ from formalimg.reporting.figures.svg import (
     QUIET,
     RULE,
     WIDTH,
-    Drawing,
+    Figure,
     Markup,
     draw_line,
     element,
@@ -41,7 +41,7 @@ _BETWEEN = 5.0
 _ROW = 9.5
 
 
-def bar_chart(name: str, chart: Chart) -> Drawing:
+def bar_chart(name: str, chart: Chart) -> Figure:
     """Return a group of bars for each name, with a bar for each run."""
     thick = _THICK if len(chart.series) < 4 else _THIN
     plot = _BarPlot(chart, bar_key, max(8.0, thick * len(chart.series)) + _BETWEEN)
@@ -53,7 +53,7 @@ def bar_chart(name: str, chart: Chart) -> Drawing:
     return plot.drawing(name, join(parts))
 
 
-def dot_chart(name: str, chart: Chart) -> Drawing:
+def dot_chart(name: str, chart: Chart) -> Figure:
     """Return a line for each name, with a point for each run."""
     plot = _BarPlot(chart, marker_key, max(_ROW, 2.2 * len(chart.series) + 3))
     parts = []
@@ -81,7 +81,7 @@ class _BarPlot:
     def middle(self, name: str) -> float:
         return self.legend.height + self.row * (self.chart.names.index(name) + 0.5)
 
-    def drawing(self, name: str, inside: Markup) -> Drawing:
+    def drawing(self, name: str, inside: Markup) -> Figure:
         chart, top, bottom = self.chart, self.legend.height, self.bottom
         parts = [self.legend.inside]
         for step in range(6):
@@ -94,7 +94,7 @@ class _BarPlot:
         ]
         middle = min((self.left + WIDTH - _RIGHT) / 2, WIDTH - text_width(chart.measure) / 2)
         parts.append(text_at(chart.measure, middle, bottom + 18, "middle"))
-        return Drawing(name, chart.title, chart.note, bottom + _BELOW, join(parts, inside))
+        return Figure(name, chart.title, chart.note, bottom + _BELOW, join(parts, inside))
 
 
 def _bar(plot: _BarPlot, one: Series, row: str, y: float, thick: float) -> Markup:
@@ -150,7 +150,7 @@ class ShareList(NamedTuple):
     shares: Mapping[str, float]
 
 
-def share_list(name: str, of: ShareList) -> Drawing:
+def share_list(name: str, of: ShareList) -> Figure:
     """Return names, bars and numbers in columns. All bars have the same scale, from 0 to the largest."""
     names = sorted(of.shares, key=lambda one: (-of.shares[one], one))
     rows = -(-len(names) // _COLUMNS)
@@ -175,4 +175,4 @@ def share_list(name: str, of: ShareList) -> Drawing:
             with_title(bar, f"{one}: {100 * share:.2f} %"),
             text_at(f"{100 * share:.1f}", left + column_width, middle + 2.4, "end"),
         ]
-    return Drawing(name, of.title, of.note, 3 + _LISTED_ROW * rows + 3, join(parts))
+    return Figure(name, of.title, of.note, 3 + _LISTED_ROW * rows + 3, join(parts))

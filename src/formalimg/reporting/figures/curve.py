@@ -17,7 +17,7 @@ from formalimg.reporting.labels import (
     shorten,
     unit_of,
 )
-from formalimg.reporting.model import PublishedRow, Row, Section
+from formalimg.reporting.model import PublishedRow, RunRow, Section
 from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.tables import NOTHING, format_interval, format_value
@@ -52,7 +52,7 @@ class _CurveLabel(NamedTuple):
     tone: str
 
 
-def curve(section: Section) -> Markup:
+def curve_svg(section: Section) -> Markup:
     """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent."""
     if not section.levels:
         return join()
@@ -123,7 +123,7 @@ def _threshold_label(epsilon: float, plane: _Plane) -> Markup:
     return element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=plane.y(epsilon) - 5, class_="tick")
 
 
-def _run_line(row: Row, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
+def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
     runs = len(section.rows)
     shift = min(_DODGE, 0.6 * plane.step / runs) * (number - (runs - 1) / 2)
     points = {
@@ -205,7 +205,7 @@ def _labels(section: Section, plane: _Plane) -> list[Markup]:
     ]
 
 
-def _label_text(name: str, row: Row, section: Section) -> str:
+def _label_text(name: str, row: RunRow, section: Section) -> str:
     held = generalizability_text(row.summary.generalizability)
     return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
 

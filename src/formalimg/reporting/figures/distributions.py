@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from formalimg.reporting.figures.axes import SHARES, Axis, PlotArea, category_axis, count_axis, plot_grid
 from formalimg.reporting.figures.series import numbered_style, with_title
-from formalimg.reporting.figures.svg import INK, Drawing, Markup, draw_line, element, join
+from formalimg.reporting.figures.svg import INK, Figure, Markup, draw_line, element, join
 
 _HEIGHT = 92.0
 _ACCENT, _OTHER = numbered_style(0).color, "#a9bcd6"
@@ -35,7 +35,7 @@ class Histogram(NamedTuple):
     ticks: tuple[tuple[float, str], ...]
 
 
-def histogram(name: str, of: Histogram) -> Drawing:
+def histogram(name: str, of: Histogram) -> Figure:
     """Return a histogram as a figure."""
     across = Axis(of.columns[0].low, of.columns[-1].high, of.ticks)
     up = count_axis(max(column.there for column in of.columns))
@@ -53,7 +53,7 @@ def histogram(name: str, of: Histogram) -> Drawing:
             fill=_ACCENT if column.is_main else _OTHER,
         )
         parts.append(with_title(bar, f"{column.name}: {column.there:,}"))
-    return Drawing(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
+    return Figure(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
 
 
 _BOX_HEIGHT = 104.0
@@ -97,7 +97,7 @@ def five_numbers(figures: Sequence[float]) -> FiveNumbers:
     return FiveNumbers(min(figures), lower, middle, upper, max(figures))
 
 
-def box_chart(name: str, of: BoxPlot) -> Drawing:
+def box_chart(name: str, of: BoxPlot) -> Figure:
     """Return a box for each name, with a small point for each rater or item."""
     names = tuple(of.figures)
     grid = plot_grid([""], 2, category_axis(names), of.scale, columns=1, height=_BOX_HEIGHT, about=of.about)
@@ -107,7 +107,7 @@ def box_chart(name: str, of: BoxPlot) -> Drawing:
         label = f"{of.about} {one}".strip()
         parts.append(_box(frame, place + 0.5, label, list(of.figures[one].values())))
         parts.append(_points(frame, place + 0.5, label, of.figures[one] if of.shows_each else {}))
-    return Drawing(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
+    return Figure(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
 
 
 def _half(frame: PlotArea) -> float:

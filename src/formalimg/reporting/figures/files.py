@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.reporting.figures.svg import Drawing
+from formalimg.reporting.figures.svg import Figure
 
 
 def slug(text: str) -> str:
@@ -22,20 +22,20 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
-DrawingFormat: TypeAlias = Literal["svg", "png", "pdf"]
+FigureFormat: TypeAlias = Literal["svg", "png", "pdf"]
 """SVG and PDF are scalable; PNG is for slides and pages."""
 
 _DOTS_PER_INCH = 300
 _POINTS_PER_INCH = 72
 
 
-def drawing_formats(listed: str) -> tuple[DrawingFormat, ...]:
+def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
     """Return the formats in a list such as `svg,pdf`.
 
     Raises:
         FormalimgError: if one of them is unknown, or needs a library that is not installed.
     """
-    known: dict[str, DrawingFormat] = {form: form for form in get_args(DrawingFormat)}
+    known: dict[str, FigureFormat] = {form: form for form in get_args(FigureFormat)}
     named = [name for name in re.split(r"[\s,]+", listed.lower()) if name]
     wrong = [name for name in named if name not in known]
     if wrong or not named:
@@ -47,8 +47,8 @@ def drawing_formats(listed: str) -> tuple[DrawingFormat, ...]:
     return tuple(dict.fromkeys(known[name] for name in named))
 
 
-def write_drawings(
-    drawings: Sequence[Drawing], folder: str | Path, formats: Sequence[DrawingFormat] = ("svg", "png")
+def write_figures(
+    drawings: Sequence[Figure], folder: str | Path, formats: Sequence[FigureFormat] = ("svg", "png")
 ) -> tuple[Path, ...]:
     """Write figures into a folder, which is created if needed; files of the same names are replaced.
 
@@ -64,7 +64,7 @@ def write_drawings(
     Raises:
         FormalimgError: if a format is not to be had, or the folder cannot be written to.
     """
-    checked = drawing_formats(",".join(formats))
+    checked = parse_figure_formats(",".join(formats))
     into = Path(folder)
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -82,11 +82,11 @@ def write_drawings(
     return tuple(written)
 
 
-def _svg(drawing: Drawing) -> bytes:
+def _svg(drawing: Figure) -> bytes:
     return drawing.svg().encode()
 
 
-def _png(drawing: Drawing) -> bytes:
+def _png(drawing: Figure) -> bytes:
     import resvg_py
     from PIL import Image, ImageFont
 
@@ -109,10 +109,10 @@ def _png(drawing: Drawing) -> bytes:
     return page.getvalue()
 
 
-def _pdf(drawing: Drawing) -> bytes:
+def _pdf(drawing: Figure) -> bytes:
     # One unit of the drawing becomes one point of the page.
     page: bytes = import_module("vl_convert").svg_to_pdf(drawing.svg(""))
     return page
 
 
-_WRITERS: Mapping[DrawingFormat, Callable[[Drawing], bytes]] = {"svg": _svg, "png": _png, "pdf": _pdf}
+_WRITERS: Mapping[FigureFormat, Callable[[Figure], bytes]] = {"svg": _svg, "png": _png, "pdf": _pdf}

@@ -11,7 +11,7 @@ from formalimg.reporting.figures.svg import (
     INK,
     QUIET,
     WIDTH,
-    Drawing,
+    Figure,
     Markup,
     element,
     fit_text,
@@ -49,7 +49,7 @@ class HeatMap(NamedTuple):
     high: float = 1
 
 
-def heat_map(name: str, table: HeatMap) -> Drawing:
+def heat_map(name: str, table: HeatMap) -> Figure:
     """Return a heatmap as a figure, with vertical headings where they are too long for their columns."""
     left = min(_MAX_NAME, max(map(text_width, table.rows))) + 5
     cell_width = (WIDTH - left - 1) / len(table.columns)
@@ -64,7 +64,7 @@ def heat_map(name: str, table: HeatMap) -> Drawing:
         parts.append(text_at(fit_text(row, _MAX_NAME), left - 3, y + high / 2 + 2.4, "end"))
         for place, column in enumerate(table.columns):
             parts.append(_cell(table, row, column, (left + cell_width * place, y, cell_width, high)))
-    return Drawing(name, table.title, table.note, top + high * len(table.rows) + 3, join(parts))
+    return Figure(name, table.title, table.note, top + high * len(table.rows) + 3, join(parts))
 
 
 def _heads(columns: Sequence[str], left: float, cell_width: float, top: float, *, upwards: bool) -> list[Markup]:

@@ -12,16 +12,16 @@ from formalimg.reporting.figures.bar_charts import ShareList, bar_chart, share_l
 from formalimg.reporting.figures.distributions import BoxPlot, box_chart
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
 from formalimg.reporting.figures.series import Chart, Point, Series, numbered_style
-from formalimg.reporting.figures.svg import Drawing
-from formalimg.suites import CATEGORIES, Item, Suite, take_census, take_concept_census
+from formalimg.reporting.figures.svg import Figure
+from formalimg.suites import CATEGORIES, Item, Suite, concept_census, count_contents
 from formalimg.suites import suite as suite_of
 
 
-def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Drawing]:
+def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
     """Yield the distribution of predicates (Figure 9 of FormalImg), with a bar for each suite."""
     series = []
     for number, (suite, items) in enumerate(suites.items()):
-        census = take_census(suite, items)
+        census = count_contents(suite, items)
         drawn = {name: census.predicates[name] for name in census.predicate_shares}
         if total := sum(drawn.values()):
             shares = {name: Point(count / total) for name, count in drawn.items()}
@@ -44,7 +44,7 @@ def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[
         yield bar_chart("-".join((*suites, "predicates")), chart)
 
 
-def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Figure]:
     """Yield predicates by level (Figure 4a of FormalImg), and classes (its Figures 7 and 8)."""
     used: Counter[tuple[str, str]] = Counter()
     levels = Counter(str(item.level) for item in items)
@@ -65,7 +65,7 @@ def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
             suite.level,
         ),
     )
-    census = take_census(suite.name, items)
+    census = count_contents(suite.name, items)
     if total := census.classes.total():
         yield share_list(
             f"{suite.name}-classes",
@@ -77,7 +77,7 @@ def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
         )
 
 
-def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Figure]:
     """Yield words per prompt by k (Figure 12 of ConceptMix), and the categories of concepts."""
     words = {
         str(level): {item.id: float(len(item.prompt.split())) for item in items if item.level == level}
@@ -96,7 +96,7 @@ def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
             shows_each=False,
         ),
     )
-    asked = take_concept_census(items).concepts
+    asked = concept_census(items).concepts
     counts: dict[str, int] = {
         category: sum(count for concept, count in asked.items() if concept.category == category)
         for category in CATEGORIES
@@ -115,7 +115,7 @@ def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawin
     )
 
 
-def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Figure]:
     """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
     if suite.has_field_tags:
         fields = {item.spec.group: ", ".join(item.tags) or "without a field" for item in items}
@@ -137,7 +137,7 @@ def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]
         )
 
 
-def _shares(name: str, title: str, note: str, counts: Counter[str], measure: str) -> Drawing:
+def _shares(name: str, title: str, note: str, counts: Counter[str], measure: str) -> Figure:
     points = {f"{what}: {count:,}": Point(count / counts.total()) for what, count in counts.items()}
     ordered = sorted(points, key=lambda label: (-points[label].value, label))
     return bar_chart(
@@ -145,13 +145,13 @@ def _shares(name: str, title: str, note: str, counts: Counter[str], measure: str
     )
 
 
-def drawings_of_items(items: Sequence[Item[Any]]) -> tuple[Drawing, ...]:
+def item_figures(items: Sequence[Item[Any]]) -> tuple[Figure, ...]:
     """Return all figures of what items are made of. The predicates of several suites are side by side."""
     names = dict.fromkeys(item.suite for item in items)
     return tuple(_drawings({name: [item for item in items if item.suite == name] for name in names}))
 
 
-def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Drawing]:
+def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Figure]:
     formal = {name: items for name, items in by_suite.items() if suite_of(name).vocabulary}
     yield from predicates_of_suites(formal)
     for name, items in by_suite.items():

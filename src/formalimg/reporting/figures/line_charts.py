@@ -20,7 +20,7 @@ from formalimg.reporting.figures.svg import (
     INK,
     QUIET,
     WIDTH,
-    Drawing,
+    Figure,
     Markup,
     draw_line,
     element,
@@ -37,7 +37,7 @@ _DODGE = 2.4
 """The distance between points of several runs at one level, so that intervals do not overlap."""
 
 
-def line_chart(name: str, chart: Chart, held: float | None = None) -> Drawing:
+def line_chart(name: str, chart: Chart, held: float | None = None) -> Figure:
     """Return a line for each run over the levels; a dotted line marks the rate to hold."""
     with_title = legend(chart, line_key)
     plot = _LinePlot(chart, with_title.height + 2)
@@ -51,7 +51,7 @@ def line_chart(name: str, chart: Chart, held: float | None = None) -> Drawing:
         # The first run lies on top.
         *reversed([plot.line(one, plot.shift(number, len(runs))) for number, one in enumerate(runs)]),
     ]
-    return Drawing(name, chart.title, chart.note, below, join(parts))
+    return Figure(name, chart.title, chart.note, below, join(parts))
 
 
 class _LinePlot:
@@ -147,7 +147,7 @@ class PanelChart(NamedTuple):
     shaded: str = ""
 
 
-def panel_chart(name: str, panels: PanelChart) -> Drawing:
+def panel_chart(name: str, panels: PanelChart) -> Figure:
     """Return panels in two columns, or one large panel if there is only one."""
     alone = len(panels.panels) == 1
     styles = {one.name: one.style for panel in panels.panels for one in panel.series}
@@ -177,7 +177,7 @@ def panel_chart(name: str, panels: PanelChart) -> Drawing:
             _line(frame, panels, panel, one, _PANEL_DODGE * (number - (runs - 1) / 2))
             for number, one in reversed(list(enumerate(panel.series)))
         ]
-    return Drawing(name, panels.title, panels.note, grid.bottom, join(parts))
+    return Figure(name, panels.title, panels.note, grid.bottom, join(parts))
 
 
 def _shade_sign(panels: PanelChart) -> Markup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from formalimg.analysis import Panel, PeopleStudied, ScoreGap, ScoresCompared, ScoresStudied, judge_names
+from formalimg.analysis import HumanScoreStudy, JudgeScoreAgreement, Panel, ScoreGap, VoteStudy, judge_names
 from formalimg.reporting.figures.bar_charts import bar_chart, dot_chart
 from formalimg.reporting.figures.distributions import BoxPlot, Histogram, HistogramBar, box_chart, histogram
 from formalimg.reporting.figures.files import slug
@@ -16,7 +16,7 @@ from formalimg.reporting.figures.heatmap import HeatMap, heat_map
 from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel_chart
 from formalimg.reporting.figures.scatter import Scatter, ScatterPanel, Spot, scatter_chart
 from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
-from formalimg.reporting.figures.svg import Drawing
+from formalimg.reporting.figures.svg import Figure
 from formalimg.reporting.labels import level_head, level_name, level_word
 from formalimg.stats import Correlation, Interval
 from formalimg.suites import Suite
@@ -34,7 +34,7 @@ _SHADED_BY_TURN = (
 )
 
 
-def panel_figures(panel: Panel, suite: Suite, name: str, of: str, people: str, confidence: float) -> Iterator[Drawing]:
+def panel_figures(panel: Panel, suite: Suite, name: str, of: str, people: str, confidence: float) -> Iterator[Figure]:
     """Yield the figures of one panel of raters.
 
     Args:
@@ -168,7 +168,7 @@ def _r(r: Correlation | None) -> str:
     return "" if r is None or r.value is None else f"r = {r.value:.2f}"
 
 
-def rating_figures(study: PeopleStudied) -> Iterator[Drawing]:
+def rating_figures(study: VoteStudy) -> Iterator[Figure]:
     """Yield the figures of a study of ratings, step by step, and whether the two steps agree."""
     suite = suite_of(study.suite)
     people = "mean of people" if study.points is not None else "majority"
@@ -186,7 +186,7 @@ def rating_figures(study: PeopleStudied) -> Iterator[Drawing]:
         yield histogram(f"{suite.name}-people-points", _points(study.points.histogram, suite))
 
 
-def _steps(study: PeopleStudied, suite: Suite) -> BoxPlot:
+def _steps(study: VoteStudy, suite: Suite) -> BoxPlot:
     """Return how often raters say the same of an image and of its questions, by level (Figure 10 of ConceptMix)."""
     levels = sorted({level for by_level in study.divergence_by_rater.values() for level in by_level})
     figures = {
@@ -225,7 +225,7 @@ _NEAR = 0.125
 _TICKS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
-def score_rating_figures(study: ScoresStudied) -> Iterator[Drawing]:
+def score_rating_figures(study: HumanScoreStudy) -> Iterator[Figure]:
     """Yield the differences between judge and raters by image, and their means by level and by what is scored."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-people"
@@ -249,7 +249,7 @@ def score_rating_figures(study: ScoresStudied) -> Iterator[Drawing]:
             yield heat_map(f"{name}-pairs", pairs)
 
 
-def judge_score_figures(study: ScoresCompared) -> Iterator[Drawing]:
+def judge_score_figures(study: JudgeScoreAgreement) -> Iterator[Figure]:
     """Yield the mean scores of two judges, by level and by dimension."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
@@ -287,7 +287,7 @@ def _differences(gap: ScoreGap, suite: Suite, of: str) -> Histogram:
     )
 
 
-def _means(name: str, title: str, gaps: Mapping[str, ScoreGap]) -> Iterator[Drawing]:
+def _means(name: str, title: str, gaps: Mapping[str, ScoreGap]) -> Iterator[Figure]:
     there = {
         head: (gap.people, gap.judge, gap.left_out)
         for head, gap in gaps.items()

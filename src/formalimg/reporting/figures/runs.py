@@ -21,9 +21,9 @@ from formalimg.reporting.figures.series import (
     point_of_tally,
     run_styles,
 )
-from formalimg.reporting.figures.svg import Drawing
+from formalimg.reporting.figures.svg import Figure
 from formalimg.reporting.labels import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text
-from formalimg.reporting.model import Comparison, Row, Section, Tally
+from formalimg.reporting.model import Comparison, RunRow, Section, Tally
 from formalimg.stats import Interval
 from formalimg.suites import Difficulty, Pool, load_pools
 from formalimg.tables import Table
@@ -103,7 +103,7 @@ def concept_fractions(section: Section) -> Chart:
     )
 
 
-def points_by_level(section: Section, row: Row) -> dict[str, Point]:
+def points_by_level(section: Section, row: RunRow) -> dict[str, Point]:
     """Return the numbers of a run in the main table, by the names of their levels."""
     return known_points(
         {level_head(section.suite, level): point_of_rate(rate) for level, rate in row.summary.levels.items()}
@@ -123,7 +123,7 @@ def rules_of(section: Section, comparison: Comparison) -> str:
 
 def settings_of_models(section: Section, comparison: Comparison) -> PanelChart:
     """Return a panel for each model run in several settings, such as text and image (Figure 6 of FormalImg)."""
-    by_model: dict[str, list[tuple[Row, str]]] = {}
+    by_model: dict[str, list[tuple[RunRow, str]]] = {}
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
         rows = [row for row in section.rows if row.manifest.model.name == model]
         if len({(row.manifest.task, row.manifest.condition, row.manifest.layouts) for row in rows}) > 1:
@@ -191,7 +191,7 @@ def failures_by_word(section: Section) -> Chart:
     return _failures(section, section.suite.traits.terms.about, lambda row: row.predicates)
 
 
-def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]]) -> Chart:
+def _failures(section: Section, by: str, of: Callable[[RunRow], Mapping[str, Tally]]) -> Chart:
     labels = section.suite.traits.terms
     failed = f"{labels.part}s {labels.failed}"
     return Chart(
@@ -211,7 +211,7 @@ def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]
     )
 
 
-def _most_first(section: Section, of: Callable[[Row], Mapping[str, Tally]]) -> tuple[str, ...]:
+def _most_first(section: Section, of: Callable[[RunRow], Mapping[str, Tally]]) -> tuple[str, ...]:
     """Return the names by the share that failed in all runs together, the largest first."""
 
     def share(name: str) -> float:
@@ -342,12 +342,12 @@ def _mean(name: str, points: Mapping[str, Mapping[str, Point]]) -> float:
     return sum(known) / len(known)
 
 
-def drawings_of(comparison: Comparison) -> tuple[Drawing, ...]:
+def comparison_figures(comparison: Comparison) -> tuple[Figure, ...]:
     """Return all figures of a comparison, suite by suite; none for what no run has data for."""
     return tuple(drawing for section in comparison.sections for drawing in _of_section(section, comparison))
 
 
-def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
+def _of_section(section: Section, comparison: Comparison) -> Iterator[Figure]:
     suite, kind = section.suite.name, section.suite.traits
     if _tells(chart := rates_by_level(section, comparison)):
         yield line_chart(f"{suite}-{kind.numbers_heading.lower()}", chart, section.epsilon)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from formalimg.reporting.figures.axes import HALVES, SHARES, Axis, PlotArea, plot_grid
 from formalimg.reporting.figures.series import SeriesStyle, legend_from, line_key, marker, marker_key, with_title
-from formalimg.reporting.figures.svg import QUIET, Drawing, Markup, draw_line, join, polyline
+from formalimg.reporting.figures.svg import QUIET, Figure, Markup, draw_line, join, polyline
 
 _IN_A_ROW = 3
 _ALONE = 120.0
@@ -38,7 +38,7 @@ class Scatter(NamedTuple):
     up: str
 
 
-def scatter_chart(name: str, of: Scatter) -> Drawing:
+def scatter_chart(name: str, of: Scatter) -> Figure:
     """Return a square for each panel, with a thin line where both scores are equal."""
     alone = len(of.panels) == 1
     styles = {spot.name: spot.style for panel in of.panels for spot in panel.spots}
@@ -57,7 +57,7 @@ def scatter_chart(name: str, of: Scatter) -> Drawing:
         for spot in panel.spots:
             text = f"{panel.title}, {spot.name}: {of.across} {spot.across:.3f}, {of.up} {spot.up:.3f}"
             parts.append(with_title(marker(spot.style, frame.x(spot.across), frame.y(spot.up), 2), text))
-    return Drawing(name, of.title, of.note, grid.bottom, join(parts))
+    return Figure(name, of.title, of.note, grid.bottom, join(parts))
 
 
 def _upright(frame: PlotArea) -> Markup:
@@ -101,7 +101,7 @@ class Curves(NamedTuple):
     upright: tuple[tuple[float, str], ...] = ()
 
 
-def curve_chart(name: str, of: Curves) -> Drawing:
+def curve_chart(name: str, of: Curves) -> Figure:
     """Return the lines in one plot area."""
     entries = [(one.name, line_key(one.style, 0, 0)) for one in of.curves]
     entries += [(text, draw_line((-5, 0, 6, 0), QUIET, 0.7, "0.6 2")) for _, text in of.upright]
@@ -119,4 +119,4 @@ def curve_chart(name: str, of: Curves) -> Drawing:
             if value is not None:
                 signed = marker(one.style, frame.x(place), frame.y(value), 1.9)
                 parts.append(with_title(signed, f"{one.name} at {place:g}: {value:.3f}"))
-    return Drawing(name, of.title, of.note, grid.bottom, join(parts))
+    return Figure(name, of.title, of.note, grid.bottom, join(parts))

@@ -17,7 +17,7 @@ from formalimg.reporting.figures.svg import (
     text_at,
     text_width,
 )
-from formalimg.reporting.model import Row, Tally
+from formalimg.reporting.model import RunRow, Tally
 from formalimg.stats import Band, Interval, Rate
 from formalimg.tables import Number
 
@@ -27,7 +27,7 @@ FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
 _TONES = 6
 
 
-def run_tones(rows: Sequence[Row]) -> tuple[str, ...]:
+def run_tones(rows: Sequence[RunRow]) -> tuple[str, ...]:
     """Return for each run the CSS class that colours it; the first one has the accent."""
     found: list[str] = []
     for row in rows:
@@ -71,7 +71,7 @@ PUBLISHED = SeriesStyle("#b4b6b9")
 PLAIN = SeriesStyle(QUIET, "circle")
 
 
-def run_styles(rows: Sequence[Row]) -> tuple[SeriesStyle, ...]:
+def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
     """Return the style of each run; floor and ceiling are grey and dashed."""
     found: list[SeriesStyle] = []
     for row, tone in zip(rows, run_tones(rows), strict=True):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.analysis import (
-    AtThreshold,
-    Boxes,
-    BoxesStudied,
+    BoxAccuracy,
+    BoxStudy,
     CaptionStudy,
-    GateCalibrated,
-    JudgesCompared,
-    PeopleStudied,
-    ScoresCompared,
-    ScoresStudied,
+    GateCalibration,
+    HumanScoreStudy,
+    JudgeAgreement,
+    JudgeScoreAgreement,
+    ThresholdResult,
+    VoteStudy,
     judge_names,
 )
 from formalimg.reporting.figures.axes import Axis
@@ -25,14 +25,14 @@ from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel
 from formalimg.reporting.figures.ratings import judge_score_figures, rating_figures, score_rating_figures
 from formalimg.reporting.figures.scatter import Curve, Curves, curve_chart
 from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
-from formalimg.reporting.figures.svg import Drawing
+from formalimg.reporting.figures.svg import Figure
 from formalimg.reporting.labels import level_head, level_name, level_word
-from formalimg.stats import Share
+from formalimg.stats import Proportion
 from formalimg.suites import CATEGORIES
 from formalimg.suites import suite as suite_of
 
 
-def caption_figures(study: CaptionStudy) -> Iterator[Drawing]:
+def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
     """Yield which categories captions combine, and how many; of the captions that name an object, as in the paper."""
     counts = study.with_object
     if not counts.captions:
@@ -70,7 +70,7 @@ def caption_figures(study: CaptionStudy) -> Iterator[Drawing]:
 _TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def gate_figures(study: GateCalibrated) -> Iterator[Drawing]:
+def gate_figures(study: GateCalibration) -> Iterator[Figure]:
     """Yield accuracy and F1 of every threshold, with the thresholds of the paper as points."""
     best = () if study.best is None else ((study.best.value, f"best accuracy: {study.best.value:.2f}"),)
     yield curve_chart(
@@ -91,12 +91,12 @@ def gate_figures(study: GateCalibrated) -> Iterator[Drawing]:
     )
 
 
-def _curve(name: str, study: GateCalibrated, reached: Callable[[AtThreshold], float | None]) -> Curve:
+def _curve(name: str, study: GateCalibration, reached: Callable[[ThresholdResult], float | None]) -> Curve:
     line = _steps(study.curve, [reached(at) for at in study.curve])
     return Curve(name, numbered_style(0), line, tuple((at.threshold, reached(at)) for at in study.table))
 
 
-def _steps(curve: Sequence[AtThreshold], reached: Sequence[float | None]) -> tuple[tuple[float, float | None], ...]:
+def _steps(curve: Sequence[ThresholdResult], reached: Sequence[float | None]) -> tuple[tuple[float, float | None], ...]:
     """Return a step function: all thresholds above one, up to and including the next, reach the same."""
     if not curve:
         return ()
@@ -106,7 +106,7 @@ def _steps(curve: Sequence[AtThreshold], reached: Sequence[float | None]) -> tup
     return tuple(found)
 
 
-def box_figures(study: BoxesStudied) -> Iterator[Drawing]:
+def box_figures(study: BoxStudy) -> Iterator[Figure]:
     """Yield recall and precision of the detected boxes, by level and by class."""
     suite = suite_of(study.suite)
     levels = {level_name(suite, level): boxes for level, boxes in study.by_level.items()}
@@ -129,14 +129,14 @@ def box_figures(study: BoxesStudied) -> Iterator[Drawing]:
             yield draw(f"{suite.name}-boxes-by-{by}", chart)
 
 
-def _known(parts: Mapping[str, Boxes], name: str) -> dict[str, Point]:
-    shares: dict[str, Share] = {
+def _known(parts: Mapping[str, BoxAccuracy], name: str) -> dict[str, Point]:
+    shares: dict[str, Proportion] = {
         part: boxes.precision if name == "precision" else boxes.recall for part, boxes in parts.items()
     }
     return {part: Point(share.value, share.interval) for part, share in shares.items() if share.value is not None}
 
 
-def judge_figures(study: JudgesCompared) -> Iterator[Drawing]:
+def judge_figures(study: JudgeAgreement) -> Iterator[Figure]:
     """Yield the scores of a run by each judge, and how often they agree, by kind of question."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
@@ -182,32 +182,32 @@ def judge_figures(study: JudgesCompared) -> Iterator[Drawing]:
         yield bar_chart(f"{name}-kinds", chart)
 
 
-def drawings_of_study(
-    study: PeopleStudied
-    | ScoresStudied
-    | BoxesStudied
-    | JudgesCompared
-    | ScoresCompared
-    | GateCalibrated
+def study_figures(
+    study: VoteStudy
+    | HumanScoreStudy
+    | BoxStudy
+    | JudgeAgreement
+    | JudgeScoreAgreement
+    | GateCalibration
     | CaptionStudy,
-) -> tuple[Drawing, ...]:
+) -> tuple[Figure, ...]:
     """Return all figures of a study of judges, raters, captions or the gate of CF-World.
 
     Returns:
         The figures; none for what the study tells nothing about.
     """
     match study:
-        case PeopleStudied():
+        case VoteStudy():
             return tuple(rating_figures(study))
-        case ScoresStudied():
+        case HumanScoreStudy():
             return tuple(score_rating_figures(study))
-        case BoxesStudied():
+        case BoxStudy():
             return tuple(box_figures(study))
-        case JudgesCompared():
+        case JudgeAgreement():
             return tuple(judge_figures(study))
-        case ScoresCompared():
+        case JudgeScoreAgreement():
             return tuple(judge_score_figures(study))
-        case GateCalibrated():
+        case GateCalibration():
             return tuple(gate_figures(study))
         case CaptionStudy():
             return tuple(caption_figures(study))

@@ -72,7 +72,7 @@ _BROAD, _NARROW = 1.0, 0.53
 """The width of letters of size 1. The font of the reader is unknown: rather too wide than too narrow."""
 
 
-class Drawing(NamedTuple):
+class Figure(NamedTuple):
     """A figure of a report.
 
     Attributes:

@@ -7,29 +7,29 @@ from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.client import RewardClient, ServerError
 
 if TYPE_CHECKING:
-    from formalimg.rewards.server.app import make_reward_app
+    from formalimg.rewards.server.app import create_reward_app
     from formalimg.rewards.server.http_server import serve_rewards, server_config
-    from formalimg.rewards.server.processes import GrounderInProcesses
-    from formalimg.rewards.server.score_request import Root
+    from formalimg.rewards.server.processes import ProcessGrounder
+    from formalimg.rewards.server.score_request import ImageRoot
 
 # Clients need none of it.
 __getattr__ = lazy_exports(
     "formalimg.rewards.server",
     {
-        "app": ["make_reward_app"],
+        "app": ["create_reward_app"],
         "http_server": ["serve_rewards", "server_config"],
-        "processes": ["GrounderInProcesses"],
-        "score_request": ["Root"],
+        "processes": ["ProcessGrounder"],
+        "score_request": ["ImageRoot"],
     },
 )
 
 __all__ = [
-    "GrounderInProcesses",
+    "ImageRoot",
     "Limits",
+    "ProcessGrounder",
     "RewardClient",
-    "Root",
     "ServerError",
-    "make_reward_app",
+    "create_reward_app",
     "serve_rewards",
     "server_config",
 ]

@@ -19,16 +19,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive
 
 from formalimg.errors import FormalimgError
-from formalimg.models import redacted
-from formalimg.rewards import PairError, Scored, Scorer
+from formalimg.models import redact
+from formalimg.rewards import PairError, RewardScore, Scorer
 from formalimg.rewards.server.admission import AdmissionControl, Limits, ServerBusyError
 from formalimg.rewards.server.auth import Authentication
 from formalimg.rewards.server.batch_executor import BatchExecutor
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware, describe_server
-from formalimg.rewards.server.processes import GrounderInProcesses
+from formalimg.rewards.server.processes import ProcessGrounder
 from formalimg.rewards.server.request_body import BodyReader, HeldBytes, RequestBody
-from formalimg.rewards.server.score_request import Root, ScoreEntry, parse_score_request
+from formalimg.rewards.server.score_request import ImageRoot, ScoreEntry, parse_score_request
 
 _SMALL_REQUEST = 256 * 1024
 """Maximum number of bytes of a request that is run by the batch executor."""
@@ -44,14 +44,14 @@ _log = logging.getLogger("formalimg.rewards.server")
 Result = TypeVar("Result")
 
 
-def make_reward_app(
+def create_reward_app(
     scorer: Scorer,
     *,
     version: str,
     limits: Limits | None = None,
     token: str | None = None,
-    root: Root | None = None,
-    grounder: GrounderInProcesses | None = None,
+    root: ImageRoot | None = None,
+    grounder: ProcessGrounder | None = None,
 ) -> ASGIApp:
     """Return the reward server.
 
@@ -90,7 +90,7 @@ class _Endpoints:
     """The endpoints of the server."""
 
     def __init__(
-        self, scorer: Scorer, version: str, limits: Limits, root: Root | None, grounder: GrounderInProcesses | None
+        self, scorer: Scorer, version: str, limits: Limits, root: ImageRoot | None, grounder: ProcessGrounder | None
     ) -> None:
         self.metrics = Metrics()
         self._scorer, self._version, self._limits, self._root, self._grounder = scorer, version, limits, root, grounder
@@ -136,18 +136,18 @@ class _Endpoints:
         answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
         return Response(answer, media_type="application/json")
 
-    async def _score(self, body: RequestBody) -> list[Scored]:
+    async def _score(self, body: RequestBody) -> list[RewardScore]:
         try:
             begun = await self._score_scenes_in_thread(body)
             judged = await self._score_images(begun) if begun.pairs else []
         except FormalimgError as error:  # for the operator of the server, such as a wrong key
-            message = redacted(str(error))
+            message = redact(str(error))
             _log.error("%s", message)
             raise RequestError(500, f"the judge cannot work: {message}") from error
         found = {**begun.found, **dict(zip(begun.pairs, judged, strict=True))}
         return [found[index] for index in range(len(found))]
 
-    async def _score_images(self, begun: _PartlyScored) -> list[Scored]:
+    async def _score_images(self, begun: _PartlyScored) -> list[RewardScore]:
         with _errors_by_index(list(begun.pairs)):
             return await self._scorer.score(begun.pairs.values(), parts=begun.parts)
 
@@ -219,7 +219,7 @@ class _PartlyScored(NamedTuple):
         parts: whether parts and reasons are requested.
     """
 
-    found: dict[int, Scored]
+    found: dict[int, RewardScore]
     pairs: dict[int, ScoreEntry]
     parts: bool
 
@@ -273,7 +273,7 @@ def _errors_by_index(indices: Sequence[int]) -> Iterator[None]:
         yield
     except PairError as error:
         where = f"items[{indices[error.place]}]"
-        raise RequestError(400, redacted(error.reason), where=where, problems=error.problems) from error
+        raise RequestError(400, redact(error.reason), where=where, problems=error.problems) from error
 
 
 async def _answer_request_error(_: Request, error: Exception) -> Response:

@@ -18,7 +18,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.logic import Formula
-from formalimg.rewards import ImageLike, PairError, Scored, TaskLike, load_image, load_scene
+from formalimg.rewards import ImageLike, PairError, RewardScore, TaskLike, load_image, load_scene
 from formalimg.suites import FormulaSpec, Item, suite
 
 _MAX_DELAY = 30.0
@@ -98,7 +98,7 @@ class RewardClient:
         self._timeout, self._retries, self._batch = timeout, retries, batch
         self._connections = _ConnectionPool()
 
-    def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
+    def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, each with its item, in their order.
 
         Args:
@@ -115,7 +115,7 @@ class RewardClient:
             raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
         return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
-    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
+    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of pairs, as `Scorer.score_all` does.
 
         Raises:
@@ -123,7 +123,7 @@ class RewardClient:
             ServerError: if the server refuses, or does not answer.
         """
         tasks: dict[int, Mapping[str, Any]] = {}
-        found: dict[int, Scored] = {}
+        found: dict[int, RewardScore] = {}
         to_send: dict[int, Mapping[str, Any] | bytes] = {}
         for index, (image, task) in enumerate(pairs):
             try:
@@ -131,7 +131,7 @@ class RewardClient:
             except FormalimgError as error:
                 raise PairError(index, error) from error
             encoded = _encode_image(image)
-            if isinstance(encoded, Scored):
+            if isinstance(encoded, RewardScore):
                 found[index] = encoded
             else:
                 to_send[index] = encoded
@@ -168,11 +168,11 @@ class RewardClient:
         if batch:
             yield batch
 
-    def _results(self, request: _HttpRequest, indices: Sequence[int]) -> list[Scored]:
+    def _results(self, request: _HttpRequest, indices: Sequence[int]) -> list[RewardScore]:
         results = _parse_object(self._send("POST", "/v1/score", request, indices)).get("results")
         if not isinstance(results, list) or len(results) != len(indices):
             raise ServerError("the server did not answer with one result for each image: is it a reward server?")
-        return [Scored.from_json(result) for result in results]
+        return [RewardScore.from_json(result) for result in results]
 
     def _send(self, method: str, path: str, request: _HttpRequest | None, indices: Sequence[int] = ()) -> bytes:
         """Return the answer to a request for the pairs with these indices; retries while the server is busy or away."""
@@ -299,18 +299,18 @@ def _multipart_part(boundary: str, name: str, data: bytes, filename: str) -> tup
     return head.encode("ascii"), data, b"\r\n"
 
 
-def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | Scored:
+def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
     """Return an image as it is sent: its file, or the scene in it; or its reward, where it cannot be read.
 
     Scenes are parsed first: they may hold arrays, or what cannot be read, and JSON knows neither.
     """
     scene = load_scene(image)
     if isinstance(scene, Unscored):
-        return Scored.missing(scene)
+        return RewardScore.missing(scene)
     if scene is not None:
         return {**scene.scene.to_json(), **({"style": scene.style} if scene.style is not None else {})}
     found = load_image(image)
-    return Scored.missing(found) if isinstance(found, Unscored) else found.data
+    return RewardScore.missing(found) if isinstance(found, Unscored) else found.data
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from formalimg.logic import vocabulary, vocabulary_names
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import RewardScore, Scorer
 from formalimg.rewards.server.admission import Limits
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -39,7 +39,7 @@ class Metrics:
         """Count an answered request. Paths are those that the server knows, and one word for all others."""
         self._requests[path, status] += 1
 
-    def count_scores(self, found: Iterable[Scored], seconds: float) -> None:
+    def count_scores(self, found: Iterable[RewardScore], seconds: float) -> None:
         """Count the scores of an answered request, and the seconds it took."""
         for one in found:
             self._items["unscored" if one.passed is None else "passed" if one.passed else "failed"] += 1

@@ -40,7 +40,7 @@ class _ProcessPool(NamedTuple):
         self.watched.close()
 
 
-class GrounderInProcesses:
+class ProcessGrounder:
     """A grounder that works in several processes; for grounders that use a core, not a server elsewhere."""
 
     def __init__(self, name: str, processes: int) -> None:

@@ -25,7 +25,7 @@ class OutsideRootError(OSError):
     """A path that leads out of the root folder, or nowhere that this server may read."""
 
 
-class Root:
+class ImageRoot:
     """The folder whose files may be named in place of images."""
 
     def __init__(self, folder: Path) -> None:
@@ -94,11 +94,13 @@ class _ImageField(NamedTuple):
     value: Any
     where: str
     body: RequestBody
-    root: Root | None
+    root: ImageRoot | None
     max_bytes: int
 
 
-def parse_score_request(body: RequestBody, scorer: Scorer, limits: Limits, root: Root | None = None) -> ScoreRequest:
+def parse_score_request(
+    body: RequestBody, scorer: Scorer, limits: Limits, root: ImageRoot | None = None
+) -> ScoreRequest:
     """Return the parsed request.
 
     Args:

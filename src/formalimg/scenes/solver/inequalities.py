@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
-from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near
 
 DEFAULT_MARGIN = 20
 """How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
@@ -53,9 +53,9 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 @cache
 def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
     """Return the ways in which a geometric predicate holds, or fails, by at least a margin."""
-    if predicate in RULES_OF_ONE:
-        return _between(RULES_OF_ONE[predicate], holds, margin)
-    match RULES_OF_TWO[predicate]:
+    if predicate in UNARY_RULES:
+        return _between(UNARY_RULES[predicate], holds, margin)
+    match BINARY_RULES[predicate]:
         case Less(first, second):
             return ((_less(Term(1, 0, first), Term(1, 1, second), holds, margin),),)
         case Greater(first, second):
@@ -68,7 +68,7 @@ def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
 def holds_reflexively(predicate: str) -> bool:
     """Return whether a rule on two objects holds of an object and itself, whatever its size and position."""
     box = Box(0, 0, 2, 2)
-    return RULES_OF_TWO[predicate].holds(box, box)
+    return BINARY_RULES[predicate].holds(box, box)
 
 
 def _doubled(box: Box, measure: Measure) -> float:
@@ -130,7 +130,7 @@ class ImpliedOrder(NamedTuple):
 @cache
 def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
     """Return the order of two objects that a predicate implies when it holds, or when it fails."""
-    match RULES_OF_TWO.get(predicate):
+    match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
         case Greater(large, small):
@@ -163,7 +163,7 @@ def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
     found = []
     if before is not None and before.order in _MIDDLES:
         found.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
-    match RULES_OF_TWO.get(predicate):
+    match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
         case Greater(large, small):

@@ -16,7 +16,7 @@ from formalimg.logic import (
     rename_apart,
     verify,
 )
-from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively
 from formalimg.scenes.solver.nnf import AllOf, AnyOf, AtomClaim, Claim, Each, Every, Some, build_claim
@@ -90,7 +90,7 @@ class _MarginWorld:
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
             return everything if name == "True" else 0
-        if name in RULES_OF_ONE:
+        if name in UNARY_RULES:
             found = alternatives(name, holds, self.margin)
             return sum(1 << i for i, obj in enumerate(self.scene.objects) if _holds_with_margin(found, obj.box))
         having = self.scene.having(name, value)
@@ -114,7 +114,7 @@ class _MarginWorld:
 
     def _related(self, predicate: str, a: int, b: int) -> bool:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
-        assert name in RULES_OF_TWO
+        assert name in BINARY_RULES
         if a == b:
             return holds_reflexively(name) == holds  # no detector error separates an object from itself
         return _holds_with_margin(

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
-    STYLE,
+    STYLE_PREDICATE,
     Atom,
     Formula,
     FormulaError,
@@ -24,7 +24,7 @@ from formalimg.logic import (
     rename_apart,
     verify,
 )
-from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
@@ -118,14 +118,14 @@ def _require_solvable(formula: Formula) -> None:
 
 
 def _objection(atom: Atom) -> str | None:
-    if atom.predicate in (*WORD_PREDICATES, *RULES_OF_ONE, *RULES_OF_TWO, STYLE):
+    if atom.predicate in (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, STYLE_PREDICATE):
         return None
     return f"the solver cannot decide {atom.predicate}: it places boxes, and solves formulas in the knolling predicates"
 
 
 def mentioned_styles(formula: Formula) -> list[str]:
     """Return the styles that a formula mentions, in alphabetical order."""
-    found = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE and atom.arguments)
+    found = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE_PREDICATE and atom.arguments)
     return sorted({word.text for word in found if isinstance(word, Value)})
 
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.cfworld.spec import Group
+from formalimg.suites.cfworld.spec import CounterfactualGroup
 
 ProblemReason: TypeAlias = Literal[
     "form",  # empty, too long, not a sentence
@@ -49,19 +49,19 @@ class GroupProblem(NamedTuple):
     detail: str
 
 
-def check_groups(groups: Sequence[Group]) -> list[GroupProblem]:
+def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
     """Return all problems of these groups, including duplicates among them."""
     found = [problem for group in groups for problem in check_group(group)]
     return [*found, *_duplicates(groups)]
 
 
-def check_group(group: Group, before: Sequence[Group] = ()) -> list[GroupProblem]:
+def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup] = ()) -> list[GroupProblem]:
     """Return all problems of one group, including duplicates of those before it."""
     found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
     return [*found, *_repeats(group, before)]
 
 
-def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     yield from _form(group)
     yield from _safety(group)
     words = _word_lists()
@@ -99,7 +99,7 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
         yield "not described", "the described outcome has every word of the named one"
 
 
-def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     if not _ID.fullmatch(group.id):
         yield "form", f"the id {group.id!r} must be small letters, digits and -"
     for field in fields(group):
@@ -115,19 +115,19 @@ def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
             yield "form", f"the {name} prompt has more than {MAX_WORDS} words"
 
 
-def _safety(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+def _safety(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     for field in fields(group):
         unsafe = [word for word in _words(getattr(group, field.name)) if word in _word_lists()["unsafe"]]
         if unsafe:
             yield "unsafe", f"{field.name} says {unsafe[0]!r}"
 
 
-def _duplicates(groups: Sequence[Group]) -> Iterator[GroupProblem]:
+def _duplicates(groups: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
     for place, group in enumerate(groups):
         yield from _repeats(group, groups[:place])
 
 
-def _repeats(group: Group, before: Sequence[Group]) -> Iterator[GroupProblem]:
+def _repeats(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
     if any(other.id == group.id for other in before):
         yield GroupProblem(group.id, "duplicate", "another group has this id")
     implicit, outcome = _stems(group.implicit), _stems(group.outcome)

@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any, get_args
 
-from formalimg.suites.cfworld.questions import pair_spec, rule_spec, template_scores
+from formalimg.suites.cfworld.questions import pair_spec, rule_spec, template_score_questions
 from formalimg.suites.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,
     CF_WORLD_DENOMINALISED,
     CF_WORLD_RULES,
     FIELDS,
+    CounterfactualGroup,
     CounterfactualSpec,
-    Group,
     Level,
 )
 from formalimg.suites.item import Item
 
 
-def our_groups() -> list[Group]:
+def builtin_groups() -> list[CounterfactualGroup]:
     """Return all built-in groups, field by field, in the order of their files."""
     folder = files("formalimg.suites.cfworld") / "groups"
     found = []
@@ -29,11 +29,11 @@ def our_groups() -> list[Group]:
         text = (folder / f"{name}.toml").read_text(encoding="utf-8")
         for number, entry in enumerate(tomllib.loads(text)["group"], 1):
             own = {"id": f"{name}-{number:03}", "discipline": field.discipline, "branch": field.branch}
-            found.append(Group.from_fields({**own, **entry}))
+            found.append(CounterfactualGroup.from_fields({**own, **entry}))
     return found
 
 
-def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
+def items_of_groups(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:
     """Return the three items of each group, with template questions."""
     return [
         Item(CF_WORLD, f"{group.id}-l{level}", level, group.prompt(level), _spec(group, level), _tags(group), version)
@@ -42,7 +42,7 @@ def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[Cou
     ]
 
 
-def denominalised_items(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
+def denominalised_items(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:
     """Return the explicit item of each group with the outcome described, not named; judged by the same questions."""
     return [
         Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
@@ -50,14 +50,14 @@ def denominalised_items(groups: Iterable[Group], version: str = "") -> list[Item
     ]
 
 
-def _spec(group: Group, level: Level) -> CounterfactualSpec:
+def _spec(group: CounterfactualGroup, level: Level) -> CounterfactualSpec:
     shows = group.assessment(level)
     if level == 1:
-        return CounterfactualSpec(group.id, shows, template_scores(shows, law=group.law))
-    return CounterfactualSpec(group.id, shows, template_scores(shows, changed=group.changed))
+        return CounterfactualSpec(group.id, shows, template_score_questions(shows, law=group.law))
+    return CounterfactualSpec(group.id, shows, template_score_questions(shows, changed=group.changed))
 
 
-def _tags(group: Group) -> tuple[str, ...]:
+def _tags(group: CounterfactualGroup) -> tuple[str, ...]:
     return tuple(filter(None, (group.discipline, group.branch)))
 
 

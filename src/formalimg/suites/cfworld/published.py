@@ -22,7 +22,7 @@ from formalimg.suites.cfworld.published_groups import (
     json_files,
     read_fields,
 )
-from formalimg.suites.cfworld.published_records import DataRepair, RecordSchema, read_records, tidied_lines
+from formalimg.suites.cfworld.published_records import DataRepair, RecordSchema, format_repairs, read_records
 from formalimg.suites.cfworld.questions import pair_spec, rule_spec
 from formalimg.suites.cfworld.spec import (
     CF_WORLD,
@@ -141,7 +141,7 @@ _FOLDERS = {
 """Folders of the repository that each suite needs."""
 
 
-class Published(NamedTuple):
+class PublishedItems(NamedTuple):
     """Published items, and their irregularities.
 
     Attributes:
@@ -155,7 +155,7 @@ class Published(NamedTuple):
     unscorable: tuple[str, ...]
 
 
-def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> Published:
+def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
     """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`.
 
     Args:
@@ -189,10 +189,10 @@ def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
     lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
     if unscorable:
         lines.append(f"{len(unscorable):,} prompts without questions, never scored: {', '.join(unscorable)}")
-    return [*lines, *tidied_lines(repairs)]
+    return [*lines, *format_repairs(repairs)]
 
 
-def _read(place: Path, suite: str, findings: ItemFindings) -> Published:
+def _read(place: Path, suite: str, findings: ItemFindings) -> PublishedItems:
     root = _root(place, suite)
     repairs: list[DataRepair] = []
     items: Sequence[Item[CounterfactualSpec]]
@@ -206,7 +206,7 @@ def _read(place: Path, suite: str, findings: ItemFindings) -> Published:
     else:
         items = _items_of(read_fields(root, findings, repairs))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
-    return Published(tuple(items), tuple(repairs), unscorable)
+    return PublishedItems(tuple(items), tuple(repairs), unscorable)
 
 
 def _root(place: Path, suite: str) -> Path:

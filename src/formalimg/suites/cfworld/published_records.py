@@ -49,7 +49,7 @@ class DataRepair(NamedTuple):
     how: str
 
 
-def tidied_lines(repairs: Iterable[DataRepair]) -> list[str]:
+def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
     """Return repairs as text lines: each kind with its number, and the places.
 
     Items without questions are not among them: whoever lists items names those.

@@ -10,7 +10,7 @@ from importlib.resources import files
 from formalimg.suites.cfworld.spec import WEIGHTS, CounterfactualSpec, Dimension, WeightedQuestion
 
 
-def template_scores(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
+def template_score_questions(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
     """Return the weighted questions about an image, by template instead of a chat model.
 
     Args:
@@ -50,7 +50,7 @@ def _templates() -> Mapping[str, Mapping[str, str]]:
 
 def rule_spec(group: str, shows: str) -> CounterfactualSpec:
     """Return the spec of a rule-probe prompt: only what follows from the rule."""
-    return CounterfactualSpec(group, shows, template_scores(shows)[-1:])
+    return CounterfactualSpec(group, shows, template_score_questions(shows)[-1:])
 
 
 def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:

@@ -30,7 +30,7 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8, "adherence": 2}
 """Weight of the questions of each dimension."""
 
-PASS_MARK = 0.5
+PASS_THRESHOLD = 0.5
 """Images of this score and above pass, whatever the gate."""
 
 
@@ -88,7 +88,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 @dataclass(frozen=True)
-class Group:
+class CounterfactualGroup:
     """One law and its counterfactual, as three prompts of rising difficulty.
 
     Attributes:
@@ -136,7 +136,7 @@ class Group:
         return self.shows_factual if level == 1 else self.shows
 
     @classmethod
-    def from_fields(cls, given: Mapping[str, Any]) -> Group:
+    def from_fields(cls, given: Mapping[str, Any]) -> CounterfactualGroup:
         """Return the group that these fields describe.
 
         Raises:

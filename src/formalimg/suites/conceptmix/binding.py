@@ -15,10 +15,10 @@ from formalimg.suites.conceptmix.spec import (
     BoundConcept,
     BoundObject,
     Concept,
-    Relation,
+    SpatialRelation,
 )
 
-__all__ = ["bind_attributes", "bound_concepts", "tampering"]
+__all__ = ["bind_attributes", "binding_changes", "bound_concepts"]
 
 
 def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Random) -> Binding:
@@ -50,7 +50,7 @@ def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Rando
         tuple(BoundObject(item, held) for item, held in zip(items, attributes, strict=True)),
         _final_style(concepts),
         tuple(
-            Relation(value, sentence(value).replace("{value}", value))
+            SpatialRelation(value, sentence(value).replace("{value}", value))
             for category, value in concepts
             if category == "spatial"
         ),
@@ -98,7 +98,7 @@ def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Bindi
                 yield (number,)
 
 
-def _relation_ids(relation: Relation, objects: int) -> tuple[int, int]:
+def _relation_ids(relation: SpatialRelation, objects: int) -> tuple[int, int]:
     first, second = relation.first, relation.second
     if first is None or second is None:
         raise BindingError(f"the relation {relation.name!r} is still open: say which two objects it is about")
@@ -114,7 +114,7 @@ def _final_style(concepts: Sequence[Concept]) -> str | None:
     return styles[-1] if styles else None
 
 
-def tampering(given: Binding, after: Binding) -> str | None:
+def binding_changes(given: Binding, after: Binding) -> str | None:
     """Describe how a completed binding changes what was given.
 
     To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
@@ -177,7 +177,7 @@ def _relation_list_changes(given: Binding, after: Binding) -> Iterator[str]:
         yield f"relation {number} ({relation.name}) was added, but only objects may be"
 
 
-def _relation_changes(name: str, given: Relation, after: Relation, objects: int) -> Iterator[str]:
+def _relation_changes(name: str, given: SpatialRelation, after: SpatialRelation, objects: int) -> Iterator[str]:
     if given.name != after.name:
         yield f"{name} was {given.name!r} and is now {after.name!r}; names and order must stay"
     elif given.description != after.description:

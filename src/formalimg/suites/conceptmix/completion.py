@@ -30,7 +30,7 @@ from formalimg.suites.conceptmix.plausibility import (
     reference_objects,
     scene_mismatch,
 )
-from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
+from formalimg.suites.conceptmix.spec import Binding, BoundObject, SpatialRelation
 from formalimg.suites.conceptmix.vocabulary import converse_of
 
 MAX_TRIALS = 300
@@ -48,7 +48,7 @@ class SceneObjects(NamedTuple):
 
 
 def place_relations(
-    relations: Sequence[Relation], given: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
+    relations: Sequence[SpatialRelation], given: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
 ) -> tuple[BoundRelation, ...]:
     """Choose the objects of open relations, in order, given the others; there must be two objects."""
     trials = iter(range(MAX_TRIALS))
@@ -113,7 +113,7 @@ def _implied_containments(placed: Sequence[BoundRelation]) -> int:
 
 
 def _search_placement(
-    relations: Sequence[Relation],
+    relations: Sequence[SpatialRelation],
     placed: tuple[BoundRelation, ...],
     allowed: int,
     scene: SceneObjects,
@@ -135,7 +135,7 @@ def _search_placement(
 
 
 def _ranked_placements(
-    relation: Relation, placed: Sequence[BoundRelation], scene: SceneObjects, rng: Random
+    relation: SpatialRelation, placed: Sequence[BoundRelation], scene: SceneObjects, rng: Random
 ) -> list[BoundRelation]:
     """Return all pairs of objects for a relation, most plausible first; ties are broken at random."""
     pairs = [
@@ -216,7 +216,7 @@ def complete_binding(binding: Binding, rng: Random) -> Binding:
     return replace(binding, objects=best.objects, relations=relations)
 
 
-def lacks_measure(binding: Binding) -> bool:
+def lacks_size_reference(binding: Binding) -> bool:
     """Return whether a size cannot be judged because nothing of the usual size is there to compare with."""
     sized = ["size" in obj.attributes for obj in binding.objects]
     return any(sized) and all(sized)
@@ -251,7 +251,7 @@ def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
 def _company_cost(candidate: BoundObject, binding: Binding) -> int:
     """Return how implausible a reference object is beside what was drawn, and as a size reference."""
     company = sum(scene_mismatch(candidate, obj) for obj in binding.objects)
-    if not lacks_measure(binding):
+    if not lacks_size_reference(binding):
         return company
     return company + min(reference_mismatch(candidate, obj) for obj in binding.objects)
 
@@ -270,7 +270,7 @@ def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -
 
 def _cost(binding: Binding, objects: tuple[BoundObject, ...], placed: tuple[BoundRelation, ...]) -> CompletionCost:
     drawn = len(binding.objects)
-    compares = lacks_measure(binding)
+    compares = lacks_size_reference(binding)
     busy = {obj for relation in placed for obj in (relation.first, relation.second)}
     # The first object that is added serves as a measure, if one is needed.
     idle = sum(number not in busy for number in range(drawn + 1 + compares, len(objects) + 1))
@@ -284,7 +284,7 @@ def _share_name(one: str, other: str) -> bool:
     return one == other or is_kind_of(one, other) or is_kind_of(other, one)
 
 
-def _is_open(relation: Relation) -> bool:
+def _is_open(relation: SpatialRelation) -> bool:
     return relation.first is None or relation.second is None
 
 

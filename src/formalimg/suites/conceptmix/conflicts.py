@@ -173,10 +173,10 @@ def _may_be_inside(
     )
 
 
-__all__ = ["RULES", "Conflict", "ConflictReason", "conflicts", "relation_conflicts"]
+__all__ = ["RULES", "Conflict", "ConflictReason", "find_conflicts", "relation_conflicts"]
 
 
-def conflicts(binding: Binding) -> tuple[Conflict, ...]:
+def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:
     """Return everything in a binding that no image can show, or that viewers could not agree on.
 
     Relations that are still open contradict nothing yet.

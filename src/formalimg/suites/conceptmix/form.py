@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from formalimg._util.strict_json import is_text
-from formalimg.suites.conceptmix.spec import CATEGORIES, AskedConcept, Binding, BindingError, ConceptSpec
+from formalimg.suites.conceptmix.spec import CATEGORIES, Binding, BindingError, ConceptSpec, RequestedConcept
 from formalimg.suites.record import Record
 
 NEEDED = ("concepts",)
@@ -62,7 +62,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
 def known_spec(fields: dict[str, Any]) -> ConceptSpec:
     """Return the spec of fields that are known to be valid."""
     concepts = tuple(
-        AskedConcept(**{name: entry[name] for name in _TEXTS}, objects=tuple(entry["objects"]))
+        RequestedConcept(**{name: entry[name] for name in _TEXTS}, objects=tuple(entry["objects"]))
         for entry in fields["concepts"]
     )
     return ConceptSpec(concepts, Binding.from_json(fields["binding"]) if "binding" in fields else None)

@@ -12,18 +12,18 @@ from pathlib import Path
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.suites.conceptmix.completion import SceneObjects, assign_shapes, complete_binding, count_problems
-from formalimg.suites.conceptmix.conflicts import conflicts
+from formalimg.suites.conceptmix.conflicts import find_conflicts
 from formalimg.suites.conceptmix.plausibility import bound_relations
-from formalimg.suites.conceptmix.pools import Difficulty, Pools, Profile, load_pools
-from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
-from formalimg.suites.conceptmix.questions import statements, template_questions
+from formalimg.suites.conceptmix.pools import Difficulty, PoolProfile, Pools, load_pools
+from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
+from formalimg.suites.conceptmix.questions import concept_statements, template_questions
 from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.sampling import OTHER_CATEGORIES, draw_concepts, sampling_rules
-from formalimg.suites.conceptmix.spec import ATTRIBUTES, AskedConcept, BoundObject, Category, Concept, ConceptSpec
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, BoundObject, Category, Concept, ConceptSpec, RequestedConcept
 from formalimg.suites.item import Item
 
 
-def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
     """Return the number of different sets of concepts that `draw_concepts` can give.
 
     Their order does not count; how often each is there does, so red twice is not red once.
@@ -34,7 +34,7 @@ def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only
     return _count(k, pools, profile, only, lambda category, values, objects, often: comb(values + often - 1, often))
 
 
-def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
     """Return the number of different bindings that `bind_attributes` can give, before relations are completed.
 
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
@@ -45,7 +45,7 @@ def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Ca
     return _count(k, pools, profile, only, _ways_to_bind)
 
 
-def most_items(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
     """Return an upper bound on the number of different items.
 
     Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
@@ -76,7 +76,7 @@ def _ways_to_bind(category: Category, values: int, objects: int, often: int) -> 
 
 
 def _count(
-    k: int, pools: Pools, profile: Profile, only: Category | None, ways: Callable[[Category, int, int, int], int]
+    k: int, pools: Pools, profile: PoolProfile, only: Category | None, ways: Callable[[Category, int, int, int], int]
 ) -> int:
     """Sum over all numbers of objects and of concepts per category.
 
@@ -100,7 +100,7 @@ def _count(
     return found
 
 
-def content_of(spec: ConceptSpec) -> Hashable:
+def content_key(spec: ConceptSpec) -> Hashable:
     """Return a key that is equal exactly for specs that ask for the same: such items are duplicates.
 
     The key holds the concepts and their objects. Added objects count where a relation names them, since a cat on a
@@ -150,7 +150,7 @@ class ConceptRecipe:
     concepts: Path | None = None
     only: Category | None = None
     difficulty: Difficulty | None = None
-    profile: Profile = "paper"
+    profile: PoolProfile = "paper"
 
     def __post_init__(self) -> None:
         if not self.levels or min(self.levels) < 1:
@@ -177,7 +177,7 @@ class GeneratedConceptItems:
     given_up: Counter[str] = field(default_factory=Counter)
 
 
-def make_concept_items(
+def generate_concept_items(
     recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
 ) -> GeneratedConceptItems:
     """Generate all items of a recipe; the same recipe always gives the same items.
@@ -198,7 +198,7 @@ def make_concept_items(
         for index in range(recipe.per_level):
             item = _generate_item(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
             made.items.append(item)
-            seen.add(content_of(item.spec))
+            seen.add(content_key(item.spec))
             on_progress(len(made.items))
     return made
 
@@ -207,7 +207,7 @@ def _require_enough(recipe: ConceptRecipe, pools: Pools) -> None:
     for level in recipe.levels:
         if level > _MAX_COUNTED_LEVEL:
             continue
-        most = most_items(level, pools, profile=recipe.profile, only=recipe.only)
+        most = max_items(level, pools, profile=recipe.profile, only=recipe.only)
         if most < recipe.per_level:
             raise FormalimgError(
                 f"there are at most {most:,} different items with k={level}, fewer than {recipe.per_level:,}: "
@@ -222,7 +222,7 @@ def _generate_item(
     for draw in range(_MAX_DRAWS):
         rng = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
         drawn = _draw_item(recipe, pools, level, rng)
-        if not isinstance(drawn, str) and content_of(drawn[1]) not in seen:
+        if not isinstance(drawn, str) and content_key(drawn[1]) not in seen:
             prompt, spec = drawn
             given_up += reasons
             return Item("conceptmix", str(number), level, prompt, spec, (), VERSION if recipe.is_default else "")
@@ -239,22 +239,22 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
     concepts = draw_concepts(level, pools, rng, profile=recipe.profile, only=recipe.only)
     drawn = sum(concept.category == "object" for concept in concepts)
     binding = assign_shapes(bind_attributes(concepts, pools, rng), rng)
-    clash = next(iter(conflicts(binding)), None)
+    clash = next(iter(find_conflicts(binding)), None)
     if clash is None:
         binding = complete_binding(binding, rng)
-        clash = next(iter(conflicts(binding)), None)
+        clash = next(iter(find_conflicts(binding)), None)
     if clash is not None:
         return clash.reason
     if count_problems(bound_relations(binding.relations), SceneObjects(binding.objects, drawn)):
         return "doubtful"
     bound = bound_concepts(concepts, binding)
     prompt = realize(bound, binding, rng)
-    if unsaid(prompt, bound, binding) or unasked(prompt, bound, binding, pools):
+    if missing_concepts(prompt, bound, binding) or extra_concepts(prompt, bound, binding, pools):
         return "not said clearly"
-    texts = zip(bound, statements(bound, binding, pools), template_questions(bound, binding), strict=True)
+    texts = zip(bound, concept_statements(bound, binding, pools), template_questions(bound, binding), strict=True)
     return prompt, ConceptSpec(
         tuple(
-            AskedConcept(each.concept.category, each.concept.value, statement, question, each.objects)
+            RequestedConcept(each.concept.category, each.concept.value, statement, question, each.objects)
             for each, statement, question in texts
         ),
         binding,
@@ -282,7 +282,7 @@ class ConceptCensus:
     references: int = 0
 
 
-def take_concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
+def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
     """Count what a set of items consists of."""
     census = ConceptCensus()
     for item in items:

@@ -24,7 +24,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.conceptmix.spec import BoundObject, Relation
+from formalimg.suites.conceptmix.spec import BoundObject, SpatialRelation
 
 PLACES = frozenset({"table", "room", "outdoors"})
 
@@ -166,7 +166,7 @@ class BoundRelation(NamedTuple):
     second: int
 
 
-def bound_relations(relations: Iterable[Relation]) -> tuple[BoundRelation, ...]:
+def bound_relations(relations: Iterable[SpatialRelation]) -> tuple[BoundRelation, ...]:
     """Return the relations of a binding that are no longer open."""
     return tuple(
         BoundRelation(relation.name, relation.first, relation.second)

@@ -16,7 +16,7 @@ from formalimg.logic import closest_match
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category
 from formalimg.suites.conceptmix.vocabulary import check_relation_sentence, check_sentence, check_statement
 
-Profile: TypeAlias = Literal["paper", "official-code"]
+PoolProfile: TypeAlias = Literal["paper", "official-code"]
 """Which rules apply where the paper and its published code differ."""
 
 Difficulty: TypeAlias = Literal["easy", "hard"]
@@ -63,7 +63,7 @@ _FORMAT_HINT = 'write values = ["...", "..."], and perhaps a statement'
 _PUBLISHED_FORMAT_HINT = 'write {"category": "...", "description": "...", "skill": {"...": ""}}'
 
 
-def load_pool_folder(folder: Path, defaults: Pools, profile: Profile) -> dict[Category, Pool]:
+def load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
     """Load the user's pools, for the categories that have a file in the folder.
 
     Raises:
@@ -83,7 +83,7 @@ def load_pool_folder(folder: Path, defaults: Pools, profile: Profile) -> dict[Ca
     return found
 
 
-def parse_pool(category: Category, table: Mapping[str, Any], profile: Profile, default: Pool | None = None) -> Pool:
+def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None) -> Pool:
     """Parse a pool from a table; without a statement of its own it uses the default.
 
     Raises:
@@ -115,7 +115,7 @@ def parse_pool(category: Category, table: Mapping[str, Any], profile: Profile, d
     return pool
 
 
-def _read_pool(path: Path, category: Category, default: Pool, profile: Profile) -> Pool:
+def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfile) -> Pool:
     try:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else _parse_published_config(text, category)
@@ -208,11 +208,11 @@ def _check_listed(values: list[str], easy: frozenset[str], hard: frozenset[str],
         raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
 
 
-__all__ = ["Difficulty", "Pool", "Pools", "Profile", "load_pools"]
+__all__ = ["Difficulty", "Pool", "PoolProfile", "Pools", "load_pools"]
 
 
 def load_pools(
-    folder: str | Path | None = None, *, profile: Profile = "paper", difficulty: Difficulty | None = None
+    folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
 ) -> Pools:
     """Return the pools that concepts are drawn from.
 
@@ -226,8 +226,8 @@ def load_pools(
     Raises:
         FormalimgError: if the folder or a file in it is invalid, or no category has values of the difficulty.
     """
-    if profile not in get_args(Profile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(Profile))}")
+    if profile not in get_args(PoolProfile):
+        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
     pools = dict(_builtin_pools(profile))
     if folder is not None:
         pools.update(load_pool_folder(Path(folder), pools, profile))
@@ -242,7 +242,7 @@ def load_pools(
 
 
 @cache
-def _builtin_pools(profile: Profile) -> Pools:
+def _builtin_pools(profile: PoolProfile) -> Pools:
     tables = tomllib.loads((files("formalimg.suites.conceptmix") / "concepts.toml").read_text(encoding="utf-8"))
     return {category: parse_pool(category, tables[category], profile) for category in CATEGORIES}
 

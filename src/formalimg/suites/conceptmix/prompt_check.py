@@ -116,7 +116,7 @@ def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
 _CLEAR = ("said", "places")
 
 
-def unsaid(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
+def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
     """Return the concepts that a prompt does not state, or states of another object, in the order of the concepts.
 
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
@@ -139,7 +139,9 @@ def unsaid(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> t
     )
 
 
-def unasked(prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[Concept, ...]:
+def extra_concepts(
+    prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
+) -> tuple[Concept, ...]:
     """Return the concepts that a prompt states though they were not requested, in the order of the text.
 
     Args:

@@ -22,16 +22,16 @@ from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bound_concepts
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.questions import statements
+from formalimg.suites.conceptmix.questions import concept_statements
 from formalimg.suites.conceptmix.spec import (
     CATEGORIES,
-    AskedConcept,
     Binding,
     BindingError,
     BoundConcept,
     Category,
     Concept,
     ConceptSpec,
+    RequestedConcept,
 )
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.record import ItemFindings
@@ -94,7 +94,7 @@ def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemF
     return items
 
 
-def write_sentences(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
+def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
     """Write items in the published format: prompts and bindings of each level; all files or none.
 
     Raises:
@@ -179,9 +179,11 @@ def _item(
         return None
     concepts = [Concept(cast(Category, category), skill) for category, skill in zip(categories, skills, strict=True)]
     binding, found = _bound_or_none(concepts, bound)
-    stated = statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
+    stated = (
+        concept_statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
+    )
     asked = tuple(
-        AskedConcept(concept.category, concept.value, statement, question, each.objects)
+        RequestedConcept(concept.category, concept.value, statement, question, each.objects)
         for concept, statement, question, each in zip(concepts, stated, questions, found, strict=True)
     )
     tags = (BINDING_CHANGED,) if bound is not None and binding is None else ()
@@ -251,7 +253,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
     return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
 
 
-def scores_text(images: Iterable[ScoredImage]) -> str:
+def format_scores(images: Iterable[ScoredImage]) -> str:
     """Return a score file for images with complete scores, with recomputed totals.
 
     Raises:

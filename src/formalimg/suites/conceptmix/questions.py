@@ -23,7 +23,7 @@ from formalimg.suites.conceptmix.vocabulary import (
 )
 
 
-def statements(concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[str, ...]:
+def concept_statements(concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[str, ...]:
     """Return the statement of each concept, in order, such as "the color of the cat is red".
 
     If a relation is between two objects of the same item, the second is "another cat".

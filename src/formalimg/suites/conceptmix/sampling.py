@@ -16,7 +16,7 @@ from math import comb
 from typing import NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.pools import Pools, Profile
+from formalimg.suites.conceptmix.pools import PoolProfile, Pools
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category, Concept
 
 OTHER_CATEGORIES: tuple[Category, ...] = tuple(category for category in CATEGORIES if category != "object")
@@ -40,7 +40,7 @@ class SamplingRules(NamedTuple):
 
     k: int
     pool: int
-    profile: Profile
+    profile: PoolProfile
     only: Category | None
 
     def limits(self, objects: int) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ class SamplingRules(NamedTuple):
         return f"{what} cannot be drawn: {why}; take k = {most + sum(limits.values()) - 1} or less, or add objects"
 
 
-def sampling_rules(k: int, pools: Pools, profile: Profile, only: Category | None) -> SamplingRules:
+def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | None) -> SamplingRules:
     """Return the rules for drawing from these pools.
 
     Raises:
@@ -94,8 +94,8 @@ def sampling_rules(k: int, pools: Pools, profile: Profile, only: Category | None
     """
     if k < 0:
         raise FormalimgError(f"k is the number of concepts beside the first object, which cannot be {k}: take 1 to 7")
-    if profile not in get_args(Profile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(Profile))}")
+    if profile not in get_args(PoolProfile):
+        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
     if only is not None and only not in CATEGORIES:
         raise FormalimgError(f"unknown category {only!r}: known are {', '.join(CATEGORIES)}")
     empty = [category for category in CATEGORIES if not pools[category].values]
@@ -125,7 +125,7 @@ def object_weight(k: int, objects: int) -> int:
 
 
 def category_distribution(
-    k: int, pools: Pools, category: Category, *, profile: Profile = "paper", only: Category | None = None
+    k: int, pools: Pools, category: Category, *, profile: PoolProfile = "paper", only: Category | None = None
 ) -> Mapping[int, Fraction]:
     """Return the probability distribution of the number of concepts of a category in `draw_concepts`.
 
@@ -155,7 +155,7 @@ def category_distribution(
     return dict(sorted(law.items()))
 
 
-def expected_redraws(k: int, pools: Pools, *, profile: Profile = "paper") -> Fraction:
+def expected_redraws(k: int, pools: Pools, *, profile: PoolProfile = "paper") -> Fraction:
     """Return the expected number of rejected draws if one drew until all rules were kept.
 
     It leaves out the draws that would never end: those with too few objects for any other concepts.
@@ -183,7 +183,7 @@ __all__ = ["InfeasibleDrawError", "draw_concepts"]
 
 
 def draw_concepts(
-    k: int, pools: Pools, rng: random.Random, *, profile: Profile = "paper", only: Category | None = None
+    k: int, pools: Pools, rng: random.Random, *, profile: PoolProfile = "paper", only: Category | None = None
 ) -> tuple[Concept, ...]:
     """Draw an object and k more concepts.
 

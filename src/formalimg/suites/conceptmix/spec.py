@@ -36,7 +36,7 @@ class BoundObject:
 
 
 @dataclass(frozen=True)
-class Relation:
+class SpatialRelation:
     """A spatial relation between two objects.
 
     Attributes:
@@ -66,7 +66,7 @@ class Binding:
 
     objects: tuple[BoundObject, ...]
     style: str | None = None
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[SpatialRelation, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -112,7 +112,7 @@ class BoundConcept(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AskedConcept:
+class RequestedConcept:
     """One concept that an image must show, with its statement and question.
 
     Attributes:
@@ -144,7 +144,7 @@ class ConceptSpec:
         binding: which belongs to which; None for data that was published without it.
     """
 
-    concepts: tuple[AskedConcept, ...]
+    concepts: tuple[RequestedConcept, ...]
     binding: Binding | None = None
 
 
@@ -179,7 +179,7 @@ def _object(data: object, number: int) -> BoundObject:
     return BoundObject(table["item"], {key: table[key] for key in table if key in ATTRIBUTES})
 
 
-def _relation(data: object, objects: int) -> Relation:
+def _relation(data: object, objects: int) -> SpatialRelation:
     table = _table(data, "a relation", ("name", "description", "ObjectA_id", "ObjectB_id"))
     name, description = table.get("name"), table.get("description", "")
     if not is_text(name) or not name or not is_text(description):
@@ -194,7 +194,7 @@ def _relation(data: object, objects: int) -> Relation:
         if number is None or not 1 <= number <= objects:
             raise BindingError(f"{key} of the relation {name!r} is {given!r}, but objects are 1 to {objects}")
         ends.append(number)
-    return Relation(name, description, *ends)
+    return SpatialRelation(name, description, *ends)
 
 
 def _parse_id(given: object) -> int | None:

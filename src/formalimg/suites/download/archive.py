@@ -23,7 +23,7 @@ from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg.suites.download.contents import FileCollector, FileContents, SizeBudget, matches_any, refuse_escape
-from formalimg.suites.download.source import PullError, Source, redact_url
+from formalimg.suites.download.source import BenchmarkSource, PullError, redact_url
 
 MAX_DOWNLOAD_BYTES = 300_000_000
 DOWNLOAD_TIMEOUT_S = 900
@@ -109,7 +109,7 @@ class ArchiveContents(NamedTuple):
     commit: str
 
 
-def read_archive(source: Source, path: Path) -> ArchiveContents:
+def read_archive(source: BenchmarkSource, path: Path) -> ArchiveContents:
     """Return the data files of an archive, .zip or .tar.gz."""
     with path.open("rb") as file:
         start = file.read(4)
@@ -126,7 +126,7 @@ def read_archive(source: Source, path: Path) -> ArchiveContents:
 class MemberSorter:
     """Sorts members by whether they are at the top or below one folder, as GitHub packs them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BenchmarkSource) -> None:
         self.source = source
         self._members = 0
         self._names: set[str] = set()

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from formalimg.suites.download.source import PullError, Source
+from formalimg.suites.download.source import BenchmarkSource, PullError
 
 _MAX_DEPTH = 40
 _MAX_NAME_BYTES = 255
@@ -84,7 +84,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class SizeBudget:
     """The number of files and bytes that may still be taken from a source."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BenchmarkSource) -> None:
         self.source = source
         self._files = source.max_files
         self._bytes = source.max_bytes
@@ -106,7 +106,7 @@ class SizeBudget:
 class FileCollector:
     """Collects data files within the limits of their source."""
 
-    def __init__(self, source: Source, budget: SizeBudget | None = None) -> None:
+    def __init__(self, source: BenchmarkSource, budget: SizeBudget | None = None) -> None:
         self.source = source
         self.files: FileContents = {}
         self._budget = budget or SizeBudget(source)
@@ -151,7 +151,7 @@ def digest(contents: Mapping[str, bytes]) -> str:
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
 
 
-def read_folder(source: Source, folder: Path) -> FileContents:
+def read_folder(source: BenchmarkSource, folder: Path) -> FileContents:
     """Return the data files of a folder; links are never followed."""
     keeper = FileCollector(source)
     seen = 0

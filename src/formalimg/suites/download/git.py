@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.suites.download.contents import FileCollector, FileContents
-from formalimg.suites.download.source import PullError, Source
+from formalimg.suites.download.source import BenchmarkSource, PullError
 
 MAX_FETCH_BYTES = 500_000_000
 FETCH_TIMEOUT_S = 900
@@ -49,7 +49,7 @@ class CommitContents(NamedTuple):
     commit: str
 
 
-def read_git(source: Source, address: str, commit: str, work: Path) -> CommitContents:
+def read_git(source: BenchmarkSource, address: str, commit: str, work: Path) -> CommitContents:
     """Return the data files of a commit; the address is a URL or a local folder."""
     git = _Git(address, work, source.archive)
     if "://" not in address:
@@ -170,7 +170,7 @@ class _Git:
         return PullError(f"{self.address} has no commit {commit}: check the address, or name another with --revision")
 
 
-def _read_tree(git: _Git, repository: Path, commit: str, source: Source) -> FileContents:
+def _read_tree(git: _Git, repository: Path, commit: str, source: BenchmarkSource) -> FileContents:
     keeper = FileCollector(source)
     listed = git.run("-C", str(repository), "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries = [_entry(line) for line in listed.split(b"\0") if line]

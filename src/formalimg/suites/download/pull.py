@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from formalimg.suites.download.contents import FileContents, digest, matches_any, read_folder
 from formalimg.suites.download.git import read_git
-from formalimg.suites.download.source import COMMIT, PullError, Source, redact_url, source
+from formalimg.suites.download.source import COMMIT, BenchmarkSource, PullError, redact_url, source
 
 SOURCE_NOTE = "SOURCE.toml"
 """The file beside the data that says what it is and where it comes from."""
@@ -24,7 +24,7 @@ _FIRST_LINE = "# Made by `formalimg pull`. The files beside this one are as thei
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PullResult:
     """Result of a pull.
 
     Attributes:
@@ -39,7 +39,7 @@ class Pulled:
         digest: the digest of all files kept.
     """
 
-    source: Source
+    source: BenchmarkSource
     folder: Path
     origin: str
     commit: str
@@ -56,7 +56,9 @@ class _Fetched(NamedTuple):
     by_git: bool
 
 
-def pull(name: str | Source, to: str | Path, origin: str | Path | None = None, revision: str | None = None) -> Pulled:
+def pull(
+    name: str | BenchmarkSource, to: str | Path, origin: str | Path | None = None, revision: str | None = None
+) -> PullResult:
     """Pull the data files of a published benchmark into a folder.
 
     Args:
@@ -88,7 +90,7 @@ def pull(name: str | Source, to: str | Path, origin: str | Path | None = None, r
     return pulled
 
 
-def _fetch(benchmark: Source, origin: str, commit: str, work: Path) -> _Fetched:
+def _fetch(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> _Fetched:
     if "://" in origin:
         try:
             parts = urlsplit(origin)
@@ -122,7 +124,7 @@ def _fetch(benchmark: Source, origin: str, commit: str, work: Path) -> _Fetched:
     return _fetch_archive(benchmark, path, str(path.resolve()), commit)
 
 
-def _fetch_archive(benchmark: Source, archive: Path, origin: str, commit: str) -> _Fetched:
+def _fetch_archive(benchmark: BenchmarkSource, archive: Path, origin: str, commit: str) -> _Fetched:
     from formalimg.suites.download.archive import read_archive  # few pulls need it
 
     contents, stated = read_archive(benchmark, archive)
@@ -133,7 +135,7 @@ def _fetch_archive(benchmark: Source, archive: Path, origin: str, commit: str) -
     return _Fetched(contents, origin, stated, False)
 
 
-def _describe(benchmark: Source, folder: Path, fetched: _Fetched, revision: str | None) -> Pulled:
+def _describe(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revision: str | None) -> PullResult:
     """Return the result, after checking that the files are the pinned ones."""
     contents = fetched.contents
     data = {name: text for name, text in contents.items() if matches_any(name, benchmark.data)}
@@ -150,10 +152,10 @@ def _describe(benchmark: Source, folder: Path, fetched: _Fetched, revision: str 
     else:
         proven = ""
     size = sum(map(len, contents.values()))
-    return Pulled(benchmark, folder, fetched.origin, fetched.commit, proven, len(contents), size, digest(contents))
+    return PullResult(benchmark, folder, fetched.origin, fetched.commit, proven, len(contents), size, digest(contents))
 
 
-def _note(pulled: Pulled) -> str:
+def _note(pulled: PullResult) -> str:
     return note_text(
         {
             "name": pulled.source.name,

@@ -27,7 +27,7 @@ class PullError(FormalimgError):
 
 
 @dataclass(frozen=True)
-class Source:
+class BenchmarkSource:
     """A public repository, the pinned commit, and which of its files are data.
 
     Attributes:
@@ -60,7 +60,7 @@ class Source:
         return f"{self.repository}/archive/{self.commit}.tar.gz"
 
 
-def source(name: str) -> Source:
+def source(name: str) -> BenchmarkSource:
     """Return the source of a benchmark."""
     known = _sources()
     if name not in known:
@@ -76,16 +76,16 @@ def source_names() -> tuple[str, ...]:
 
 
 @cache
-def _sources() -> dict[str, Source]:
+def _sources() -> dict[str, BenchmarkSource]:
     text = (files("formalimg.suites.download") / "sources.toml").read_text(encoding="utf-8")
     return {name: _source(name, table) for name, table in tomllib.loads(text).items()}
 
 
-def _source(name: str, table: Mapping[str, object]) -> Source:
+def _source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
     fields = {
         key.replace("most_", "max_"): tuple(value) if isinstance(value, list) else value for key, value in table.items()
     }
-    found = Source(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
+    found = BenchmarkSource(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
     if not COMMIT.fullmatch(found.commit) or not found.repository.startswith("https://"):
         raise ValueError(f"sources.toml, {name}: commit must be 7 to 40 hex digits, repository an https address")
     return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from formalimg._util.io import atomic_folder
 from formalimg.suites.export.croissant import DataFile, croissant_text, missing_for_publication
 from formalimg.suites.export.datasheet import datasheet_text, licence_text
-from formalimg.suites.export.provenance import Imprint, Origin, origin_of, terms_of
+from formalimg.suites.export.provenance import Origin, PublisherInfo, origin_of, terms_of
 from formalimg.suites.export.statistics import count_items
 from formalimg.suites.items_file import write_items
 from formalimg.suites.loader import load
@@ -41,7 +41,7 @@ def export_suite(
     *,
     items: str | Path | None = None,
     published: bool = False,
-    imprint: Imprint | None = None,
+    imprint: PublisherInfo | None = None,
 ) -> ExportedSuite:
     """Write a suite as `items.jsonl`, `DATASHEET.md`, `croissant.json` and `LICENSE.md`.
 
@@ -60,7 +60,7 @@ def export_suite(
             published form.
     """
     path = None if items is None else Path(items)
-    publisher = imprint or Imprint()
+    publisher = imprint or PublisherInfo()
     found = load(name, path)
     origin = origin_of(name, path, found)
     if origin.kind == "published" and not origin.proven_by and publisher.licence:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg.suites.export.datasheet import datasheet_texts
-from formalimg.suites.export.provenance import Imprint, LicenceTerms, Origin
+from formalimg.suites.export.provenance import LicenceTerms, Origin, PublisherInfo
 from formalimg.suites.export.statistics import ItemStatistics
 
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -42,7 +42,7 @@ class DataFile(NamedTuple):
 
 
 def croissant_text(
-    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, data: DataFile
+    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: PublisherInfo, data: DataFile
 ) -> str:
     """Return the text of `croissant.json`."""
     texts = datasheet_texts(statistics, origin, imprint)
@@ -106,13 +106,13 @@ def croissant_text(
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
 
-def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: Imprint) -> tuple[str, ...]:
+def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: PublisherInfo) -> tuple[str, ...]:
     """Return the fields that Croissant requires of a published dataset and that are not known."""
     known = {"creator": terms.creator, "datePublished": imprint.date, "url": _address(origin, imprint)}
     return tuple(name for name, value in known.items() if not value)
 
 
-def _address(origin: Origin, imprint: Imprint) -> str:
+def _address(origin: Origin, imprint: PublisherInfo) -> str:
     """Return the URL of the data: that of the publisher, or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 

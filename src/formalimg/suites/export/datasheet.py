@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any, NamedTuple
 
-from formalimg.suites.export.provenance import Imprint, LicenceTerms, Origin
+from formalimg.suites.export.provenance import LicenceTerms, Origin, PublisherInfo
 from formalimg.suites.export.statistics import ItemStatistics, MarkdownTable
 
 _UNRECORDED = "How the items were made is not recorded in them, and whoever made this export did not say."
@@ -49,7 +49,7 @@ class DatasheetTexts(NamedTuple):
     citation: str
 
 
-def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: Imprint) -> DatasheetTexts:
+def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: PublisherInfo) -> DatasheetTexts:
     """Return the texts for these items."""
     known = _texts()
     suite = statistics.suite
@@ -111,7 +111,7 @@ def _texts() -> dict[str, Any]:
 
 
 def datasheet_text(
-    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, *, published: bool
+    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: PublisherInfo, *, published: bool
 ) -> str:
     """Return the text of `DATASHEET.md`: the questions of "datasheets for datasets", answered from the items."""
     texts = datasheet_texts(statistics, origin, imprint)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.suites.defaults import default_digest, instruction_digest
 from formalimg.suites.download.pull import SOURCE_NOTE, require_replaceable
-from formalimg.suites.download.source import PullError, Source, source
+from formalimg.suites.download.source import BenchmarkSource, PullError, source
 from formalimg.suites.item import Item
 from formalimg.suites.items_file import ITEMS_FILE
 from formalimg.suites.registry import suite
@@ -38,7 +38,7 @@ class Origin:
     """
 
     kind: OriginKind
-    source: Source
+    source: BenchmarkSource
     commit: str = ""
     proven_by: str = ""
     licence_files: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origi
     return _published_origin(benchmark, path if path.is_dir() else path.parent)
 
 
-def _published_origin(benchmark: Source, folder: Path) -> Origin:
+def _published_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
     """Return what the note beside (or above) published files records."""
     absolute = folder.absolute()
     above = [absolute, *absolute.parents[:2]]
@@ -79,7 +79,7 @@ def _published_origin(benchmark: Source, folder: Path) -> Origin:
 
 
 @dataclass(frozen=True)
-class Imprint:
+class PublisherInfo:
     """What only the publisher knows; empty fields are left out of the export.
 
     Attributes:
@@ -125,7 +125,7 @@ class LicenceTerms(NamedTuple):
     creator: str
 
 
-def terms_of(origin: Origin, imprint: Imprint) -> LicenceTerms:
+def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
     """Return the terms under which items may be redistributed.
 
     Raises:

@@ -44,7 +44,7 @@ class Census:
         return self.shares(self.classes, vocabulary(suite_of(self.suite).vocabulary).words["class"])
 
 
-def take_census(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
+def count_contents(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
     """Count predicates, classes and quantifier patterns in the items."""
     census = Census(suite)
     for item in items:

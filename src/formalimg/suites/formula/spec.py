@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, read, verify
+from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, try_parse, verify
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites.record import Record
 
@@ -118,7 +118,7 @@ def read_formula(record: Record, name: str, suite: str, k: int | None, *, tolera
     text = record.text(name)
     if text is None:
         return None
-    formula, problems = read(text)
+    formula, problems = try_parse(text)
     has_tolerated = False
     if formula is not None:
         found = check(formula, suite_of(suite).vocabulary)

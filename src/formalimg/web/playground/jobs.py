@@ -12,8 +12,8 @@ from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
     BestBinding,
+    ClauseResult,
     FormulaError,
-    JudgedClause,
     Verification,
     best_binding,
     parse,
@@ -172,7 +172,7 @@ def _best(verdict: Verification) -> BestBinding | None:
         return None  # too many clauses, or too tightly connected
 
 
-def _clause(judged: JudgedClause) -> dict[str, object]:
+def _clause(judged: ClauseResult) -> dict[str, object]:
     objects = ", ".join(f"?{bound.variable} = {bound.description}" for bound in judged.bindings)
     return {
         "kind": judged.kind,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.logic import (
-    STYLE,
+    STYLE_PREDICATE,
     Formula,
     FormulaError,
     Problem,
@@ -236,7 +236,7 @@ def analyze_formula(query: FormulaQuery) -> dict[str, object]:
         return {**analysis, "more": max(len(problems) - _MAX_PROBLEMS, 0)}
     formula = parse(query.formula)
     sizes = _component_sizes(formula)
-    about_style = any(atom.predicate == STYLE for atom in atoms(formula))
+    about_style = any(atom.predicate == STYLE_PREDICATE for atom in atoms(formula))
     return {
         **analysis,
         "k": None if sizes is None else max(sizes, default=0),

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.analysis import group_scores
-from formalimg.reporting import Comparison, Section, compare, curve, more_table, table, words_of
+from formalimg.reporting import Comparison, Section, compare, curve_svg, main_table_html, suite_labels, table_html
 from formalimg.runs import StoredRun
-from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
+from formalimg.stats import Observation, PairedComparison, ScoreObservation, compare_paired, compare_paired_scores
 from formalimg.web.rendering import NOTHING, page, trusted_markup
 from formalimg.web.viewer.gallery import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name, thumbnail_url
 from formalimg.web.viewer.item import failure_text, same_items
@@ -31,7 +31,7 @@ class _RunPair(NamedTuple):
 
     first: str
     second: str
-    found: Paired
+    found: PairedComparison
     difference: str
     interval: str
     p_value: str
@@ -140,23 +140,23 @@ def _suite(
             title,
             _paired_scores(runs[of_suite[0]], runs[name])
             if has_scores
-            else paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
+            else compare_paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
             has_scores,
         )
         for name, title in zip(of_suite[1:], titles[1:], strict=True)
     ]
     return _Suite(
         section.suite.title,
-        trusted_markup(curve(section)),
-        trusted_markup(table(section, compared)),
-        words_of(section.suite).more,
-        tuple(map(trusted_markup, map(more_table, section.tables, repeat(section)))),
+        trusted_markup(curve_svg(section)),
+        trusted_markup(main_table_html(section, compared)),
+        suite_labels(section.suite).more,
+        tuple(map(trusted_markup, map(table_html, section.tables, repeat(section)))),
         tuple(pairs),
         has_scores,
     )
 
 
-def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _RunPair:
+def _pair(first: str, second: str, found: PairedComparison, has_scores: bool) -> _RunPair:
     """Format a paired comparison: differences of rates in percentage points, those of scores as they are."""
     factor, places = (1, 3) if has_scores else (100, 1)
 
@@ -176,7 +176,7 @@ def _p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
+def _paired_scores(first: StoredRun, second: StoredRun) -> PairedComparison:
     """Compare scores as the judges gave them, before any gate, which would count one image for another."""
     same = same_items([first, second])
     here, there = (
@@ -187,7 +187,7 @@ def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
         ]
         for run in (first, second)
     )
-    return paired_scores(here, there)
+    return compare_paired_scores(here, there)
 
 
 def _of_same_items(

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.logic import vocabulary, vocabulary_names
-from formalimg.reporting import Row, Section, level_name, words_of
+from formalimg.reporting import RunRow, Section, level_name, suite_labels
 from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.rendering import page
 from formalimg.web.viewer.run import split_word
@@ -68,7 +68,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         view=view,
         suite=section.suite,
         row=row,
-        words=words_of(section.suite),
+        words=suite_labels(section.suite),
         tiles=[_tile(image, view, section, opening) for image in found.images],
         total=found.total,
         is_filtered=view.filter != ImageFilter(),
@@ -90,7 +90,7 @@ def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRu
     return run.wanted_before(view.filter, item, parse_number(query, "sample") or 0) // PER_PAGE + 1
 
 
-def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
+def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
     """Return the subjects of items: classes, objects, or fields."""
     match section.suite.kind:
         case "formula":
@@ -138,5 +138,5 @@ def common_opening(prompts: Sequence[str]) -> str:
     return shared[: shared.rfind(". ") + 2] if ". " in shared else ""
 
 
-def _words(row: Row, section: Section) -> list[str]:
+def _words(row: RunRow, section: Section) -> list[str]:
     return sorted({split_word(name, row, section)[1] for name in row.predicates})

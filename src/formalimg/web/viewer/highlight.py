@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.judges import Part
-from formalimg.suites import Suite, WordingError, lexicon, understand
+from formalimg.suites import Suite, WordingError, lexicon, parse_prompt
 
 _QUOTED = re.compile(r"'([^']+)'")
 _NUMBERS = {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight"}
@@ -172,7 +172,7 @@ def _atom_patterns(texts: Sequence[str]) -> list[list[AtomPattern]]:
 
 
 def _parsed_atoms(prompt: str, suite: Suite) -> Counter[AtomPattern]:
-    return Counter(_atom_patterns([str(understand(prompt, suite.name))])[0])
+    return Counter(_atom_patterns([str(parse_prompt(prompt, suite.name))])[0])
 
 
 def _places(phrase: _LexiconPhrase, prompt: str) -> Iterator[re.Match[str]]:

@@ -15,7 +15,7 @@ from formalimg._util.images import image_type, png_bytes
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.models import cache_folder
-from formalimg.reporting import thumbnail_of
+from formalimg.reporting import make_thumbnail
 from formalimg.runs import ImageFile
 from formalimg.scenes import DrawingError, draw
 from formalimg.suites import FormulaSpec
@@ -88,7 +88,7 @@ def _thumbnail(image: ImageFile) -> bytes:
     if kept is not None and kept.is_file():
         return kept.read_bytes()
     with _decoding:
-        small = thumbnail_of(image.path)
+        small = make_thumbnail(image.path)
     if isinstance(small, str):
         raise HTTPException(404, small)
     if kept is not None and _matches_digest(image):

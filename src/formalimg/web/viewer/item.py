@@ -15,7 +15,7 @@ from starlette.responses import Response
 from formalimg.analysis import counterfactual_specs
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
-from formalimg.reporting import Exhibit, image, level_name, words_of
+from formalimg.reporting import ExampleImage, image_html, level_name, suite_labels
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
 from formalimg.web.rendering import page, trusted_markup
@@ -70,7 +70,7 @@ def item_page(site: Site, request: Request) -> Response:
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
-            words=words_of(section.suite),
+            words=suite_labels(section.suite),
             explanation=_explanation(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
@@ -113,14 +113,14 @@ def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
     """Return the image with its boxes, or why there is none."""
     found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
-        return trusted_markup(image(Exhibit(item, judged, "no image")))
+        return trusted_markup(image_html(ExampleImage(item, judged, "no image")))
     scale = _MAX_SIDE / max(found.width, found.height)
     served = _HostedImage(
         _full(run, item.id, judged.outcome.sample, name),
         max(round(found.width * scale), 1),
         max(round(found.height * scale), 1),
     )
-    return trusted_markup(image(Exhibit(item, judged, served)))
+    return trusted_markup(image_html(ExampleImage(item, judged, served)))
 
 
 def _has_witness(run: StoredRun, name: str) -> bool:

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.models import Setting
-from formalimg.reporting import Row, Section, Tally, curve, level_name, more_table, table, words_of
-from formalimg.runs import Identity, ImageFilter, RunManifest, Spent
+from formalimg.reporting import RunRow, Section, Tally, curve_svg, level_name, main_table_html, suite_labels, table_html
+from formalimg.runs import Identity, ImageFilter, RunCost, RunManifest
 from formalimg.web.rendering import page, percent, trusted_markup
 from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.urls import ViewState, parse_view_state
@@ -52,17 +52,17 @@ def run_page(site: Site, request: Request) -> Response:
         fields=manifest_fields(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
-        words=words_of(section.suite),
-        curve=trusted_markup(curve(replace(section, rows=(row, *_baselines(site, row))))),
-        table=trusted_markup(table(section, compared)),
-        tables=[trusted_markup(more_table(one, section)) for one in section.tables],
+        words=suite_labels(section.suite),
+        curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
+        table=trusted_markup(main_table_html(section, compared)),
+        tables=[trusted_markup(table_html(one, section)) for one in section.tables],
         levels=_levels(section, view),
         by_kind=_by_kind(row.kinds, view),
         by_word=_by_word(row, section, view),
     )
 
 
-def _baselines(site: Site, row: Row) -> Iterator[Row]:
+def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
     """Yield the rows of upper-bound and chance baselines on the same items, if the folder has such runs."""
     missing = {*_BASELINES} - {row.manifest.model.name}
     for found in site.runs():
@@ -76,7 +76,7 @@ def _baselines(site: Site, row: Row) -> Iterator[Row]:
             continue  # the first page shows why
 
 
-def split_word(name: str, row: Row, section: Section) -> tuple[str, str]:
+def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
     """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
     if section.suite.kind != "concepts":
         return "", name
@@ -94,7 +94,7 @@ def _by_kind(kinds: Mapping[str, Tally], view: ViewState) -> list[_Failure]:
     )
 
 
-def _by_word(row: Row, section: Section, view: ViewState) -> list[_Failure]:
+def _by_word(row: RunRow, section: Section, view: ViewState) -> list[_Failure]:
     found = []
     for name, tally in row.predicates.items():
         kind, word = split_word(name, row, section)
@@ -124,7 +124,7 @@ class ManifestField(NamedTuple):
     text: str
 
 
-def manifest_fields(manifest: RunManifest, items: int, spent: Spent) -> list[ManifestField]:
+def manifest_fields(manifest: RunManifest, items: int, spent: RunCost) -> list[ManifestField]:
     """Return the manifest of a run as labelled texts."""
     fields = [
         ManifestField("model", identity_text(manifest.model)),
@@ -151,7 +151,7 @@ def identity_text(identity: Identity) -> str:
     return f"{identity.name} ({_settings(identity.settings)})" if identity.settings else identity.name
 
 
-def cost_text(spent: Spent) -> str:
+def cost_text(spent: RunCost) -> str:
     """Format the cost of a run; empty if it was free."""
     if not spent.dollars and not spent.unpriced:
         return ""

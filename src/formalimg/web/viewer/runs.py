@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison
-from formalimg.runs import RunManifest, Spent
+from formalimg.runs import RunCost, RunManifest
 from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.web.rendering import page, percent, rate_text
@@ -37,7 +37,7 @@ class _ListedRun(NamedTuple):
     overall_of: str
     coverage: str
     counts: Rate
-    spent: Spent
+    spent: RunCost
 
 
 class _UnreadableRun(NamedTuple):

@@ -2,7 +2,7 @@
 
 from formalimg.suites.formula.ontology.entries import ClassEntry, Grip, Inside, OntologyError, SizeRange, Top, Worn
 from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology, ontology
-from formalimg.suites.formula.ontology.plausibility import implausible
+from formalimg.suites.formula.ontology.plausibility import find_implausible
 
 __all__ = [
     "RELATIONS",
@@ -14,6 +14,6 @@ __all__ = [
     "SizeRange",
     "Top",
     "Worn",
-    "implausible",
+    "find_implausible",
     "ontology",
 ]

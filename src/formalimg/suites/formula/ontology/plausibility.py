@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import combinations
 
-from formalimg.logic import Formula, Problem, parse, read, rename_apart, vocabulary
+from formalimg.logic import Formula, Problem, parse, rename_apart, try_parse, vocabulary
 from formalimg.scenes import ATTRIBUTE_PREDICATES
 from formalimg.suites.formula.ontology.assertions import (
     PHRASES,
@@ -157,7 +157,7 @@ def _holders(situation: Situation, report: PlausibilityReport) -> None:
             report.add(message, first, fact)
 
 
-def implausible(formula: Formula | str) -> list[Problem]:
+def find_implausible(formula: Formula | str) -> list[Problem]:
     """Return everything that a formula of the natural vocabulary asserts and no normal or playful image shows.
 
     Only asserted facts count: what is negated, or one side of an `or`, is not reported, nor is an object whose class
@@ -167,7 +167,7 @@ def implausible(formula: Formula | str) -> list[Problem]:
         formula: a parsed formula, or text (then problems of syntax are reported).
     """
     if isinstance(formula, str):
-        parsed, problems = read(formula)
+        parsed, problems = try_parse(formula)
         if parsed is None:
             return problems
         formula = parsed

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.logic import And, Formula, atoms, check, parse, rename_apart
 from formalimg.scenes import SolverLimitError, Witness, solve
-from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.formula.synthesis.knolling import draw_knolling
 from formalimg.suites.formula.synthesis.natural import draw_natural
@@ -197,7 +197,7 @@ def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     if recipe.connectives and rng.random() < 0.4:
         formula = with_connectives(formula, recipe.suite, rng)
     formula = parse(str(rename_apart(formula)))
-    if suite(recipe.suite).has_ontology and components > 1 and implausible(formula):
+    if suite(recipe.suite).has_ontology and components > 1 and find_implausible(formula):
         return None  # components that are plausible alone may not be together: every person kneels, every child runs
     problems = check(formula, recipe.suite, k=level, single_component=components == 1)
     return None if problems else formula

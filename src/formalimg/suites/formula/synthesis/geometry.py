@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import NamedTuple, TypeAlias
 
 from formalimg.logic import Atom
-from formalimg.scenes import CANVAS, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
+from formalimg.scenes import BINARY_RULES, CANVAS, UNARY_RULES, Between, Greater, Less, Near
 
 Quantity: TypeAlias = tuple[str, str]
 """A measure of an object, such as `("cup", "center_x")`."""
@@ -155,11 +155,11 @@ def _of_every_box(name: str) -> Iterator[DifferenceBound]:
 
 def _bounds(atom: Atom) -> list[DifferenceBound]:
     """Return the bounds of an atom that holds; none if it has no geometric rule."""
-    if atom.predicate in RULES_OF_ONE:
-        rule = RULES_OF_ONE[atom.predicate]
+    if atom.predicate in UNARY_RULES:
+        rule = UNARY_RULES[atom.predicate]
         quantities = [(atom.variables[0], measure) for measure in rule.measures]
         return [bound for quantity in quantities for bound in _inside(quantity, rule)]
-    match RULES_OF_TWO.get(atom.predicate):
+    match BINARY_RULES.get(atom.predicate):
         case Less(first, second):
             return [DifferenceBound((atom.variables[0], first), (atom.variables[1], second), -1)]
         case Greater(first, second):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from formalimg.logic import Atom, Formula, Value, Variable, vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes import BINARY_RULES, UNARY_RULES
 from formalimg.suites.formula.synthesis.geometry import GeometricFacts, find_redundant
 from formalimg.suites.formula.synthesis.skeleton import Skeleton, draw_skeleton
 
@@ -83,14 +83,14 @@ def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
 def _relations(one: str, other: str, rng: random.Random) -> Iterator[Atom]:
     for _ in range(_TRIES_PER_RELATION):
         first, second = (one, other) if rng.random() < 0.5 else (other, one)
-        yield Atom(rng.choice(list(RULES_OF_TWO)), (Variable(first), Variable(second)))
+        yield Atom(rng.choice(list(BINARY_RULES)), (Variable(first), Variable(second)))
 
 
 def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
     colors = vocabulary("knolling").words["color"]
     for _ in range(_TRIES_PER_RELATION):
         variable = Variable(rng.choice(names))
-        predicate = rng.choices(["Has", *RULES_OF_ONE], [_COLOR_WEIGHT] + [1] * len(RULES_OF_ONE))[0]
+        predicate = rng.choices(["Has", *UNARY_RULES], [_COLOR_WEIGHT] + [1] * len(UNARY_RULES))[0]
         value = (Value(rng.choice(colors)),) if predicate == "Has" else ()
         yield Atom(predicate, (variable, *value))
 

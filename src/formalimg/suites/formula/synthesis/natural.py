@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from formalimg.logic import And, Atom, Formula, Value, Variable, vocabulary
 from formalimg.scenes import ATTRIBUTE_PREDICATES
-from formalimg.suites.formula.ontology import RELATIONS, implausible, ontology
+from formalimg.suites.formula.ontology import RELATIONS, find_implausible, ontology
 from formalimg.suites.formula.synthesis.skeleton import Skeleton, draw_skeleton
 
 _RELATION_WEIGHTS = {"LeftOf": 0.8, "RightOf": 0.8, "On": 1.1, "In": 2.3, "Holding": 3.2, "NextTo": 0.85}
@@ -43,7 +43,7 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms):
         return None
     formula = skeleton.formula(atoms)
-    if implausible(formula):
+    if find_implausible(formula):
         return None
     if styled is False or (styled is None and rng.random() >= _STYLED):
         return formula

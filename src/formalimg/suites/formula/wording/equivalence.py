@@ -225,7 +225,7 @@ class _Quantified:
     guard: tuple[Formula, ...] | None
 
 
-def same_meaning_as_written(one: Formula, other: Formula) -> bool:
+def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
     """Return whether two closed formulas are equal up to names, order of conjuncts and idle quantifier positions.
 
     Raises:

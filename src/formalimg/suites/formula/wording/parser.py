@@ -31,7 +31,7 @@ _PRESENCE = (
 )
 
 
-def understand(text: str, suite: str) -> Formula:
+def parse_prompt(text: str, suite: str) -> Formula:
     """Parse a prompt in the English of `realize` into its formula.
 
     Raises:

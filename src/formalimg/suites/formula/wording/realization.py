@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from formalimg.logic import Formula, atoms, to_text
 from formalimg.suites.formula.wording.description import DescriptionBlock, describe
-from formalimg.suites.formula.wording.equivalence import same_meaning_as_written
+from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
 from formalimg.suites.formula.wording.naming import HashRng, Naming, claim_objects, name_objects
-from formalimg.suites.formula.wording.parser import understand
+from formalimg.suites.formula.wording.parser import parse_prompt
 from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
 from formalimg.suites.formula.wording.phrases import PhraseBuilder
 from formalimg.suites.formula.wording.planning import (
@@ -49,9 +49,9 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
         raise WordingError(
             f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
         )
-    understood = understand(text, suite)
+    understood = parse_prompt(text, suite)
     try:
-        reads_back = same_meaning_as_written(understood, formula)
+        reads_back = is_equivalent_as_written(understood, formula)
     except WordingError as error:
         raise WordingError(f"no words found for the formula: {error}") from error
     if not reads_back:
