@@ -109,7 +109,7 @@ def test_scatter_draws_what_is_named_as_often_as_it_is_named() -> None:
 
 def test_the_reader_draws_two_of_every() -> None:
     scene = read("Every fork is blue.", 0)
-    assert [obj.looks() for obj in scene.objects] == ["blue fork", "blue fork"]
+    assert [obj.describe() for obj in scene.objects] == ["blue fork", "blue fork"]
 
 
 @BOTH

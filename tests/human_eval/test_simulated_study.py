@@ -84,7 +84,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
         both = ERRORS[one] * ERRORS[other] + (1 - ERRORS[one]) * (1 - ERRORS[other])
         _near(whole.matrix[one][other].value, both, 400)
     _near(whole.with_judge.value, 1 - JUDGE_ERROR, 400)  # the majority of five is nearly always right
-    people = {score.run: score.people.value for score in whole.scores if score.level is None}
+    people = {score.run: score.human.value for score in whole.scores if score.level is None}
     for run in MODELS:
         share = sum(_truth(run, item) for item in runs[0].items) / 100
         value = people[run]

@@ -38,7 +38,7 @@ def test_a_remembered_answer_is_the_same_and_costs_nothing() -> None:
     again = Talker([])
     second = _ask(again)
     assert isinstance(first, Answered)
-    assert second == replace(first, usage=Usage(), cost=0.0, remembered=True)
+    assert second == replace(first, usage=Usage(), cost=0.0, cached=True)
     assert not again.asked
 
 
@@ -76,7 +76,7 @@ def test_the_cache_can_be_switched_off(folder: Path) -> None:
     for _ in range(2):
         reply = _ask(talker, cache=False)
         assert isinstance(reply, Answered)
-        assert not reply.remembered
+        assert not reply.cached
     assert len(talker.asked) == 2
     assert not folder.exists()
 

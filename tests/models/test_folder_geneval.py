@@ -58,7 +58,7 @@ def test_numbers_beyond_what_is_wanted_are_not_guessed(tmp_path: Path) -> None:
 
 def test_numbers_count_in_the_whole_suite_where_its_order_is_known(tmp_path: Path) -> None:
     put(tmp_path, {f"{place:05}/samples/0000.png": image(place) for place in range(10)})
-    wishes = [one._replace(place=int(one.item)) for one in wanted(10)[5:7]]
+    wishes = [one._replace(number=int(one.item)) for one in wanted(10)[5:7]]
     model = opened(tmp_path)
     assert images_found(model, wishes) == {("5", 0): image(5), ("6", 0): image(6)}
     assert len(model.match(wishes).extra) == 8

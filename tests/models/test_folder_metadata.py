@@ -79,7 +79,7 @@ def test_files_that_are_named_but_not_there_are_told(tmp_path: Path) -> None:
     matching = opened(tmp_path).match(wanted(2))
     assert matching.absent == ("lost.png",)
     assert [one.item for one in matching.missing] == ["1"]
-    assert "not there  1  lost.png" in matching.told()
+    assert "not there  1  lost.png" in matching.summary()
 
 
 @pytest.mark.parametrize(

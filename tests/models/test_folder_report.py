@@ -15,7 +15,7 @@ from tests.models.test_folder_round_trip import image, images_found, opened, put
 def test_the_report_counts_and_names(tmp_path: Path) -> None:
     put(tmp_path, {f"{item}.png": image(item) for item in range(1200)})
     put(tmp_path, {"1200.png.blocked": "", "0.PNG": image(0), "notes.png": image(1), "1201.gif": image(2)})
-    told = opened(tmp_path).match(wanted(1300)).told()
+    told = opened(tmp_path).match(wanted(1300)).summary()
     assert told.splitlines() == [
         f"images in {tmp_path} (layout published)",
         "  found      1,200  of 1,300 wanted",
@@ -27,7 +27,7 @@ def test_the_report_counts_and_names(tmp_path: Path) -> None:
 
 
 def test_samples_are_named_where_there_are_several(tmp_path: Path) -> None:
-    told = opened(put(tmp_path, {"0_0.png": image(0)})).match(wanted(1, samples=3)).told()
+    told = opened(put(tmp_path, {"0_0.png": image(0)})).match(wanted(1, samples=3)).summary()
     assert "  missing    2  item 0 sample 1, item 0 sample 2" in told
 
 

@@ -23,7 +23,7 @@ def test_options_are_read_as_what_they_are() -> None:
     assert given.choice("c", ["low", "high"], None) == "low"
     assert given.url("u", None) == "http://[::1]:80/v1"
     assert given.with_prefix("extra.") == {"k": "v"}
-    given.done()
+    given.reject_unknown()
 
 
 def test_defaults_stand_for_what_was_not_given() -> None:
@@ -60,9 +60,9 @@ def test_what_is_left_over_is_a_mistake() -> None:
     given.integer("steps", 1)
     given.text("size", None)
     with pytest.raises(FormalimgError, match=r"x/y has no option 'stepz': did you mean steps\? it has size, steps"):
-        given.done()
+        given.reject_unknown()
     with pytest.raises(FormalimgError, match="x/y has no option 'z': it has none"):
-        Options("x/y", {"z": ""}).done()
+        Options("x/y", {"z": ""}).reject_unknown()
 
 
 @pytest.mark.parametrize("name", ["api_key", "API_KEY", "token", "hf_token"])

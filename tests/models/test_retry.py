@@ -198,7 +198,7 @@ def test_manners_are_read_from_options() -> None:
     }
     given_options = Options("x/y", {**text, "parse_retries": "0", "cache": "off"})
     retry_policy = chat_retry_policy(given_options)
-    given_options.done()
+    given_options.reject_unknown()
     assert retry_policy == RetryPolicy(16, 60.0, 2.5, 3, 0.0, max_wait=9.0, parse_retries=0, cache=False)
 
 
@@ -206,7 +206,7 @@ def test_image_models_have_no_answers_to_remember() -> None:
     given_options = Options("x/y", {"cache": "off"})
     image_retry_policy(given_options)
     with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, initial_backoff"):
-        given_options.done()
+        given_options.reject_unknown()
 
 
 def test_providers_have_their_own_usual_manners() -> None:
@@ -219,7 +219,7 @@ def test_providers_have_their_own_usual_manners() -> None:
 def test_options_of_the_first_edition_are_still_read() -> None:
     old = Options("x/y", {"tries": "3", "first_wait": "0", "patience": "9", "reads": "0"})
     assert chat_retry_policy(old) == RetryPolicy(max_attempts=3, initial_backoff=0, max_wait=9, parse_retries=0)
-    old.done()
+    old.reject_unknown()
     with pytest.raises(FormalimgError, match="tries and max_attempts of x/y are the same option: give only max_attem"):
         image_retry_policy(Options("x/y", {"tries": "3", "max_attempts": "3"}))
 

@@ -124,7 +124,7 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: VoteStudy) -> 
         if score.level is not None:
             r = people.whole.r_by_level[score.run].value
             title = score.run if r is None else f"{score.run}, r = {r:.2f}"
-            expected[f"{score.run}, k {score.level}, majority"] = f"{score.people_of_both.value:.3f}"
+            expected[f"{score.run}, k {score.level}, majority"] = f"{score.human_of_both.value:.3f}"
             expected[f"{score.run}, k {score.level}, judge"] = f"{score.judge_of_both.value:.3f}"
             assert title in words(drawing)
     assert figures(drawing) == expected
@@ -211,7 +211,7 @@ def test_runs_stand_where_people_and_judge_put_them(people: VoteStudy) -> None:
     spots = {title: mark for title, mark in marks(drawing).items() if title.startswith("all levels")}
     assert len(spots) == 3
     for score in (one for one in people.questions.scores if one.level is None):
-        said, judged = score.people_of_both.value, score.judge_of_both.value
+        said, judged = score.human_of_both.value, score.judge_of_both.value
         assert said is not None
         assert judged is not None
         mark = spots[f"all levels, {score.run}: majority {said:.3f}, judge {judged:.3f}"]
@@ -275,10 +275,10 @@ def test_differences_of_scores_are_those_of_the_study(scores: HumanScoreStudy) -
     assert figures(found["cf-world-people-levels"]) == {
         f"{who}, L{level}": f"{value:.3f}"
         for level, part in scores.questions.by_level.items()
-        for who, value in (("people", part.people), ("judge", part.judge))
+        for who, value in (("people", part.human), ("judge", part.judge))
     }
     assert figures(found["cf-world-people-dimensions"])["judge, logic"] == f"{scores.by_dimension['logic'].judge:.3f}"
-    assert figures(found["cf-world-people-fields"])["people, physics"] == f"{scores.by_tag['physics'].people:.3f}"
+    assert figures(found["cf-world-people-fields"])["people, physics"] == f"{scores.by_tag['physics'].human:.3f}"
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "f1"])

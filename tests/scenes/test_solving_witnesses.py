@@ -68,7 +68,7 @@ def test_different_variables_are_different_objects_unless_they_cannot_be() -> No
     assert len(solved("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup'))))").scene) == 2
     alone = NOT_BESIDE.format("?x", "?y")
     shared = solved(f"(exists ?x (exists ?y (and (Is ?x 'cup') (Has ?y 'red') {alone})))")
-    assert [obj.looks() for obj in shared.scene.objects] == ["red cup"]
+    assert [obj.describe() for obj in shared.scene.objects] == ["red cup"]
     assert shared.bindings == {"x": 0, "y": 0}
 
 

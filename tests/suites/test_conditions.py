@@ -23,7 +23,7 @@ ITEM = Item[object](
 
 
 def test_plain_words_are_sent_as_they_are() -> None:
-    assert Condition().sent(ITEM) == (ITEM.prompt, None)
+    assert Condition().model_input(ITEM) == (ITEM.prompt, None)
     assert Condition().name == ""
     assert Condition().versions == {}
 
@@ -31,7 +31,7 @@ def test_plain_words_are_sent_as_they_are() -> None:
 @pytest.mark.parametrize("style", ["long", "short"])
 def test_the_style_stands_in_front(style: str) -> None:
     condition = Condition(style=style)  # type: ignore[arg-type]
-    prompt, reference = condition.sent(ITEM)
+    prompt, reference = condition.model_input(ITEM)
     assert prompt.endswith(f"\n\n{ITEM.prompt}")
     assert "knolling" in prompt.lower()
     assert "version:" not in prompt
@@ -48,15 +48,15 @@ def test_the_style_names_nothing_that_could_be_drawn() -> None:
 
 
 def test_a_layout_as_text_follows_the_words() -> None:
-    prompt, reference = Condition("text-layout", style="short").sent(ITEM, LAYOUT)
+    prompt, reference = Condition("text-layout", style="short").model_input(ITEM, LAYOUT)
     assert reference is None
     assert ITEM.prompt in prompt
     assert Scene.from_json({"objects": json.loads(prompt[prompt.rindex("[\n") :])}) == LAYOUT
 
 
 def test_a_layout_alone_leaves_out_words_and_style() -> None:
-    condition = Condition("text-layout", words=False, style="long")
-    prompt, _ = condition.sent(ITEM, LAYOUT)
+    condition = Condition("text-layout", with_prompt=False, style="long")
+    prompt, _ = condition.model_input(ITEM, LAYOUT)
     assert ITEM.prompt not in prompt
     assert "cutting_board" in prompt
     assert list(condition.versions) == ["text_layout_only"]
@@ -65,7 +65,7 @@ def test_a_layout_alone_leaves_out_words_and_style() -> None:
 
 @pytest.mark.parametrize("words", [True, False])
 def test_a_layout_as_an_image(words: bool) -> None:
-    prompt, reference = Condition("image-layout", words=words).sent(ITEM, LAYOUT)
+    prompt, reference = Condition("image-layout", with_prompt=words).model_input(ITEM, LAYOUT)
     assert (ITEM.prompt in prompt) == words
     assert "box_2d" not in prompt
     assert reference is not None
@@ -76,16 +76,16 @@ def test_a_layout_as_an_image(words: bool) -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(FormalimgError, match="nothing is asked for"):
-        Condition(words=False)
+        Condition(with_prompt=False)
     with pytest.raises(FormalimgError, match="no layout for item 7"):
-        Condition("text-layout").sent(ITEM)
+        Condition("text-layout").model_input(ITEM)
 
 
 def test_texts_of_ones_own_replace_ours(tmp_path: Path) -> None:
     (tmp_path / "style_short.txt").write_text("Flat lay, please.")
     condition = Condition(style="short", prompts=tmp_path)
-    assert condition.sent(ITEM).prompt == f"Flat lay, please.\n\n{ITEM.prompt}"
+    assert condition.model_input(ITEM).prompt == f"Flat lay, please.\n\n{ITEM.prompt}"
     assert "the user's own" in condition.versions["style_short"]
     (tmp_path / "text_layout.txt").write_text("No plan here.")
     with pytest.raises(FormalimgError, match=r"has no \{layout\}"):
-        Condition("text-layout", prompts=tmp_path).sent(ITEM, LAYOUT)
+        Condition("text-layout", prompts=tmp_path).model_input(ITEM, LAYOUT)

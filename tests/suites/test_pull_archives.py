@@ -90,7 +90,7 @@ def test_only_data_and_papers_are_kept(name: str, tmp_path: Path) -> None:
     assert pulled.files == 3
     assert b'licence = "MIT"' in note
     assert pulled.digest.encode() in note
-    assert pulled.proven == ""
+    assert pulled.verified_by == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "out"])
 
 
@@ -308,9 +308,9 @@ def test_an_origin_without_data(name: str, tmp_path: Path) -> None:
 def test_contents_are_held_against_the_pinned_digest(tmp_path: Path) -> None:
     digest = pull(replace(SOURCE, papers=()), tmp_path / "out", make_folder(tmp_path / "folder", GOOD)).digest
     pinned = replace(SOURCE, digest=digest)
-    assert pull(pinned, tmp_path / "again", tmp_path / "folder").proven == "digest"
+    assert pull(pinned, tmp_path / "again", tmp_path / "folder").verified_by == "digest"
     make_folder(tmp_path / "folder", {"LICENSE": b"a new licence text"})
-    assert pull(pinned, tmp_path / "licensed", tmp_path / "folder").proven == "digest"
+    assert pull(pinned, tmp_path / "licensed", tmp_path / "folder").verified_by == "digest"
     make_folder(tmp_path / "folder", {"data/1.json": b"{ }"})
     assert "not the data files of tiny" in refused(tmp_path / "folder", tmp_path, pinned)
 
@@ -320,7 +320,7 @@ def test_the_published_cf_world_files_have_the_pinned_digest(tmp_path: Path) -> 
     if not folder.is_dir():
         pytest.skip(f"the published files are not at {folder}")
     pulled = pull("cf-world", tmp_path / "out", folder)
-    assert (pulled.proven, pulled.files) == ("digest", 29)
+    assert (pulled.verified_by, pulled.files) == ("digest", 29)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_the_pinned_commit_is_taken_not_the_newest(repository: Path, pinned: Ben
     files = kept(tmp_path / "out")
     note = files.pop("SOURCE.toml").decode()
     assert files == GOOD
-    assert (pulled.commit, pulled.proven) == (pinned.commit, "commit")
+    assert (pulled.commit, pulled.verified_by) == (pinned.commit, "commit")
     assert f'commit = "{pinned.commit}"' in note
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a repository", "out"]
 
@@ -69,7 +69,7 @@ def test_a_short_commit_is_found_in_the_history_and_at_the_tip(
 ) -> None:
     short = replace(pinned, commit=pinned.commit[:7])
     pulled = pull(short, tmp_path / "old", repository)
-    assert (pulled.commit, pulled.proven) == (pinned.commit, "short commit")
+    assert (pulled.commit, pulled.verified_by) == (pinned.commit, "short commit")
     tip = git(repository, "rev-parse", "HEAD")
     assert pull(short, tmp_path / "new", repository, tip[:9]).commit == tip
     assert (tmp_path / "new" / "data" / "1.json").read_bytes() == b"later"

@@ -138,7 +138,7 @@ def judges_clauses(asked: Asked) -> dict[str, object]:
     clauses = _after(asked.words, "Its clauses, one on each line:").splitlines()
     assert clauses == list(holds)
     return {
-        "observations": [obj.looks() for obj in asked.shows.scene.objects] or ["there is nothing to be seen"],
+        "observations": [obj.describe() for obj in asked.shows.scene.objects] or ["there is nothing to be seen"],
         "clauses": [{"clause": clause, "because": "look", "holds": holds[clause]} for clause in clauses],
         "fulfilled": all(holds.values()),
     }

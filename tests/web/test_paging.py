@@ -48,7 +48,7 @@ def test_pages_and_neighbours_are_those_of_a_look_at_every_image(
     assert page.total == len(expected)
     assert [(image.outcome.item, image.outcome.sample) for image in page.images] == expected[start : start + count]
     order = [_name(one) for one in every]
-    assert run.wanted_before(wanted, *order[place]) == sum(name in expected for name in order[:place])
+    assert run.count_before(wanted, *order[place]) == sum(name in expected for name in order[:place])
     before, after = run.neighbours(wanted, *order[place])
     assert _listed(before) == next((name for name in reversed(order[:place]) if name in expected), None)
     assert _listed(after) == next((name for name in order[place + 1 :] if name in expected), None)

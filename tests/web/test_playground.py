@@ -170,7 +170,7 @@ def test_drawn_images_get_the_verdict_of_the_judge(visitor: Visitor) -> None:
         boxes = reply["boxes"]
         assert isinstance(boxes, list)
         assert [box["failed"] for box in boxes] == [not passed, False]
-        assert [box["looks"] for box in boxes] == [obj.looks() for obj in scene.objects]
+        assert [box["looks"] for box in boxes] == [obj.describe() for obj in scene.objects]
 
 
 def test_layouts_are_read_from_their_files_in_any_vocabulary(visitor: Visitor) -> None:

@@ -162,11 +162,6 @@ class ScoreGap(NamedTuple):
     r: Correlation
     histogram: tuple[HistogramBin, ...]
 
-    @property
-    def people(self) -> float | None:
-        """The old name of `human`."""
-        return self.human
-
 
 def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
     """Return the gap between the judge scores and human scores of these images."""

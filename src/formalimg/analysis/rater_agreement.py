@@ -170,16 +170,6 @@ class PanelScore(NamedTuple):
     human_of_both: Rate
     judge_of_both: Rate
 
-    @property
-    def people(self) -> Rate:
-        """The old name of `human`."""
-        return self.human
-
-    @property
-    def people_of_both(self) -> Rate:
-        """The old name of `human_of_both`."""
-        return self.human_of_both
-
 
 class RaterScore(NamedTuple):
     """The share of cases with yes by one rater.

@@ -47,14 +47,14 @@ class HumanRatings:
         points: Likert ratings, 1 to 5.
         scores: from 0 to 1.
         corrections: corrected boxes.
-        conduct: progress and attention checks of the raters; None if unknown.
+        attention: progress and attention checks of the raters; None if unknown.
     """
 
     votes: Sequence[Vote] = ()
     points: Sequence[LikertRating] = ()
     scores: Sequence[Rating] = ()
     corrections: Sequence[BoxCorrection] = ()
-    conduct: RaterAttentionSummary | None = None
+    attention: RaterAttentionSummary | None = None
 
 
 def study_human_ratings(
@@ -90,7 +90,7 @@ def study_human_ratings(
         found = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
     else:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
-    return replace(found, attention=ratings.conduct)
+    return replace(found, attention=ratings.attention)
 
 
 def _grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:

@@ -91,7 +91,7 @@ def _encoded(reply: Answered[AnswerType]) -> str:
 def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
     kept = json.loads(answer)
     value = answer_type.model_validate(kept["value"])
-    return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], remembered=True)
+    return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], cached=True)
 
 
 def _unanswered(reply: Unanswered, part: Part) -> Rejection:

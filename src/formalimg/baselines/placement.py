@@ -34,7 +34,7 @@ Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class SpatialFact(NamedTuple):
+class PlacementFact(NamedTuple):
     """A geometric predicate of one or two objects, by their indices."""
 
     predicate: str
@@ -105,7 +105,7 @@ def _side(length: float) -> int:
     return 2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2)
 
 
-def best_box(label: str, obj: int, facts: Sequence[SpatialFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:
+def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:
     """Return the free box in which most of the facts about an object hold; None if no box is free.
 
     Among equally good boxes, the most usual size is taken, and then the random generator decides.
@@ -123,7 +123,7 @@ def best_box(label: str, obj: int, facts: Sequence[SpatialFact], boxes: Mapping[
     return candidates.box(int(best[rng.randrange(len(best))]))
 
 
-def fact_holds(fact: SpatialFact, boxes: Mapping[int, Box]) -> bool:
+def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
     """Return whether a fact obviously holds of objects that have been placed."""
     return bool(_holds(fact.predicate, [boxes[obj] for obj in fact.objects]))
 

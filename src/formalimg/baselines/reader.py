@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from formalimg.baselines.mentions import EntityTracker, find_tokens
-from formalimg.baselines.placement import SpatialFact, best_box, fact_holds
+from formalimg.baselines.placement import PlacementFact, best_box, fact_holds
 from formalimg.baselines.sentence_parser import parse_sentence
 from formalimg.scenes import Box, Scene
 
@@ -47,12 +47,12 @@ class ReaderLayout:
         boxes: the boxes of the objects that have been placed.
     """
 
-    memory: deque[SpatialFact]
+    memory: deque[PlacementFact]
     rng: Random
     labels: dict[int, str] = field(default_factory=dict)
     boxes: dict[int, Box] = field(default_factory=dict)
 
-    def add(self, facts: list[SpatialFact]) -> None:
+    def add(self, facts: list[PlacementFact]) -> None:
         """Place the new objects of a sentence, then repair the facts that do not hold."""
         self.memory.extend(facts)
         for fact in facts:
@@ -70,7 +70,7 @@ class ReaderLayout:
         if box is not None:
             self.boxes[obj] = box
 
-    def _repair(self, fact: SpatialFact) -> None:
+    def _repair(self, fact: PlacementFact) -> None:
         """Move one of the fact's objects so that it holds, and then, once, the neighbours that this has disturbed."""
         for obj in fact.objects:
             disturbed = self._move(obj, fact)
@@ -79,13 +79,13 @@ class ReaderLayout:
                     self._repair_neighbour(other)
                 return
 
-    def _repair_neighbour(self, fact: SpatialFact) -> None:
+    def _repair_neighbour(self, fact: PlacementFact) -> None:
         """Move one of the fact's objects so that it holds, if that disturbs less than it repairs."""
         for obj in fact.objects:
             if self._fails(fact):
                 self._move(obj, fact, gain=1)
 
-    def _move(self, obj: int, fact: SpatialFact, gain: int = 0) -> list[SpatialFact] | None:
+    def _move(self, obj: int, fact: PlacementFact, gain: int = 0) -> list[PlacementFact] | None:
         """Move an object so that a fact holds and, of the facts in memory about it, fewer fail by the gain.
 
         Returns the facts that fail then, or None if the object stays where it is.
@@ -103,7 +103,7 @@ class ReaderLayout:
             return None
         return failing
 
-    def _facts_about(self, obj: int) -> list[SpatialFact]:
+    def _facts_about(self, obj: int) -> list[PlacementFact]:
         """Return the facts in memory about an object and others that have been placed."""
         return [
             fact
@@ -111,5 +111,5 @@ class ReaderLayout:
             if obj in fact.objects and all(other in self.boxes for other in fact.objects if other != obj)
         ]
 
-    def _fails(self, fact: SpatialFact) -> bool:
+    def _fails(self, fact: PlacementFact) -> bool:
         return all(obj in self.boxes for obj in fact.objects) and not fact_holds(fact, self.boxes)

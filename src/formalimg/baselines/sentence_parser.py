@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 
 from formalimg.baselines.mentions import EntityTracker, ObjectGroup, ObjectMention, PromptToken, TextCue
-from formalimg.baselines.placement import SpatialFact
+from formalimg.baselines.placement import PlacementFact
 
 _JOINTS = ("comma", "joint")
 _CLAUSE_OPENERS = ("verb", "owning", "place", "relation", "relation_to_it", "alignment", "color")
 
 
-def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> list[SpatialFact]:
+def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> list[PlacementFact]:
     """Return the facts of a sentence; the objects that it mentions, and their colours, are added to the entities."""
     parser = _SentenceParser(tokens, entities)
     parser.parse()
@@ -30,7 +30,7 @@ class _SentenceParser:
         self.tokens = tokens
         self.entities = entities
         self.position = 0
-        self.facts: list[SpatialFact] = []
+        self.facts: list[PlacementFact] = []
         self.subjects: list[ObjectGroup] = []
         self.objects: list[ObjectGroup] = []
         """The objects of the clause besides its subjects."""
@@ -167,7 +167,7 @@ class _SentenceParser:
         return self.objects or self.owners
 
     def put(self, places: Iterable[str], subjects: Sequence[ObjectGroup]) -> None:
-        self.facts += [SpatialFact(place, (obj,)) for place in places for subject in subjects for obj in subject]
+        self.facts += [PlacementFact(place, (obj,)) for place in places for subject in subjects for obj in subject]
 
     def relate(self, relations: Iterable[str], subjects: Sequence[ObjectGroup], others: Sequence[ObjectGroup]) -> None:
         for relation in relations:
@@ -176,7 +176,7 @@ class _SentenceParser:
     def link(self, predicate: str, links: Iterable[tuple[ObjectGroup, ObjectGroup]]) -> None:
         for subject, other in links:
             if subject != other:
-                self.facts += [SpatialFact(predicate, (one, two)) for one in subject for two in other]
+                self.facts += [PlacementFact(predicate, (one, two)) for one in subject for two in other]
 
 
 def _unique(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:

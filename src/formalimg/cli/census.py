@@ -34,7 +34,7 @@ def census_command(
         from formalimg.suites import format_repairs, read_cf_world
 
         published = read_cf_world(items, suite)
-        counted, tidied = published.items, tuple(format_repairs(published.tidied))
+        counted, tidied = published.items, tuple(format_repairs(published.repairs))
     else:
         counted = load(suite, items)
     if figures is not None:

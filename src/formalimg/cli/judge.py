@@ -35,8 +35,8 @@ def judge_command(
         manifest = run.manifest
     workforce = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task)
-    require_prices(budget, [one.here.name for one in judges])
+    require_prices(budget, [one.instance.name for one in judges])
     for one in judges:
-        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.here.name}"
+        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
         judge_images(folder, one, title, budget, workforce)
-    show_numbers(FinishedRuns([folder], [one.here for one in judges]))
+    show_numbers(FinishedRuns([folder], [one.instance for one in judges]))

@@ -49,7 +49,7 @@ def _show(pulled: PullResult) -> None:
     typer.echo(f"licence  {pulled.source.licence}")
     typer.echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     typer.echo(f"in       {pulled.folder}")
-    if not pulled.proven:
+    if not pulled.verified_by:
         typer.echo(
             "note: these files are not verified against the pinned commit; download with git to verify", err=True
         )

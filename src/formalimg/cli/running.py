@@ -97,7 +97,7 @@ class RunOptions:
 
             return Reopenable.open(partial(open_planner, name, options, self.prompts))
         model = Reopenable.open(partial(open_image_model, name, options))
-        require_supported(model.here, self.suite)
+        require_supported(model.instance, self.suite)
         return model
 
     def builder(self) -> RunBuilder:
@@ -163,22 +163,22 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     engine = options.engine_options
     models = [options.open_model(name) for name in options.model]
     judges = options.open_judges() if judging else []
-    names = [*(model.here.name for model in models), *(judge.here.name for judge in judges)]
+    names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
     require_prices(options.budget, names)
     builder = options.builder()
     for warning in warnings_about(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         typer.echo(warning, err=True)
     folders = []
     for model in models:
-        folder = options.out or builder.folder(model.here, options.runs)
-        config = builder.config(model.here, folder)
+        folder = options.out or builder.folder(model.instance, options.runs)
+        config = builder.config(model.instance, folder)
         if options.dry_run:
-            estimates = [estimate(config, folder, judge.here) for judge in judges]
+            estimates = [estimate(config, folder, judge.instance) for judge in judges]
             show_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
             _execute(config, model, folder, judges, engine)
         folders.append(folder)
-    return FinishedRuns(folders, [judge.here for judge in judges])
+    return FinishedRuns(folders, [judge.instance for judge in judges])
 
 
 def show_numbers(done: FinishedRuns) -> None:
@@ -243,8 +243,8 @@ def _execute(
             folder,
             parties.judge,
             on_progress=on_progress,
-            on_match=lambda matching: typer.echo(matching.told(), err=True),
+            on_match=lambda matching: typer.echo(matching.summary(), err=True),
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
     for judge in judges[1:]:
-        judge_images(folder, judge, f"{title}, judged by {judge.here.name}", config.budget, engine)
+        judge_images(folder, judge, f"{title}, judged by {judge.instance.name}", config.budget, engine)

@@ -55,7 +55,7 @@ def _show_formula(item: Item[FormulaSpec]) -> None:
     if spec.witness is not None:
         typer.echo("\nwitness")
         for number, obj in enumerate(spec.witness.objects):
-            typer.echo(f"  #{number:<2} {obj.looks():<24} {obj.box}")
+            typer.echo(f"  #{number:<2} {obj.describe():<24} {obj.box}")
 
 
 def _show_concepts(item: Item[ConceptSpec]) -> None:

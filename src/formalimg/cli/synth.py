@@ -105,7 +105,7 @@ def _sample_formulas(
     recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
     with progress_bar(f"making {suite}", len(recipe.levels) * recipe.per_level) as on_progress:
         made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress)
-    return made.items, made.given_up
+    return made.items, made.rejected
 
 
 def _sample_concepts(
@@ -122,7 +122,7 @@ def _sample_concepts(
     recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
     with progress_bar("making conceptmix", len(recipe.levels) * recipe.per_level) as on_progress:
         made = generate_concept_items(recipe, on_progress=on_progress)
-    return made.items, made.given_up
+    return made.items, made.rejections
 
 
 def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:

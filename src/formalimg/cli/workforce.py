@@ -54,7 +54,7 @@ class EngineOptions:
         Raises:
             FormalimgError: if there is no cluster, or no room on it.
         """
-        local = EngineParties(model.here if model else None, judge.here if judge else None, lambda: "")
+        local = EngineParties(model.instance if model else None, judge.instance if judge else None, lambda: "")
         if self.engine == "local":
             yield local
             return
@@ -62,7 +62,7 @@ class EngineOptions:
         from formalimg.models import PremadeImageModel
 
         # Models that serve existing images need no workers.
-        remote = None if model and isinstance(model.here, PremadeImageModel) else model
+        remote = None if model and isinstance(model.instance, PremadeImageModel) else model
         if remote is None and judge is None:
             yield local
             return

@@ -31,7 +31,7 @@ class PartySpec(Generic[Party]):
     @classmethod
     def of(cls, party: Reopenable[Party]) -> PartySpec[Party]:
         """Return the specification of what is open here."""
-        return cls(party.factory, party.here.name, dict(party.here.settings))
+        return cls(party.factory, party.instance.name, dict(party.instance.settings))
 
     def open(self) -> Party:
         """Open it.

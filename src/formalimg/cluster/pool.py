@@ -107,11 +107,11 @@ class WorkerPool:
         model: Reopenable[ImageModel] | None = None,
         judge: Reopenable[Judge] | None = None,
     ) -> None:
-        if model and isinstance(model.here, PremadeImageModel):
-            raise FormalimgError(f"{model.here.name} serves images that exist already: it needs no workers")
+        if model and isinstance(model.instance, PremadeImageModel):
+            raise FormalimgError(f"{model.instance.name} serves images that exist already: it needs no workers")
         self.size = size
-        self.model = DistributedModel(self, model.here) if model else None
-        self.judge = DistributedJudge(self, judge.here) if judge else None
+        self.model = DistributedModel(self, model.instance) if model else None
+        self.judge = DistributedJudge(self, judge.instance) if judge else None
         self._resources = resources
         self._setup = WorkerSetup(
             PartySpec.of(model) if model else None,
@@ -120,8 +120,8 @@ class WorkerPool:
             str(Path.cwd()),
         )
         self._calls = {
-            "generate": max(1, model.here.concurrency) + EXTRA_CALLS if model else 0,
-            "judge": max(1, judge.here.concurrency) + EXTRA_CALLS if judge else 0,
+            "generate": max(1, model.instance.concurrency) + EXTRA_CALLS if model else 0,
+            "judge": max(1, judge.instance.concurrency) + EXTRA_CALLS if judge else 0,
         }
         self._slots = [WorkerSlot() for _ in range(size)]
         self._loop: asyncio.AbstractEventLoop | None = None

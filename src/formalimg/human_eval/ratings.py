@@ -65,7 +65,7 @@ def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSumm
 def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRatings:
     counted = [task for task in study.tasks if not task.is_check and task.rater not in conduct.left_out]
     done = [task for task in counted if task.finished]
-    ratings = HumanRatings(conduct=conduct)
+    ratings = HumanRatings(attention=conduct)
     match study.manifest.protocol:
         case "questions":
             votes = [

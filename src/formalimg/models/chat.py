@@ -74,7 +74,7 @@ class Answered(Generic[AnswerType]):
         usage: what all attempts used; nothing if the answer came from the cache.
         cost: the same in US dollars; None if the price is unknown.
         served: what was actually used.
-        remembered: whether the answer came from the cache.
+        cached: whether the answer came from the cache.
     """
 
     value: AnswerType
@@ -82,7 +82,7 @@ class Answered(Generic[AnswerType]):
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
     served: Mapping[str, Setting] = field(default_factory=dict)
-    remembered: bool = False
+    cached: bool = False
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,7 @@ class ProviderChatModel:
         name, concurrency: as for every chat model.
     """
 
-    def __init__(
-        self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price
-    ) -> None:
+    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
         self.name = provider.name
         self.concurrency = retry_policy.concurrency
         self._provider = provider
@@ -62,7 +60,7 @@ class ProviderChatModel:
             value = parse_answer(cached.text, answer_type)
             if not isinstance(value, ParseFailure):
                 _log.debug("%s: answer from the cache", self.name)
-                return Answered(value, cached.text, served=cached.served, remembered=True)
+                return Answered(value, cached.text, served=cached.served, cached=True)
             await self._drop(key)  # the type's own checks have changed, and the first answer would stay
         return await self._ask(key, messages, schema, answer_type)
 

@@ -126,7 +126,7 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     given = Options(f"command/{model}", options)
     timeout = given.number("timeout", 600.0, least=0.01)
     concurrency = given.integer("concurrency", 1, least=1, most=1024)
-    given.done()
+    given.reject_unknown()
     return CommandModel(model, timeout=timeout, concurrency=concurrency)
 
 

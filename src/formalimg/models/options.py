@@ -138,7 +138,7 @@ class Options:
         found = [name for name in self._unread if name.startswith(prefix) and name != prefix]
         return {name.removeprefix(prefix): self._unread.pop(name) for name in found}
 
-    def done(self) -> None:
+    def reject_unknown(self) -> None:
         """Reject options that were not read.
 
         Raises:

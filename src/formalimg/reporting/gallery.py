@@ -210,7 +210,7 @@ def image_html(exhibit: ExampleImage) -> str:
     if not isinstance(small, str) and (scene := _scene(verdict)) is not None:
         at_fault = _objects_at_fault(verdict)
         boxes = [_box(obj, number in at_fault, small) for number, obj in enumerate(scene.objects)]
-        alt += f"; found in it: {', '.join(obj.looks() for obj in scene.objects) or 'nothing'}"
+        alt += f"; found in it: {', '.join(obj.describe() for obj in scene.objects) or 'nothing'}"
     absent = small if isinstance(small, str) else ""
     return render_template("formalimg.reporting", "image.html", image=small, absent=absent, alt=alt, boxes=boxes)
 
@@ -237,7 +237,7 @@ def _box(obj: SceneObject, at_fault: bool, small: PageImage) -> _ShownBox:
     across, down = small.width / CANVAS, small.height / CANVAS
     x, y = obj.box.xmin * across, obj.box.ymin * down
     width, height = (obj.box.xmax - obj.box.xmin) * across, (obj.box.ymax - obj.box.ymin) * down
-    text = obj.looks()
+    text = obj.describe()
     length = min(_LETTER * len(text) + 6, small.width)
     left = min(x, small.width - length)
     # Above the box where there is room, else inside it.

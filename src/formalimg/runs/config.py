@@ -231,12 +231,12 @@ class Reopenable(Generic[Party]):
     """A model or judge that is open in this process, and the factory by which other processes open the same.
 
     Attributes:
-        here: the one that is open in this process.
+        instance: the one that is open in this process.
         factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
             so that it can be called on another machine.
     """
 
-    here: Party
+    instance: Party
     factory: Callable[[], Party]
 
     @classmethod

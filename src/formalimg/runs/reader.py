@@ -214,7 +214,7 @@ class StoredRun:
         """Return the matching images right before and right after an image."""
         return image_neighbours(self._rows, wanted, item, sample)
 
-    def wanted_before(self, wanted: ImageFilter, item: str, sample: int) -> int:
+    def count_before(self, wanted: ImageFilter, item: str, sample: int) -> int:
         """Return the number of matching images before an image."""
         return count_before(self._rows, wanted, item, sample)
 

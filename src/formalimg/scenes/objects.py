@@ -76,7 +76,7 @@ class SceneObject:
         """Return the attribute words of one kind."""
         return [word for other, word in self.attributes() if other == kind]
 
-    def looks(self) -> str:
+    def describe(self) -> str:
         """Return the attributes and the class as text, such as "red cup"."""
         words = [self.color, self.material, self.shape, *self.states]
         return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])

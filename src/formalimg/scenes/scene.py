@@ -138,7 +138,7 @@ class Scene:
     def describe(self, obj: int) -> str:
         """Return an object's attributes, class and number as text."""
         found = self.objects[obj]
-        return f"{found.looks()} #{obj}"
+        return f"{found.describe()} #{obj}"
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
         """Return, as text with numbers, what makes the atom hold or fail for these objects."""

@@ -30,7 +30,7 @@ from formalimg.suites.conceptmix.spec import (
     RequestedConcept,
     SpatialRelation,
 )
-from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
+from formalimg.suites.conditions import Condition, LayoutForm, ModelInput, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
 from formalimg.suites.formula.published import write_published
 from formalimg.suites.formula.spec import FormulaSpec
@@ -174,7 +174,7 @@ __all__ = [
     "RequestedConcept",
     "ScoredImage",
     "ScoredQuestion",
-    "Sent",
+    "ModelInput",
     "SpatialRelation",
     "StyleText",
     "Suite",

@@ -20,7 +20,7 @@ _OURS = Path(__file__).parent / "prompts"
 _IMAGE = 1024
 
 
-class Sent(NamedTuple):
+class ModelInput(NamedTuple):
     """Input of an image model: a prompt, and a reference image if the condition has one."""
 
     prompt: str
@@ -33,18 +33,18 @@ class Condition:
 
     Attributes:
         form: the item's words alone, with a layout as text, or with a layout as an image.
-        words: whether the item's words are sent as well; False only together with a layout.
+        with_prompt: whether the item's words are sent as well; False only together with a layout.
         style: the text about the style of image that is put in front; only knolling has one.
         prompts: a folder with texts that replace ours.
     """
 
     form: LayoutForm = "plain"
-    words: bool = True
+    with_prompt: bool = True
     style: StyleText = "none"
     prompts: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.form == "plain" and not self.words:
+        if self.form == "plain" and not self.with_prompt:
             raise FormalimgError(
                 "without words and without a layout nothing is asked for: choose a layout, or keep the words"
             )
@@ -54,7 +54,7 @@ class Condition:
         """Short name for tables and run names; empty for plain prompts."""
         if self.form == "plain":
             return ""
-        return self.form if self.words else f"{self.form}-without-words"
+        return self.form if self.with_prompt else f"{self.form}-without-words"
 
     @property
     def needs_layout(self) -> bool:
@@ -64,9 +64,9 @@ class Condition:
     @cached_property
     def texts(self) -> tuple[Prompt, ...]:
         """The prompt templates in use, in their order."""
-        chosen = [f"style_{self.style}"] if self.style != "none" and self.words else []
+        chosen = [f"style_{self.style}"] if self.style != "none" and self.with_prompt else []
         if self.needs_layout:
-            chosen.append(self.form.replace("-", "_") + ("" if self.words else "_only"))
+            chosen.append(self.form.replace("-", "_") + ("" if self.with_prompt else "_only"))
         known = load_prompts(_OURS, self.prompts)
         return tuple(known[name] for name in chosen)
 
@@ -75,20 +75,20 @@ class Condition:
         """The versions of the prompt templates in use, for the record."""
         return {prompt.name: prompt.version for prompt in self.texts}
 
-    def sent(self, item: Item[object], layout: Scene | None = None) -> Sent:
+    def model_input(self, item: Item[object], layout: Scene | None = None) -> ModelInput:
         """Return the input of the image model for an item.
 
         Raises:
             FormalimgError: if the condition needs a layout and there is none.
         """
         if not self.needs_layout:
-            return Sent("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
+            return ModelInput("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
         if layout is None:
             raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
         filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]
         # Style first, then what is asked, then the plan that does it.
-        words = [*filled[:-1], item.prompt, filled[-1]] if self.words else filled
-        return Sent("\n\n".join(words), layout_image(layout) if self.form == "image-layout" else None)
+        words = [*filled[:-1], item.prompt, filled[-1]] if self.with_prompt else filled
+        return ModelInput("\n\n".join(words), layout_image(layout) if self.form == "image-layout" else None)
 
 
 def layout_text(layout: Scene) -> str:

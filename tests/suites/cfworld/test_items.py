@@ -85,7 +85,7 @@ def test_our_own_groups_can_be_written_as_published(tmp_path: Path) -> None:
     assert Counter((item.level, item.prompt, item.tags, item.spec.questions) for item in back.items) == Counter(
         (item.level, item.prompt, item.tags, item.spec.questions) for item in items
     )
-    assert (back.unscorable, back.tidied) == ((), ())
+    assert (back.unscorable, back.repairs) == ((), ())
     with pytest.raises(FormalimgError, match="is not empty"):
         write_published_groups(items, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -98,7 +98,7 @@ def test_l3_is_asked_what_l2_is_asked(cf_world: PublishedItems) -> None:
     )
     assert second == third
     assert Counter(tree_of(item) for item in scorable(cf_world, 2)) == SETS_OF_L2
-    assert not [each for each in cf_world.tidied if each.what == "questions of L3 differ"]
+    assert not [each for each in cf_world.repairs if each.what == "questions of L3 differ"]
 
 
 def test_what_nobody_can_score_is_kept_and_named(cf_world: PublishedItems) -> None:
@@ -112,7 +112,7 @@ def test_what_nobody_can_score_is_kept_and_named(cf_world: PublishedItems) -> No
 
 
 def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None:
-    assert Counter(each.what for each in cf_world.tidied) == {
+    assert Counter(each.what for each in cf_world.repairs) == {
         "blanks at the edges": 169,
         "no category": 41,
         "mistyped key": 2,
@@ -122,14 +122,14 @@ def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None
         "duplicate": 10,
         "no questions": 13,
     }  # so no weight is unusual, and every prompt that has questions has some of integrity and of logic
-    missing = Counter(each.where.split(",")[0] for each in cf_world.tidied if each.what == "no category")
+    missing = Counter(each.where.split(",")[0] for each in cf_world.repairs if each.what == "no category")
     assert missing == {
         "prompt/Biology.json": 23,
         "prompt/physics/Astronomy.json": 16,
         "prompt/physics/Classical Mechanics.json": 1,
         "prompt/physics/Thermodynamics.json": 1,
     }
-    duplicates = [each.where.split()[-1] for each in cf_world.tidied if each.what == "duplicate"]
+    duplicates = [each.where.split()[-1] for each in cf_world.repairs if each.what == "duplicate"]
     assert duplicates == ["223", "224", "225", "226", "227", "241", "242", "244", "245", "255"]
     report = repair_report(FOLDER)
     assert report[0] == "1,092 groups, 3,276 prompts, 10,888 questions"
@@ -198,7 +198,7 @@ def test_the_data_survive_both_forms(cf_world: PublishedItems, tmp_path: Path) -
     write_published_groups(cf_world.items, tmp_path / "again")
     again = read_cf_world(tmp_path / "again")
     assert again.items == cf_world.items
-    kinds = Counter(each.what for each in again.tidied)
+    kinds = Counter(each.what for each in again.repairs)
     assert kinds == {"duplicate": 10, "no questions": 13, "no assessment point": 7, "assessment point of L3 alone": 6}
     ids = {*cf_world.unscorable, "biology-34-l3"}
     few = sorted((item for item in cf_world.items if item.id in ids), key=lambda item: item.id)

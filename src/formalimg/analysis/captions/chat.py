@@ -38,7 +38,7 @@ _TABLES = (
 )
 
 
-class AnswerCache:
+class CaptionAnswerCache:
     """Cache of answers by caption, in SQLite, so that it survives being killed at any moment."""
 
     def __init__(self, folder: Path | None, settings: Mapping[str, object]) -> None:
@@ -136,7 +136,7 @@ class CaptionClassifier:
 
     model: ChatModel
     question: Prompt
-    cache: AnswerCache
+    cache: CaptionAnswerCache
     cost: float | None = 0.0
     _in_flight: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
 
@@ -235,7 +235,7 @@ def estimate_caption_study(
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
     captions, tokens, first = 0, 0, ""
     seen: set[str] = set()
-    with closing(AnswerCache(folder, classifier_settings(model, question))) as cache:
+    with closing(CaptionAnswerCache(folder, classifier_settings(model, question))) as cache:
         for caption in read_captions(Path(path), column=column, limit=limit):
             captions += bool(caption.text)
             if caption.text and caption.text not in seen and cache.get(caption.text) is None:

@@ -50,7 +50,7 @@ def find_mentions(caption: str) -> list[CategoryMention]:
         for length in lexicon.lengths.get(word, ()):
             entry = lexicon.entries.get(tuple(words[start : start + length]))
             if entry is not None:
-                meaning = PhraseMeaning(_entry_meaning(entry, text, start, after_object, lexicon), length)
+                meaning = CaptionPhrase(_entry_meaning(entry, text, start, after_object, lexicon), length)
                 break
         if meaning.category is not None:
             mentions.append(CategoryMention(meaning.category, " ".join(words[start : start + meaning.length])))
@@ -88,14 +88,14 @@ def tokenize(caption: str) -> CaptionTokens:
     return CaptionTokens(words, joined)
 
 
-class PhraseMeaning(NamedTuple):
+class CaptionPhrase(NamedTuple):
     """The category of a phrase, if any, and its number of words: "6 feet" has two."""
 
     category: Category | None
     length: int = 1
 
 
-_UNKNOWN = PhraseMeaning(None)
+_UNKNOWN = CaptionPhrase(None)
 
 
 def _entry_meaning(
@@ -119,20 +119,20 @@ def _entry_meaning(
     return entry.category if applies else None
 
 
-def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) -> PhraseMeaning:
+def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) -> CaptionPhrase:
     """Return the meaning of digits: a number of objects, a size, or neither."""
     word, following, before = text.at(start), text.at(start + 1), text.at(start - 1)
     if _MEASURE.fullmatch(word):
-        return PhraseMeaning("size")
+        return CaptionPhrase("size")
     if following in lexicon.size_units:
-        return PhraseMeaning("size", 2)
+        return CaptionPhrase("size", 2)
     if following in ("x", "×") and text.at(start + 2)[:1].isdigit():
-        return PhraseMeaning("size", 3)
+        return CaptionPhrase("size", 3)
     if not _COUNT.fullmatch(word) or before in _BEFORE_NAMES or not _is_count(text, start, start + 1, lexicon):
         return _UNKNOWN
     grouped = before in lexicon.groups or f"{text.at(start - 2)} {before}" in lexicon.groups
     counted = following in lexicon.counted or _object_follows(text, start + 1, lexicon.plurals, lexicon)
-    return PhraseMeaning("number") if grouped or counted else _UNKNOWN
+    return CaptionPhrase("number") if grouped or counted else _UNKNOWN
 
 
 def _describes(text: CaptionTokens, start: int, end: int, category: Category | None, lexicon: CaptionLexicon) -> bool:

@@ -153,7 +153,7 @@ def study_captions(
                 tally.add(_look_up(caption))
         else:
             from formalimg.analysis.captions.chat import (  # takes asyncio and pydantic
-                AnswerCache,
+                CaptionAnswerCache,
                 CaptionClassifier,
                 classifier_settings,
                 load_question,
@@ -161,7 +161,7 @@ def study_captions(
 
             question = load_question(prompts)
             settings = classifier_settings(model, question)
-            cache = AnswerCache(folder, settings)
+            cache = CaptionAnswerCache(folder, settings)
             stack.callback(cache.close)
             tally.files = stack.enter_context(CaptionResultWriter(folder)) if folder else None
             classifier = CaptionClassifier(model, question, cache)

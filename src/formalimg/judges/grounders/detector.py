@@ -305,5 +305,5 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     threshold = reader.number("threshold", default.threshold, least=0, most=1)
     max_overlap = reader.number("overlap", 0.5, least=0.01, most=1)
     checkpoint = read_checkpoint(model, reader, _DTYPE)
-    reader.done()
+    reader.reject_unknown()
     return DetectorGrounder(name, checkpoint, family, threshold, max_overlap)

@@ -88,14 +88,14 @@ class RequestedImage(NamedTuple):
         item: the id of the item.
         sample: index of the image among those of the item, from 0.
         prompt: the prompt it should have been generated from.
-        place: index of the item in its whole suite, from 0; None if only the order of the requests is known.
+        number: position of the item in its whole suite, from 0; None if only the order of the requests is known.
         suite: the suite it belongs to; empty if unknown.
     """
 
     item: str
     sample: int
     prompt: str
-    place: int | None = None
+    number: int | None = None
     suite: str = ""
 
 
@@ -112,7 +112,7 @@ class MatchReport:
     """Result of matching files to requested images.
 
     Attributes:
-        place: the folder or map.
+        path: the folder or map.
         layout: the layout it was read by.
         found: images with a file, in the order of the requests.
         blocked: images for which a marker says that the model refused.
@@ -122,7 +122,7 @@ class MatchReport:
         absent: files that metadata name for a requested image, but that do not exist.
     """
 
-    place: str
+    path: str
     layout: str
     found: tuple[MatchedImage, ...]
     blocked: tuple[MatchedImage, ...] = ()
@@ -131,7 +131,7 @@ class MatchReport:
     duplicates: tuple[tuple[str, ...], ...] = ()
     absent: tuple[str, ...] = ()
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return a summary of a few lines: number of images of each kind, and the first names."""
         wanted = len(self.found) + len(self.blocked) + len(self.missing)
         rows = [
@@ -146,7 +146,7 @@ class MatchReport:
         lines = [
             f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
         ]
-        return "\n".join([f"images in {short_name(self.place)} (layout {self.layout})", *lines])
+        return "\n".join([f"images in {short_name(self.path)} (layout {self.layout})", *lines])
 
 
 @runtime_checkable
@@ -202,7 +202,7 @@ class ItemIndex:
         first = {one.item: one for one in reversed(wanted)}
         self.items = tuple(dict.fromkeys(one.item for one in wanted))
         self.suite = next((one.suite for one in wanted), "")
-        self.places_known = all(one.place is not None for one in wanted)
+        self.places_known = all(one.number is not None for one in wanted)
         self._by_name = {normalize_unicode(item): item for item in self.items}
         self._by_number: dict[str, list[str]] = {}
         self._by_prompt: dict[str, list[str]] = {}
@@ -211,7 +211,7 @@ class ItemIndex:
             if is_number(item):
                 self._by_number.setdefault(_without_zeros(item), []).append(item)
             self._by_prompt.setdefault(first[item].prompt, []).append(item)
-            place = first[item].place if self.places_known else order
+            place = first[item].number if self.places_known else order
             if place is not None:
                 self._by_place[place] = item
 

@@ -40,7 +40,7 @@ _SHOWN = 3
 
 def explain_no_match(matching: MatchReport, index: ItemIndex, folder: FolderListing | None) -> str:
     """Return one line: what was looked for, what was found, and what to do."""
-    place = short_name(matching.place)
+    place = short_name(matching.path)
     images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
     if matching.absent:
         absent = short_name(matching.absent[0])
@@ -70,7 +70,7 @@ def _example_of(layout: str, index: ItemIndex) -> str:
         case "published":
             return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
         case "geneval":
-            file = f"{wanted.place or 0:05}/samples/{sample:04}.png"
+            file = f"{wanted.number or 0:05}/samples/{sample:04}.png"
             return f"{file}, or the prompt {prompt} in a metadata.jsonl beside samples/"
         case _:
             return f"item {item} or the prompt {prompt}"

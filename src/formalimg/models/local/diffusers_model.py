@@ -320,7 +320,7 @@ def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
     devices = read_devices(given)
     checkpoint = read_checkpoint(model, given, devices=devices)
     parsed = read_diffusers_options(name, given)
-    given.done()
+    given.reject_unknown()
     return DiffusersModel(name, checkpoint, parsed, batch, devices)
 
 

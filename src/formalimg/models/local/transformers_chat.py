@@ -263,7 +263,7 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         batch=batch,
         devices=devices,
     )
-    given.done()
+    given.reject_unknown()
     return build_chat_model(provider, retry_policy=retry_policy)
 
 

@@ -153,7 +153,7 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     thinking = given.text("thinking", None)
     schema = given.choice("schema", ("json_schema", "none"), "json_schema")
     extras = given.with_prefix("extra.")
-    given.done()
+    given.reject_unknown()
     optional: dict[str, Setting] = {
         "temperature": temperature,
         "effort": effort,

@@ -143,7 +143,7 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     retry_policy = chat_retry_policy(given)
     client = open_hf_client(model, given, retry_policy.timeout)
     extras = given.with_prefix("extra.")
-    given.done()
+    given.reject_unknown()
     settings: dict[str, Setting] = without_none({**chosen, **client.address})
     settings |= {f"extra.{name}": text for name, text in extras.items()}
     provider = HfChat(client, settings, parse_extra_fields(f"hf/{model}", extras))
@@ -179,7 +179,7 @@ def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
     retry_policy = image_retry_policy(given)
     client = open_hf_client(model, given, retry_policy.timeout)
     extras = given.with_prefix("extra.")
-    given.done()
+    given.reject_unknown()
     settings: dict[str, Setting] = without_none({**chosen, **client.address})
     settings |= {f"extra.{name}": text for name, text in extras.items()}
     provider = HfImages(client, settings, parse_extra_fields(f"hf/{model}", extras))

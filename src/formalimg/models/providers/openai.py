@@ -237,7 +237,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     schema = given.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
     detail = given.choice("detail", ("auto", "low", "high"), None)
     extras = given.with_prefix("extra.")
-    given.done()
+    given.reject_unknown()
     sent: dict[str, float | int | str] = without_none(found)
     settings: dict[str, Setting] = {**sent, "schema": schema}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
@@ -275,7 +275,7 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     if compression is not None:
         fields["output_compression"] = compression
     extras = given.with_prefix("extra.")
-    given.done()
+    given.reject_unknown()
     settings: dict[str, Setting] = {field: str(value) for field, value in fields.items()}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= {"size": size} if size else {}

@@ -74,7 +74,7 @@ def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str,
             if score.run != run or score.level is None:
                 continue
             head = level_head(suite, score.level)
-            both = point_of_rate(score.people_of_both)
+            both = point_of_rate(score.human_of_both)
             rated[head] = None if both is None else both._replace(interval=None)
             judged[head] = point_of_rate(score.judge_of_both)
             own = [
@@ -108,7 +108,7 @@ def _against(panel: Panel, suite: Suite, title: str, people: str) -> Scatter:
     for level in (None, *levels) if len(runs) >= _MIN_RUNS else ():
         spots = []
         for score in panel.scores:
-            rated, judged = score.people_of_both.value, score.judge_of_both.value
+            rated, judged = score.human_of_both.value, score.judge_of_both.value
             if score.level == level and rated is not None and judged is not None:
                 spots.append(Spot(score.run, styles[score.run], rated, judged))
         name = "all levels" if level is None else level_name(suite, level)
@@ -289,9 +289,9 @@ def _differences(gap: ScoreGap, suite: Suite, of: str) -> Histogram:
 
 def _means(name: str, title: str, gaps: Mapping[str, ScoreGap]) -> Iterator[Figure]:
     there = {
-        head: (gap.people, gap.judge, gap.left_out)
+        head: (gap.human, gap.judge, gap.left_out)
         for head, gap in gaps.items()
-        if gap.people is not None and gap.judge is not None
+        if gap.human is not None and gap.judge is not None
     }
     if there:
         note = "Mean scores of the images that both scored, before any gate."

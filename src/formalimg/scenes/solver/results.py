@@ -44,7 +44,7 @@ class Witness:
         named = {slot: f" ?{name}" for name, slot in reversed(list(self.bindings.items()))}
         lines = [f"{objects}, margin {self.margin}{style}"]
         for number, obj in enumerate(self.scene.objects):
-            lines.append(f"  #{number} {obj.looks()} {obj.box}{named.get(number, '')}")
+            lines.append(f"  #{number} {obj.describe()} {obj.box}{named.get(number, '')}")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:

@@ -146,12 +146,12 @@ class PublishedItems(NamedTuple):
 
     Attributes:
         items: all of them, in the order of the files.
-        tidied: every irregularity, where it is, and how it was repaired.
+        repairs: every irregularity, where it is, and how it was repaired.
         unscorable: the ids of items without questions.
     """
 
     items: tuple[Item[CounterfactualSpec], ...]
-    tidied: tuple[DataRepair, ...]
+    repairs: tuple[DataRepair, ...]
     unscorable: tuple[str, ...]
 
 

@@ -174,7 +174,7 @@ class GeneratedConceptItems:
     """The items of a recipe, and the number of rejected draws by reason."""
 
     items: list[Item[ConceptSpec]] = field(default_factory=list)
-    given_up: Counter[str] = field(default_factory=Counter)
+    rejections: Counter[str] = field(default_factory=Counter)
 
 
 def generate_concept_items(
@@ -196,7 +196,7 @@ def generate_concept_items(
     seen: set[Hashable] = set()
     for number, level in enumerate(recipe.levels):
         for index in range(recipe.per_level):
-            item = _generate_item(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
+            item = _generate_item(recipe, pools, number * recipe.per_level + index, level, seen, made.rejections)
             made.items.append(item)
             seen.add(content_key(item.spec))
             on_progress(len(made.items))

@@ -32,7 +32,7 @@ class PullResult:
         folder: where it lies now.
         origin: where it came from.
         commit: the full id of its commit; empty if a plain folder or an archive could not tell.
-        proven: what shows that it is what was asked for: "digest", "commit", "short commit" (which an honest
+        verified_by: what shows that it is what was asked for: "digest", "commit", "short commit" (which an honest
             repository keeps to, but a dishonest one can imitate), or "" if nothing does.
         files: how many files were kept.
         bytes: their size.
@@ -43,7 +43,7 @@ class PullResult:
     folder: Path
     origin: str
     commit: str
-    proven: str
+    verified_by: str
     files: int
     bytes: int
     digest: str
@@ -164,7 +164,7 @@ def _note(pulled: PullResult) -> str:
             "pulled_from": pulled.origin,
             "commit": pulled.commit,
             "pinned_commit": pulled.source.commit,
-            "proven_by": pulled.proven,
+            "proven_by": pulled.verified_by,
             "licence": pulled.source.licence,
             "files": pulled.files,
             "bytes": pulled.bytes,

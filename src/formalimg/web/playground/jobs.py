@@ -157,7 +157,7 @@ def _clauses(verdict: Verification) -> dict[str, object]:
     return {
         "clauses": None if best is None else [_clause(one) for one in best.clauses],
         "boxes": [
-            {"looks": obj.looks(), "box": list(obj.box), "failed": number in failed_objects}
+            {"looks": obj.describe(), "box": list(obj.box), "failed": number in failed_objects}
             for number, obj in enumerate(scene.objects)
         ],
     }

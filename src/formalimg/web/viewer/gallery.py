@@ -87,7 +87,7 @@ def gallery_page(site: Site, request: Request) -> Response:
 
 def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRun) -> int:
     """Return the number of the page that an image is on."""
-    return run.wanted_before(view.filter, item, parse_number(query, "sample") or 0) // PER_PAGE + 1
+    return run.count_before(view.filter, item, parse_number(query, "sample") or 0) // PER_PAGE + 1
 
 
 def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:

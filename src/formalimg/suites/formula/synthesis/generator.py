@@ -94,7 +94,7 @@ class SynthesisResult:
     """The items of a recipe, and the number of rejected draws by reason."""
 
     items: list[Item[FormulaSpec]] = field(default_factory=list)
-    given_up: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
 
 
 class _SynthesisAttempt(NamedTuple):
@@ -123,10 +123,10 @@ def make_items(
     seen: set[str] = set()
     for slot, attempt in zip(slots, _attempts(recipe, slots, jobs), strict=True):
         while True:
-            made.given_up += attempt.given_up
+            made.rejected += attempt.given_up
             if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
                 break
-            made.given_up["duplicate"] += 1
+            made.rejected["duplicate"] += 1
             if attempt.draw >= _MAX_DRAWS:
                 raise SynthesisError(
                     f"{attempt.draw:,} draws gave nothing new of level {slot.level}: "
