@@ -95,7 +95,7 @@ def test_everything_is_there_from_the_disk_alone(page: Page, report: Path, asked
     widths = page.evaluate(IMAGES)
     assert len(widths) == 12
     assert min(widths) > 100
-    page.get_by_role("navigation").get_by_role("link", name="pictures").click()
+    page.get_by_role("navigation").get_by_role("link", name="images").click()
     assert page.locator(".gallery").evaluate("(one) => one.getBoundingClientRect().top") < 400
     assert {address.partition("#")[0] for address in asked_for if not address.startswith("data:")} == {report.as_uri()}
 
@@ -116,7 +116,7 @@ def test_images_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> 
     page.get_by_label("level").select_option("")
     assert shown.count() == 4
     seen = (
-        "[...document.querySelectorAll('.exhibit:not([hidden]) .object')].map((one) => getComputedStyle(one).opacity)"
+        "[...document.querySelectorAll('.exhibit:not([hidden]) .detected')].map((one) => getComputedStyle(one).opacity)"
     )
     page.mouse.move(2, 2)
     assert "0" in page.evaluate(seen)
@@ -179,7 +179,7 @@ def test_whatever_is_written_stays_text(page: Page, tmp_path: Path) -> None:
     assert page.locator("meta[http-equiv=refresh]").count() == 0
     assert page.locator("body").inner_text().count("<script>pwned=1;alert(1)</script>") > 10
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.locator(".picture").first.hover()
+    page.locator(".image").first.hover()
 
 
 def _harmful(folder: Path) -> Path:
