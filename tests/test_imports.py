@@ -125,3 +125,20 @@ def test_names_that_are_loaded_later_are_not_those_of_files() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy_exports":
                 for module, names in ast.literal_eval(node.args[1]).items():
                     assert module not in names, f"{path}: {module} is both a file and a name in it"
+
+
+def test_class_names_are_unique() -> None:
+    """A name that is searched for leads to one class."""
+    found: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_modules_are_named_by_nouns() -> None:
+    """Words such as `reading` or `making` say nothing of what a module holds; terms such as `pricing` are few."""
+    modules = [path.stem for path in SOURCE.rglob("*.py") if path.stem != "__init__"]
+    gerunds = [name for name in modules if name.endswith("ing")]
+    assert len(gerunds) < 0.05 * len(modules), gerunds

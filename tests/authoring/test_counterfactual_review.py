@@ -134,7 +134,10 @@ def test_a_line_that_makes_no_sense_is_named_and_nothing_is_written(
 
 def test_a_line_that_is_no_object_is_an_error() -> None:
     Path("queue.jsonl").write_text('[1]\n{"id": \n{"decision": "accept", "decision": "reject"}\n{"id": "\\ud800"}\n')
-    found = r"line 1: not an object.*\n.*line 2: not JSON.*\n.*line 3: not JSON .*'decision' occurs twice.*\n.*line 4: not JSON"
+    found = (
+        r"line 1: not an object.*\n.*line 2: not JSON.*\n"
+        r".*line 3: not JSON .*'decision' occurs twice.*\n.*line 4: not JSON"
+    )
     with pytest.raises(FormalimgError, match=found):
         read_review(Path("queue.jsonl"))
 
