@@ -38,7 +38,7 @@ REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
 YesOrNo: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": ["yes", "no"]})]
 
 
-class ConceptAnswer(BaseModel):
+class YesNoAnswer(BaseModel):
     """What is seen, then yes or no."""
 
     model_config = ConfigDict(strict=True)
@@ -96,8 +96,8 @@ class QuestionJudge(ChatJudge):
         self._one_by_one = requests == "each question"
         prompt = "question-judge" if self._one_by_one else "question-judge-all"
         super().__init__(chat, {"requests": requests}, {"prompt": prompt}, prompts)
-        self._answer_type: type[ConceptAnswer | NumberedAnswers] = (
-            ConceptAnswer if self._one_by_one else NumberedAnswers
+        self._answer_type: type[YesNoAnswer | NumberedAnswers] = (
+            YesNoAnswer if self._one_by_one else NumberedAnswers
         )
         self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
@@ -163,9 +163,9 @@ _ONE_WORD = re.compile(rf"{_AROUND}(yes|no){_AROUND}\.?{_AROUND}", re.IGNORECASE
 """Blanks, quotes and a full stop around the word are ignored; nothing else is."""
 
 
-def find_problem(answer: ConceptAnswer | NumberedAnswers, count: int) -> str | None:
+def find_problem(answer: YesNoAnswer | NumberedAnswers, count: int) -> str | None:
     """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
-    if isinstance(answer, ConceptAnswer):
+    if isinstance(answer, YesNoAnswer):
         return None if parse_yes_no(answer.answer) is not None else f"{_quote(answer.answer)} is neither yes nor no"
     numbers = [one.number for one in answer.answers]
     if numbers != list(range(1, count + 1)):
@@ -184,7 +184,7 @@ class _QuestionRequest(NamedTuple):
     """One request: the concepts it asks about, and its answer."""
 
     concepts: Sequence[RequestedConcept]
-    answer: ValidAnswer[ConceptAnswer | NumberedAnswers] | NoValidAnswer
+    answer: ValidAnswer[YesNoAnswer | NumberedAnswers] | NoValidAnswer
 
     @property
     def findings(self) -> Sequence[YesNoFinding | None]:
