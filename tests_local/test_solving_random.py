@@ -19,7 +19,7 @@ def test_witnesses_are_true_and_proofs_are_not_contradicted() -> None:
         chance = random.Random(f"solving {number}")
         formula = random_formula(chance, chance.choice([1, 2, 3, 4, 4, 5]))
         try:
-            result = solve(formula, up_to=UP_TO, effort=0.3)
+            result = solve(formula, max_objects=UP_TO, effort=0.3)
         except SolverLimitError:
             undecided += 1
             continue

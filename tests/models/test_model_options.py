@@ -34,12 +34,12 @@ def test_defaults_stand_for_what_was_not_given() -> None:
 
 
 WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
-    "3.5": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, least=1, most=9)),
-    "10": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, least=1, most=9)),
-    "0": ("give a whole number, 1 or more", lambda given: given.integer("o", None, least=1)),
+    "3.5": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, minimum=1, maximum=9)),
+    "10": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, minimum=1, maximum=9)),
+    "0": ("give a whole number, 1 or more", lambda given: given.integer("o", None, minimum=1)),
     "nan": ("give a number", lambda given: given.number("o", None)),
-    "inf": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
-    "-1": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
+    "inf": ("give a number, 0 or more", lambda given: given.number("o", None, minimum=0)),
+    "-1": ("give a number, 0 or more", lambda given: given.number("o", None, minimum=0)),
     "perhaps": ("give on or off", lambda given: given.flag("o", False)),
     "middle": ("give one of low, high", lambda given: given.choice("o", ["low", "high"], None)),
     "localhost:8000": ("is not a URL", lambda given: given.url("o", None)),

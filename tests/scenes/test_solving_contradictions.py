@@ -144,7 +144,7 @@ def test_what_the_proof_covers() -> None:
     assert isinstance(cyclic, Unsatisfiable)
     assert cyclic.max_objects is None
     assert "any number of objects" in str(cyclic)
-    endless = solve(EVERY_CUP_HAS_A_CUP.format("RightOf"), up_to=4)
+    endless = solve(EVERY_CUP_HAS_A_CUP.format("RightOf"), max_objects=4)
     assert isinstance(endless, Unsatisfiable)
     assert endless.max_objects == 4
     assert "up to 4 objects" in str(endless)

@@ -47,7 +47,7 @@ def solve_command(
         require_image_name(image)
     instruction = formula_argument(formula)
     detect_vocabulary(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=max_objects)
+    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, max_objects=max_objects)
     if as_json:
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

@@ -124,8 +124,8 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
         FormalimgError: if there is no such program or option.
     """
     given = Options(f"command/{model}", options)
-    timeout = given.number("timeout", 600.0, least=0.01)
-    concurrency = given.integer("concurrency", 1, least=1, most=1024)
+    timeout = given.number("timeout", 600.0, minimum=0.01)
+    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
     given.reject_unknown()
     return CommandModel(model, timeout=timeout, concurrency=concurrency)
 

@@ -29,7 +29,7 @@ class Options:
     A provider reads all options it knows and then calls `done`, which rejects all others:
 
         given = Options("acme/painter", {"steps": "30"})
-        steps = given.integer("steps", 20, least=1)
+        steps = given.integer("steps", 20, minimum=1)
         given.done()
     """
 
@@ -68,33 +68,33 @@ class Options:
         return default if text is None else text
 
     def integer(
-        self, name: str, default: Default, *, least: int | None = None, most: int | None = None
+        self, name: str, default: Default, *, minimum: int | None = None, maximum: int | None = None
     ) -> int | Default:
-        """Return an option that is an integer from `least` to `most`."""
+        """Return an option that is an integer from `minimum` to `maximum`."""
         text = self._take(name)
         if text is None:
             return default
         try:
             value = int(text)
         except ValueError:
-            raise self._out_of_range(name, text, "a whole number", least, most) from None
-        if (least is not None and value < least) or (most is not None and value > most):
-            raise self._out_of_range(name, text, "a whole number", least, most)
+            raise self._out_of_range(name, text, "a whole number", minimum, maximum) from None
+        if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+            raise self._out_of_range(name, text, "a whole number", minimum, maximum)
         return value
 
     def number(
-        self, name: str, default: Default, *, least: float | None = None, most: float | None = None
+        self, name: str, default: Default, *, minimum: float | None = None, maximum: float | None = None
     ) -> float | Default:
-        """Return an option that is a number from `least` to `most`."""
+        """Return an option that is a number from `minimum` to `maximum`."""
         text = self._take(name)
         if text is None:
             return default
         try:
             value = float(text)
         except ValueError:
-            raise self._out_of_range(name, text, "a number", least, most) from None
-        if not math.isfinite(value) or (least is not None and value < least) or (most is not None and value > most):
-            raise self._out_of_range(name, text, "a number", least, most)
+            raise self._out_of_range(name, text, "a number", minimum, maximum) from None
+        if not math.isfinite(value) or (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+            raise self._out_of_range(name, text, "a number", minimum, maximum)
         return value
 
     def flag(self, name: str, default: Default) -> bool | Default:
@@ -156,13 +156,13 @@ class Options:
         self._known.append(name)
         return self._unread.pop(name, None)
 
-    def _out_of_range(self, name: str, text: str, what: str, least: float | None, most: float | None) -> FormalimgError:
+    def _out_of_range(self, name: str, text: str, what: str, minimum: float | None, maximum: float | None) -> FormalimgError:
         bounds = {
-            (True, True): f" from {least} to {most}",
-            (True, False): f", {least} or more",
-            (False, True): f", {most} or less",
+            (True, True): f" from {minimum} to {maximum}",
+            (True, False): f", {minimum} or more",
+            (False, True): f", {maximum} or less",
             (False, False): "",
-        }[least is not None, most is not None]
+        }[minimum is not None, maximum is not None]
         return FormalimgError(f"{name}={text!r} of {self._model} is out of range: give {what}{bounds}")
 
 
@@ -203,12 +203,12 @@ def parse_extra_fields(model: str, given: Mapping[str, str]) -> dict[str, object
     return {name: _as_json(text) for name, text in given.items()}
 
 
-def read_temperature(options: Options, model: str, default: float | None, *, most: float) -> float | None:
+def read_temperature(options: Options, model: str, default: float | None, *, maximum: float) -> float | None:
     """Return the temperature to send; None for the model's own, which is also what `default` asks for."""
     text = options.text("temperature", None)
     if text is None or text == "default":
         return default if text is None else None
-    return Options(model, {"temperature": text}).number("temperature", None, least=0, most=most)
+    return Options(model, {"temperature": text}).number("temperature", None, minimum=0, maximum=maximum)
 
 
 def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:

@@ -131,8 +131,8 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
         raise FormalimgError(f"cannot read python/{model}: write python/module:function or python/file.py:function")
     function = _find_function(_load_module(source), function_name, model)
     given = Options(f"python/{model}", options)
-    batch = given.integer("batch", 1, least=1)
-    concurrency = given.integer("concurrency", 1, least=1, most=1024)
+    batch = given.integer("batch", 1, minimum=1)
+    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
     arguments = {name: _parse_value(text) for name, text in given.with_prefix("").items()}
     _require_parameters(function, arguments, model)
     return CallableModel(

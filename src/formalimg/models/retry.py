@@ -65,12 +65,12 @@ def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_PO
         options.accept_old_name(old, new)
     return replace(
         default,
-        concurrency=options.integer("concurrency", default.concurrency, least=1, most=1024),
-        requests_per_minute=options.number("rpm", default.requests_per_minute, least=0.01),
-        timeout=options.number("timeout", default.timeout, least=0.01),
-        max_attempts=options.integer("max_attempts", default.max_attempts, least=1, most=100),
-        initial_backoff=options.number("initial_backoff", default.initial_backoff, least=0),
-        max_wait=options.number("max_wait", default.max_wait, least=0),
+        concurrency=options.integer("concurrency", default.concurrency, minimum=1, maximum=1024),
+        requests_per_minute=options.number("rpm", default.requests_per_minute, minimum=0.01),
+        timeout=options.number("timeout", default.timeout, minimum=0.01),
+        max_attempts=options.integer("max_attempts", default.max_attempts, minimum=1, maximum=100),
+        initial_backoff=options.number("initial_backoff", default.initial_backoff, minimum=0),
+        max_wait=options.number("max_wait", default.max_wait, minimum=0),
     )
 
 
@@ -78,7 +78,7 @@ def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POL
     """Read the retry policy of a chat model: that of an image model, and parse_retries and cache."""
     return replace(
         image_retry_policy(options, default),
-        parse_retries=options.integer("parse_retries", default.parse_retries, least=0, most=20),
+        parse_retries=options.integer("parse_retries", default.parse_retries, minimum=0, maximum=20),
         cache=options.flag("cache", default.cache),
     )
 

@@ -93,7 +93,7 @@ def interval_note(section: Section, comparison: Comparison) -> str:
 
 
 def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
-    yield f"{section.suite.title}: images that show all that was asked, in percent, by {section.suite.level}"
+    yield f"{section.suite.title}: pass rate in percent, by {section.suite.level}"
     yield from _extent_and_judge(section)
     yield rule_text(comparison.missing)
     if intervals:

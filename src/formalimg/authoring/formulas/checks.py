@@ -144,7 +144,7 @@ def _showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejec
         problems = find_implausible(formula)
         return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
     try:
-        found = solve(formula, seed=seed, settle=False)
+        found = solve(formula, seed=seed, allow_fallback=False)
     except SolverLimitError:
         return _why_not_comfortably(formula)
     assert isinstance(found, Witness), "only settling for less gives a proof"
@@ -222,7 +222,7 @@ def _distinguished(one: Formula, other: Formula) -> Agreement:
 def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
     for seed in range(_WITNESSES):
         try:
-            found = solve(holds, seed=seed, settle=False)
+            found = solve(holds, seed=seed, allow_fallback=False)
             if isinstance(found, Witness) and not verify(fails, found.scene):
                 return True
         except (SolverLimitError, TooHardError):

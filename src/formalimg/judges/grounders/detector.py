@@ -302,8 +302,8 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     if "{class}" not in query:
         raise FormalimgError(f"query={query!r} of {name} has no {{class}}: write it where the class belongs")
     family = replace(default, query=query)
-    threshold = reader.number("threshold", default.threshold, least=0, most=1)
-    max_overlap = reader.number("overlap", 0.5, least=0.01, most=1)
+    threshold = reader.number("threshold", default.threshold, minimum=0, maximum=1)
+    max_overlap = reader.number("overlap", 0.5, minimum=0.01, maximum=1)
     checkpoint = read_checkpoint(model, reader, _DTYPE)
     reader.reject_unknown()
     return DetectorGrounder(name, checkpoint, family, threshold, max_overlap)

@@ -326,7 +326,7 @@ def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
 
 def _batch(name: str, given: Options) -> Batch:
     text = given.text("batch", "1")
-    return "auto" if text == "auto" else Options(name, {"batch": text}).integer("batch", 1, least=1, most=1024)
+    return "auto" if text == "auto" else Options(name, {"batch": text}).integer("batch", 1, minimum=1, maximum=1024)
 
 
 def _create_batcher(batch: Batch, device: str, share: int) -> AdaptiveBatcher:

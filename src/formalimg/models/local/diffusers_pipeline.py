@@ -92,8 +92,8 @@ def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
     """
     options = DiffusersOptions(
         task=cast(PipelineTask, given.choice("task", get_args(PipelineTask), "auto")),
-        steps=given.integer("steps", None, least=1, most=1000),
-        guidance=given.number("guidance", None, least=0),
+        steps=given.integer("steps", None, minimum=1, maximum=1000),
+        guidance=given.number("guidance", None, minimum=0),
         negative_prompt=given.text("negative_prompt", None),
         size=_size(name, given),
         variant=given.text("variant", None),
@@ -206,7 +206,7 @@ def _size(name: str, given: Options) -> int | None:
     text = given.text("size", None)
     if text is None:
         return None
-    return 0 if text == "native" else Options(name, {"size": text}).integer("size", None, least=16, most=8192)
+    return 0 if text == "native" else Options(name, {"size": text}).integer("size", None, minimum=16, maximum=8192)
 
 
 def _add_lora(pipeline: Any, lora: str, scale: float | None) -> None:

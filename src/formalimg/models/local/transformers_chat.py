@@ -248,15 +248,15 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given = Options(name, options)
     devices = read_devices(given)
     checkpoint = read_checkpoint(model, given, devices=devices)
-    batch = given.integer("batch", 1, least=1, most=1024)
-    temperature = given.number("temperature", 0.0, least=0, most=5)
+    batch = given.integer("batch", 1, minimum=1, maximum=1024)
+    temperature = given.number("temperature", 0.0, minimum=0, maximum=5)
     # One batch waits while another is answered, so that no device is ever idle.
     default = replace(_GREEDY_POLICY if temperature == 0 else _SAMPLING_POLICY, concurrency=2 * batch * len(devices))
     retry_policy = chat_retry_policy(given, default)
     provider = TransformersChat(
         name,
         checkpoint,
-        max_new_tokens=given.integer("max_new_tokens", 4096, least=1),
+        max_new_tokens=given.integer("max_new_tokens", 4096, minimum=1),
         temperature=temperature,
         processor_options=parse_extra_fields(name, given.with_prefix("processor.")),
         generate_options=parse_extra_fields(name, given.with_prefix("generate.")),

@@ -147,8 +147,8 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
     server = _connect(name, base_url, retry_policy.timeout)
-    max_tokens = given.integer("max_tokens", 8192, least=1)
-    temperature = read_temperature(given, name, None, most=1.0)
+    max_tokens = given.integer("max_tokens", 8192, minimum=1)
+    temperature = read_temperature(given, name, None, maximum=1.0)
     effort = given.text("effort", None)
     thinking = given.text("thinking", None)
     schema = given.choice("schema", ("json_schema", "none"), "json_schema")
@@ -188,7 +188,7 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
 def _thinking(model: str, text: str) -> dict[str, object]:
     if text in ("adaptive", "disabled"):
         return {"type": text}
-    tokens = Options(model, {"thinking": text}).integer("thinking", None, least=1024)
+    tokens = Options(model, {"thinking": text}).integer("thinking", None, minimum=1024)
     return {"type": "enabled", "budget_tokens": tokens}
 
 

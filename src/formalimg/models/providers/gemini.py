@@ -151,11 +151,11 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given = Options(name, with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
     chosen: dict[str, Setting] = {
         # Google warns that later models begin to loop below their own temperature.
-        "temperature": read_temperature(given, name, None if model.startswith("gemini-3") else 0.0, most=2.0),
-        "top_p": given.number("top_p", None, least=0, most=1),
-        "max_tokens": given.integer("max_tokens", None, least=1),
+        "temperature": read_temperature(given, name, None if model.startswith("gemini-3") else 0.0, maximum=2.0),
+        "top_p": given.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": given.integer("max_tokens", None, minimum=1),
         "seed": given.integer("seed", None),
-        "thinking_budget": given.integer("thinking_budget", None, least=-1),
+        "thinking_budget": given.integer("thinking_budget", None, minimum=-1),
         "thinking_level": given.choice("thinking_level", _THINKING_LEVELS, None),
         "media_resolution": given.choice("media_resolution", _RESOLUTIONS, None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
@@ -187,7 +187,7 @@ def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
         "aspect_ratio": given.text("aspect_ratio", "1:1"),
         "image_size": given.text("image_size", None),
         "modalities": given.choice("modalities", tuple(_MODALITIES), default_modalities),
-        "temperature": given.number("temperature", None, least=0, most=2),
+        "temperature": given.number("temperature", None, minimum=0, maximum=2),
         "seeded": given.flag("send_seed", True),  # runs are stored under this name
     }
     retry_policy = image_retry_policy(given)

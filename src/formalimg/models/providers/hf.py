@@ -134,9 +134,9 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """
     given = Options(f"hf/{model}", options)
     chosen: dict[str, Setting] = {
-        "temperature": read_temperature(given, f"hf/{model}", 0.0, most=2.0),
-        "top_p": given.number("top_p", None, least=0, most=1),
-        "max_tokens": given.integer("max_tokens", 4096, least=1),
+        "temperature": read_temperature(given, f"hf/{model}", 0.0, maximum=2.0),
+        "top_p": given.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": given.integer("max_tokens", 4096, minimum=1),
         "seed": given.integer("seed", None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
@@ -168,9 +168,9 @@ def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
     given.accept_old_name("sized", "send_size")
     given.accept_old_name("seeded", "send_seed")
     chosen: dict[str, Setting] = {
-        "width": given.integer("width", None, least=1),
-        "height": given.integer("height", None, least=1),
-        "num_inference_steps": given.integer("num_inference_steps", None, least=1),
+        "width": given.integer("width", None, minimum=1),
+        "height": given.integer("height", None, minimum=1),
+        "num_inference_steps": given.integer("num_inference_steps", None, minimum=1),
         "guidance_scale": given.number("guidance_scale", None),
         "negative_prompt": given.text("negative_prompt", None),
         "sized": given.flag("send_size", True),  # runs are stored under these two names

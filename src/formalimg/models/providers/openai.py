@@ -228,9 +228,9 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "max_completion_tokens" if is_reasoning else "max_tokens",
     )
     found: dict[str, float | int | str | None] = {
-        "temperature": read_temperature(given, name, None if is_reasoning else 0.0, most=2.0),
-        limit: given.integer("max_tokens", 16384 if is_reasoning else 4096, least=1),
-        "top_p": given.number("top_p", None, least=0, most=1),
+        "temperature": read_temperature(given, name, None if is_reasoning else 0.0, maximum=2.0),
+        limit: given.integer("max_tokens", 16384 if is_reasoning else 4096, minimum=1),
+        "top_p": given.number("top_p", None, minimum=0, maximum=1),
         "seed": given.integer("seed", None),
         "reasoning_effort": given.text("reasoning_effort", None),
     }
@@ -271,7 +271,7 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     send_seed = given.flag("send_seed", False)
     response_format = given.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
     fields: dict[str, object] = without_none({field: given.text(field, None) for field in _IMAGE_FIELDS})
-    compression = given.integer("output_compression", None, least=0, most=100)
+    compression = given.integer("output_compression", None, minimum=0, maximum=100)
     if compression is not None:
         fields["output_compression"] = compression
     extras = given.with_prefix("extra.")

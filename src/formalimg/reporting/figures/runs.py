@@ -43,7 +43,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
         if row.judge == section.published[0].judge
     ]
     return Chart(
-        f"{about.title}: {'mean scores' if of_scores else 'images that show all that was asked'}, by level",
+        f"{about.title}: {'mean scores' if of_scores else 'pass rate'}, by level",
         rules_of(section, comparison),
         tuple(level_head(about, level) for level in section.levels),
         (*runs, *published),
@@ -170,7 +170,7 @@ def panels_of(
     """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
     of_scores = section.suite.traits.has_scores
     return PanelChart(
-        f"{section.suite.title}: {'mean scores' if of_scores else 'images that show all that was asked'}, {by}",
+        f"{section.suite.title}: {'mean scores' if of_scores else 'pass rate'}, {by}",
         rules_of(section, comparison),
         tuple(level_head(section.suite, level) for level in section.levels),
         tuple(panel for panel in panels if any(one.points for one in panel.series)),

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 Published: TypeAlias = Literal["rate", "concept fraction"]
-"""What was published: rates of images that show all that was asked (for CF-World, mean scores), or the share of
+"""What was published: pass rates (for CF-World, mean scores), or the share of
 concepts that they show."""
 
 

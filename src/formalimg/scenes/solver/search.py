@@ -70,9 +70,9 @@ def solve(
     instances: int = 2,
     margin: int = DEFAULT_MARGIN,
     seed: int = 0,
-    up_to: int = 6,
+    max_objects: int = 6,
     effort: float = 1.0,
-    settle: bool = True,
+    allow_fallback: bool = True,
 ) -> Witness | Unsatisfiable:
     """Find a scene that satisfies a formula (strictly), or prove that there is none.
 
@@ -82,9 +82,9 @@ def solve(
         margin: how far relations should be from flipping, on the canvas of 1000; areas by half as many per cent. Halved
             until it is possible; `Witness.margin` is the margin reached.
         seed: selects among witnesses. The same formula and seed give the same witness.
-        up_to: how many objects are considered for a proof, where the formula itself sets no bound.
+        max_objects: how many objects are considered for a proof, where the formula itself sets no bound.
         effort: multiplies the time limits; 1 decides nearly everything.
-        settle: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not, only a
+        allow_fallback: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not, only a
             comfortable scene with the full margin is searched for, which is quick either way.
 
     Raises:
@@ -97,12 +97,12 @@ def solve(
     _require_solvable(formula)
     if not 0 <= margin <= _MAX_MARGIN:
         raise FormalimgError(f"margin {margin} is out of range: use 0 to {_MAX_MARGIN}")
-    if not 1 <= instances <= _MAX_INSTANCES or not 1 <= up_to <= _MAX_OBJECTS or effort <= 0:
+    if not 1 <= instances <= _MAX_INSTANCES or not 1 <= max_objects <= _MAX_OBJECTS or effort <= 0:
         raise FormalimgError(
-            f"instances must be 1 to {_MAX_INSTANCES}, up_to 1 to {_MAX_OBJECTS}, and effort more than 0"
+            f"instances must be 1 to {_MAX_INSTANCES}, max_objects 1 to {_MAX_OBJECTS}, and effort more than 0"
         )
     try:
-        return Search(formula, instances, margin, seed, up_to, effort, settle).run()
+        return Search(formula, instances, margin, seed, max_objects, effort, allow_fallback).run()
     except TooHardError as error:
         message = f"a scene was found, but whether it is a witness is unknown: {error.problems[0].message}"
         raise SolverLimitError(message) from error
@@ -144,9 +144,9 @@ class Search:
     instances: int
     margin: int
     seed: int
-    up_to: int
+    max_objects: int
     effort: float
-    settle: bool = True
+    allow_fallback: bool = True
     spent: float = 0  # on attempts that were given up
     instantiated: dict[tuple[int, int], _InstantiatedClaim] = field(
         default_factory=dict
@@ -160,8 +160,8 @@ class Search:
         witness = self.neat(claim, min_count, self.instances)
         if witness is not None:
             return witness
-        if not self.settle:
-            raise SolverLimitError("no comfortable scene with the full margin was found: let it settle for less")
+        if not self.allow_fallback:
+            raise SolverLimitError("no comfortable scene with the full margin was found: allow the fallback")
         proof = self.refute(claim)
         if proof == "impossible":
             return self.empty_scene() or self.unsatisfiable(claim)
@@ -256,10 +256,10 @@ class Search:
         """Return slots that may coincide, enough for a proof, and how many objects it covers (None: any number)."""
         slots = shared_slots(claim)
         needed = max_objects_needed(claim, _MAX_OBJECT_BOUND)
-        extra = max(0, self.up_to - (slots.count > 0)) if needed is None else needed - slots.count
+        extra = max(0, self.max_objects - (slots.count > 0)) if needed is None else needed - slots.count
         for _ in range(extra):
             slots.add()
-        return slots, self.up_to if needed is None else None
+        return slots, self.max_objects if needed is None else None
 
     def unsatisfiable(self, claim: Claim) -> Unsatisfiable:
         """Return the proof, with a minimal conflict."""

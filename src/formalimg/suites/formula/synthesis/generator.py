@@ -220,7 +220,7 @@ def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     if suite(name).has_ontology:
         return FormulaSpec.of(formula)
     try:
-        result = solve(formula, seed=seed, settle=False)
+        result = solve(formula, seed=seed, allow_fallback=False)
     except SolverLimitError:
         return "tight"
     if not isinstance(result, Witness):
