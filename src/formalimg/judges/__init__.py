@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
-from formalimg.judges.iou import MIN_OVERLAP, Match, match
 from formalimg.judges.registry import open_grounder, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
@@ -15,10 +14,11 @@ if TYPE_CHECKING:
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
     from formalimg.judges.grounders.vlm import VlmGrounder
+    from formalimg.judges.iou import MIN_OVERLAP, Match, match
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
 
-# These need numpy, image libraries or pydantic.
+# Lazy, because these need numpy, image libraries or pydantic, or belong to studies of judges.
 __getattr__ = lazy_exports(
     "formalimg.judges",
     {
@@ -30,6 +30,7 @@ __getattr__ = lazy_exports(
         "score_judge": ["ScoreJudge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
+        "iou": ["MIN_OVERLAP", "Match", "match"],
     },
 )
 

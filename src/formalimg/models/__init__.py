@@ -4,50 +4,80 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.models.base import CallError, Concurrent, Identified, Setting, Usage
-from formalimg.models.chat import (
-    Answered,
-    AnswerType,
-    Attachment,
-    ChatModel,
-    ChatProvider,
-    Completion,
-    Message,
-    Reply,
-    Unanswered,
-)
-from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.command import CommandModel, open_command
-from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
 from formalimg.models.image import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused
-from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
-from formalimg.models.options import Options
-from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
-from formalimg.models.python_function import CallableModel, open_python_function
-from formalimg.models.registry import (
-    Provider,
-    chat_model_providers,
-    image_model_providers,
-    installed_providers,
-    open_chat_model,
-    open_image_model,
-    requires,
-)
-from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-from formalimg.models.secrets import get_api_key, redact
-from formalimg.models.structured_output import ParseFailure, parse_answer
 
 if TYPE_CHECKING:
     from formalimg.models.cache import cache_folder
+    from formalimg.models.chat import (
+        Answered,
+        AnswerType,
+        Attachment,
+        ChatModel,
+        ChatProvider,
+        Completion,
+        Message,
+        Reply,
+        Unanswered,
+    )
+    from formalimg.models.chat_provider import build_chat_model
+    from formalimg.models.command import CommandModel, open_command
+    from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
+    from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
-    from formalimg.models.registry import require_modules
+    from formalimg.models.options import Options
+    from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.python_function import CallableModel, open_python_function
+    from formalimg.models.registry import (
+        Provider,
+        chat_model_providers,
+        image_model_providers,
+        installed_providers,
+        open_chat_model,
+        open_image_model,
+        require_modules,
+        requires,
+    )
+    from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
+    from formalimg.models.secrets import get_api_key, redact
+    from formalimg.models.structured_output import ParseFailure, parse_answer
 
-# Only what computes on this machine needs these.
+# Lazy, so that a run loads only the kind of model it uses.
 __getattr__ = lazy_exports(
     "formalimg.models",
     {
-        "local": ["INSTALL_LOCAL", "Checkpoint", "silence_libraries", "is_out_of_memory", "read_checkpoint"],
-        "registry": ["require_modules"],
         "cache": ["cache_folder"],
+        "chat": [
+            "AnswerType",
+            "Answered",
+            "Attachment",
+            "ChatModel",
+            "ChatProvider",
+            "Completion",
+            "Message",
+            "Reply",
+            "Unanswered",
+        ],
+        "chat_provider": ["build_chat_model"],
+        "command": ["CommandModel", "open_command"],
+        "folder": ["FolderModel", "MatchReport", "PremadeImageModel", "RequestedImage", "open_folder"],
+        "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
+        "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
+        "options": ["Options"],
+        "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "python_function": ["CallableModel", "open_python_function"],
+        "registry": [
+            "Provider",
+            "chat_model_providers",
+            "image_model_providers",
+            "installed_providers",
+            "open_chat_model",
+            "open_image_model",
+            "require_modules",
+            "requires",
+        ],
+        "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
+        "secrets": ["get_api_key", "redact"],
+        "structured_output": ["ParseFailure", "parse_answer"],
     },
 )
 

@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.reporting.concept_tables import concept_tables
-from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
-from formalimg.reporting.counterfactual_tables import counterfactual_tables
 from formalimg.reporting.labels import epsilon_text, join_counts
 from formalimg.reporting.model import (
     Comparison,
@@ -31,18 +28,16 @@ from formalimg.reporting.model import (
 from formalimg.reporting.notes import comparison_notes, run_names
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import MissingPolicy, Observation, Summary, generalizability, mean_of_levels, summarize
-from formalimg.suites import PoolProfile, Suite, suite
+from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
+
+if TYPE_CHECKING:
+    from formalimg.suites import PoolProfile
 
 CONFIDENCE = 0.95
 
 _JUDGES_REASONS: tuple[UnscoredReason, ...] = ("not understood", "judge failed")
 """Why there is no verdict although a judge looked."""
-
-_TableMaker: TypeAlias = Callable[[Suite, Sequence[SeenRun], HowCounted], tuple[Table, ...]]
-
-_TABLES: Mapping[str, _TableMaker] = {"concepts": concept_tables, "counterfactual": counterfactual_tables}
-"""The tables below the main one, by kind of suite."""
 
 
 def compare(
@@ -95,8 +90,23 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published, _computed_numbers(about, held)))
-    tables = _TABLES[about.kind](about, seen, how) if about.kind in _TABLES else ()
-    return Section(about, held, rows, tuple(published), notes, tuple(table for table in tables if table.rows))
+    tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
+    return Section(about, held, rows, tuple(published), notes, tables)
+
+
+def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return the tables below the main one, by kind of suite."""
+    # Each is imported here, so that reports of other kinds are made faster.
+    match about.kind:
+        case "concepts":
+            from formalimg.reporting.concept_tables import concept_tables
+
+            return concept_tables(about, seen, how)
+        case "counterfactual":
+            from formalimg.reporting.counterfactual_tables import counterfactual_tables
+
+            return counterfactual_tables(about, seen, how)
+    return ()
 
 
 class _RunNumbers(NamedTuple):
@@ -121,6 +131,9 @@ def _run_numbers(
             confidence=how.confidence,
         )
         return _RunNumbers(summary, _largest_first(found.unscored), found.details)
+    # here, so that reports of pass rates are made faster
+    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
+
     graded = graded_images(run, found.images, about, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges import Part
 from formalimg.runs import RunCost, RunManifest, RunRecord
 from formalimg.stats import MissingPolicy, Summary
-from formalimg.suites import PoolProfile, Suite
+from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
+
+if TYPE_CHECKING:
+    from formalimg.suites import PoolProfile
 
 
 class Tally(NamedTuple):

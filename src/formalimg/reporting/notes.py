@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.analysis import judge_names
-from formalimg.reporting.counterfactual_scores import describe_levels, scoring_rules
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
@@ -106,6 +105,9 @@ def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> I
 
 
 def _score_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
+    # here, so that reports of pass rates are made faster
+    from formalimg.reporting.counterfactual_scores import describe_levels, scoring_rules
+
     yield f"{section.suite.title}: mean scores of images, from 0 to 1{describe_levels(section.suite)}"
     yield from _extent_and_judge(section)
     yield from scoring_rules(section.suite, comparison.missing, comparison.threshold, comparison.profile)

@@ -9,38 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.comparison import compare
-from formalimg.reporting.examples import examples_of
-from formalimg.reporting.export import CSV_COLUMNS, comparison_csv, comparison_json
 from formalimg.reporting.formats import Format
-from formalimg.reporting.images import (
-    Images,
-    LinkedImage,
-    image_folder,
-    image_loader,
-    remove_other_images,
-    write_images,
-)
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison
-from formalimg.reporting.page import Gallery, html_page
-from formalimg.reporting.ratings import rating_data, rating_lines, rating_tables
 from formalimg.runs import RunRecord
 from formalimg.stats import MissingPolicy
-from formalimg.suites import PoolProfile
-from formalimg.tables import (
-    count_noun,
-    csv_text,
-    join_names,
-    render_latex,
-    render_markdown,
-    render_terminal,
-    terminal_plain_text,
-)
+from formalimg.tables import count_noun, join_names, render_terminal, terminal_plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
     from formalimg.analysis import HumanStudy
+    from formalimg.reporting.images import Images
+    from formalimg.reporting.page import Gallery
+    from formalimg.suites import PoolProfile
 
 _MEGABYTE = 1_000_000
 _ROOM_FOR_REMARK = 1000
@@ -62,6 +44,9 @@ def render(
         details: whether a terminal also shows the tables below the main one; the other formats always have them.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
     """
+    # Renderers are imported here, so that the table after a run is made faster.
+    from formalimg.reporting.ratings import rating_data, rating_lines, rating_tables
+
     rated = [table for study in studied for table in rating_tables(study)]
     match format:
         case "terminal":
@@ -70,6 +55,8 @@ def render(
                 texts += ["Compared with people\n", terminal_plain_text(render_terminal(rated))]
             return "\n".join(texts)
         case "md":
+            from formalimg.tables import render_markdown
+
             texts = [
                 text
                 for section in comparison.sections
@@ -82,16 +69,25 @@ def render(
                 texts += ["## Compared with people\n", *(render_markdown(table, 3) for table in rated)]
             return "\n".join(texts)
         case "latex":
+            from formalimg.tables import render_latex
+
             tables = (
                 table for section in comparison.sections for table in (main_table(section, comparison), *section.tables)
             )
             return "\n".join(text for table in (*tables, *rated) for text in render_latex(table))
         case "csv":
+            from formalimg.reporting.export import CSV_COLUMNS, comparison_csv
+            from formalimg.tables import csv_text
+
             lines = (line for study in studied for line in rating_lines(study))
             return comparison_csv(comparison) + csv_text(CSV_COLUMNS, lines, header=False)
         case "json":
+            from formalimg.reporting.export import comparison_json
+
             return comparison_json(comparison, **({"compared_with_people": rating_data(studied)} if studied else {}))
         case "html":
+            from formalimg.reporting.page import html_page
+
             return html_page(comparison, studied=studied)
     raise FormalimgError(f"unknown format {format!r}: use one of {', '.join(get_args(Format))}")
 
@@ -165,6 +161,11 @@ def write_html(
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
     """
+    # here, so that the table after a run is made faster
+    from formalimg.reporting.examples import examples_of
+    from formalimg.reporting.images import LinkedImage, image_folder, image_loader, remove_other_images, write_images
+    from formalimg.reporting.page import html_page
+
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
     )

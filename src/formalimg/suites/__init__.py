@@ -32,7 +32,6 @@ from formalimg.suites.conceptmix.spec import (
 )
 from formalimg.suites.conditions import Condition, LayoutForm, ModelInput, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
-from formalimg.suites.formula.published import write_published
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
 from formalimg.suites.items_file import decode_item, encode_item, write_items
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
     from formalimg.suites.formula.census import count_contents
     from formalimg.suites.formula.ontology import find_implausible
+    from formalimg.suites.formula.published import write_published
     from formalimg.suites.formula.synthesis import Recipe, make_items
     from formalimg.suites.formula.wording import WordingError, is_equivalent_as_written, parse_prompt, realize
     from formalimg.suites.formula.wording.lexicon import lexicon
@@ -116,6 +116,7 @@ __getattr__ = lazy_exports(
         "conceptmix.prompt_check": ["extra_concepts", "missing_concepts"],
         "export": ["ExportedSuite", "PublisherInfo", "export_suite"],
         "formula.ontology": ["find_implausible"],
+        "formula.published": ["write_published"],
         "download": ["PullError", "PullResult", "BenchmarkSource", "pull", "source", "source_names"],
         "formula.census": ["count_contents"],
         "formula.synthesis": ["Recipe", "make_items"],

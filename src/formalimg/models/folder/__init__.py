@@ -1,6 +1,14 @@
 """Premade images: a folder or a map of files in place of an image model."""
 
+from typing import TYPE_CHECKING
+
+from formalimg._util.lazy import lazy_exports
 from formalimg.models.folder.file_matching import MatchedImage, MatchReport, PremadeImageModel, RequestedImage
-from formalimg.models.folder.model import FolderModel, open_folder
+
+if TYPE_CHECKING:
+    from formalimg.models.folder.model import FolderModel, open_folder
+
+# Lazy, because every run imports the types above, and few read a folder.
+__getattr__ = lazy_exports("formalimg.models.folder", {"model": ["FolderModel", "open_folder"]})
 
 __all__ = ["FolderModel", "MatchReport", "MatchedImage", "PremadeImageModel", "RequestedImage", "open_folder"]

@@ -1,8 +1,19 @@
 """Wording: from formulas to English prompts, and back."""
 
-from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
+from typing import TYPE_CHECKING
+
+from formalimg._util.lazy import lazy_exports
 from formalimg.suites.formula.wording.lexicon import WordingError
-from formalimg.suites.formula.wording.parser import parse_prompt
-from formalimg.suites.formula.wording.realization import realize
+
+if TYPE_CHECKING:
+    from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
+    from formalimg.suites.formula.wording.parser import parse_prompt
+    from formalimg.suites.formula.wording.realization import realize
+
+# Lazy, because baselines read the lexicon and word nothing.
+__getattr__ = lazy_exports(
+    "formalimg.suites.formula.wording",
+    {"equivalence": ["is_equivalent_as_written"], "parser": ["parse_prompt"], "realization": ["realize"]},
+)
 
 __all__ = ["WordingError", "is_equivalent_as_written", "parse_prompt", "realize"]
