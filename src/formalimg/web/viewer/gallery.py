@@ -9,7 +9,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.logic import vocabulary, vocabulary_names
+from formalimg.logic import vocabulary
 from formalimg.reporting import RunRow, Section, level_name, suite_labels
 from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.rendering import page
@@ -94,8 +94,8 @@ def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
     """Return the subjects of items: classes, objects, or fields."""
     match section.suite.kind:
         case "formula":
-            suite = section.suite.name
-            return sorted(vocabulary(suite).words["class"]) if suite in vocabulary_names() else []
+            name = section.suite.vocabulary
+            return sorted(vocabulary(name).words["class"]) if name else []
         case "concepts":
             pairs = (split_word(name, row, section) for name in row.predicates)
             return sorted({word for kind, word in pairs if kind == "object"})

@@ -18,6 +18,7 @@ from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabu
 from formalimg.reporting import ExampleImage, image_html, level_name, suite_labels
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
+from formalimg.suites import suite as suite_of
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.highlight import highlight_prompt
@@ -103,10 +104,13 @@ def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
 def _playground(run: StoredRun, name: str) -> str:
     """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
     item = run.suite_item(name)
-    if item is None or not isinstance(item.spec, FormulaSpec) or item.suite not in vocabulary_names():
+    if item is None or not isinstance(item.spec, FormulaSpec):
+        return ""
+    vocabulary = suite_of(item.suite).vocabulary
+    if vocabulary not in vocabulary_names():  # the playground opens no files
         return ""
     formula = to_pretty_text(item.spec.formula, WIDTH)
-    return build_url("/playground", vocabulary=item.suite, formula=formula, style=item.spec.style)
+    return build_url("/playground", vocabulary=vocabulary, formula=formula, style=item.spec.style)
 
 
 def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
