@@ -15,7 +15,7 @@ from starlette.responses import Response
 from formalimg.analysis import counterfactual_specs
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
-from formalimg.reporting import ExampleImage, image_html, level_name, suite_labels
+from formalimg.reporting import ExampleImage, image_html, level_name
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
 from formalimg.suites import suite as suite_of
@@ -45,6 +45,7 @@ def item_page(site: Site, request: Request) -> Response:
     name, sample = require_value(request.query_params, "item"), parse_number(request.query_params, "sample") or 0
     (section,) = site.comparison(view.run, view.judge).sections
     (row,) = section.rows
+    terms = section.suite.traits.terms
     with site.open(view.run, view.judge) as run:
         item = run.item(name)
         judged = next(run.judged([(name, sample)]), None)
@@ -71,7 +72,7 @@ def item_page(site: Site, request: Request) -> Response:
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
-            words=suite_labels(section.suite),
+            words={**terms._asdict(), "parts_are_code": terms.is_code},
             explanation=_explanation(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
