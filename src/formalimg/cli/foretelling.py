@@ -22,14 +22,13 @@ def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -
         items: the selected items.
         place: the path of the user's items; None for those that ship.
     """
-    from formalimg.suites import CF_WORLD
     from formalimg.suites import suite as suite_of
 
-    if suite_of(suite).kind != "counterfactual":
+    if not suite_of(suite).traits.has_scores:
         return
     with_gate = {item.spec.group for item in items if item.level == 1}
     without = {item.spec.group for item in items if item.level > 1} - with_gate
-    if suite == CF_WORLD and without:
+    if suite_of(suite).has_gate and without:
         whose = f" of {len(without):,} group{'s' * (len(without) != 1)}" if with_gate else ""
         yield f"level 1{whose} is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
     silent = sum(not item.spec.questions for item in items)

@@ -60,12 +60,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
-        if self.task == "layout" and self.suite != "knolling":
-            raise FormalimgError(
-                f"only knolling can be planned as a layout: boxes cannot show what {self.suite} asks for"
-            )
-        if self.condition != "plain" and self.suite != "knolling":
-            raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
+        if self.task == "layout" or self.condition != "plain":
+            self._require_layouts()
         if self.task == "layout" and self.condition != "plain":
             raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
         if self.task == "layout" and self.style != "auto":
@@ -76,6 +72,20 @@ class RunOptions:
             raise FormalimgError(
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
+
+    def _require_layouts(self) -> None:
+        """Refuse suites whose images are not judged by boxes alone: boxes cannot show what their items require."""
+        from formalimg.suites import suite, suite_names  # here, so that other commands start faster
+
+        supported = [name for name in suite_names() if suite(name).judge == "scene"]
+        if suite(self.suite).name in supported:
+            return
+        if self.task == "layout":
+            raise FormalimgError(
+                f"only {' and '.join(supported)} can be planned as a layout: "
+                f"boxes cannot show what {self.suite} asks for"
+            )
+        raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
 
     @property
     def engine_options(self) -> EngineOptions:
