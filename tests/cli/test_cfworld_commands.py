@@ -69,7 +69,7 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
 
 
 def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_path: Path) -> None:
-    from formalimg.cli.foretelling import warnings_about
+    from formalimg.cli.estimate_output import warnings_about
     from formalimg.suites import load
 
     items = load("cf-world", published)

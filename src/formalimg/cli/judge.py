@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import FinishedRuns, judge_images, open_judges, require_prices, show_numbers
-from formalimg.cli.workforce import EngineOptions
+from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.run_execution import FinishedRuns, judge_images, open_judges, require_prices, show_numbers
 
 
 def judge_command(

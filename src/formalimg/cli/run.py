@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import RunOptions, execute_all, show_numbers
+from formalimg.cli.run_execution import RunOptions, execute_all, show_numbers
 
 
 def run_command(

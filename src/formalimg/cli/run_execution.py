@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import typer
 
 from formalimg import __version__
-from formalimg.cli.foretelling import show_estimates, warnings_about
+from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.estimate_output import show_estimates, warnings_about
 from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
-from formalimg.cli.workforce import EngineOptions
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
