@@ -1,4 +1,4 @@
-"""Before a run: its estimate for `--dry-run`, and warnings about images that cannot count."""
+"""Print the estimate of a run for `--dry-run`, and warnings about images that cannot be scored."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ if TYPE_CHECKING:
     from formalimg.suites import Item
 
 
-def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -> Iterator[str]:
+def unscorable_warnings(suite: str, items: Sequence[Item[Any]], items_path: Path | None) -> Iterator[str]:
     """Yield one line for each reason why images of these CF-World items cannot count; nothing for other suites.
 
     Args:
         suite: the suite.
         items: the selected items.
-        place: the path of the user's items; None for those that ship.
+        items_path: the path of the user's items; None for those that ship.
     """
     from formalimg.suites import suite as suite_of
 
     if not suite_of(suite).traits.has_scores:
         return
     with_gate = {item.spec.group for item in items if item.level == 1}
-    without = {item.spec.group for item in items if item.level > 1} - with_gate
-    if suite_of(suite).has_gate and without:
-        whose = f" of {len(without):,} group{'s' * (len(without) != 1)}" if with_gate else ""
-        yield f"level 1{whose} is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
-    silent = sum(not item.spec.questions for item in items)
-    if silent:
-        where = "" if place is None else f" --items {shlex.quote(str(place))}"
+    without_gate = {item.spec.group for item in items if item.level > 1} - with_gate
+    if suite_of(suite).has_gate and without_gate:
+        named = f" of {len(without_gate):,} group{'s' * (len(without_gate) != 1)}" if with_gate else ""
+        yield f"level 1{named} is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
+    unscorable = sum(not item.spec.questions for item in items)
+    if unscorable:
+        option = "" if items_path is None else f" --items {shlex.quote(str(items_path))}"
         yield (
-            f"{silent:,} prompt{'s' * (silent != 1)} without questions cannot be scored; "
-            f"`formalimg census {suite}{where}` lists what was tidied up"
+            f"{unscorable:,} prompt{'s' * (unscorable != 1)} without questions cannot be scored; "
+            f"`formalimg census {suite}{option}` lists what was tidied up"
         )
 
 
-def show_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
+def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
     """Print what a run would do: its images once, its questions for each judge."""
     first = estimates[0]
     typer.echo(f"{config.model.name}, in {folder}:")
     typer.echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
-    for one in estimates:
-        typer.echo(f"  images to judge  {one.verdicts:>7,}")
-        typer.echo(f"  questions to ask   {one.questions:>7,}  {_dollars(one.judge_cost)}")
+    for estimate in estimates:
+        typer.echo(f"  images to judge  {estimate.verdicts:>7,}")
+        typer.echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
     typer.echo("  the first image would be asked for with:")
     for line in first.first.splitlines():
         typer.echo(f"    {line}")
