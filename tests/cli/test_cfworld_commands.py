@@ -69,15 +69,17 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
 
 
 def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_path: Path) -> None:
-    from formalimg.cli.foretelling import warnings_about
+    from formalimg.cli.estimate_output import unscorable_warnings
     from formalimg.suites import load
 
     items = load("cf-world", published)
     kept = [item for item in items if item.id != "physics-classical-mechanics-0-l1"]
-    first, _ = warnings_about("cf-world", kept, None)
+    first, _ = unscorable_warnings("cf-world", kept, None)
     assert first.startswith("level 1 of 1 group is left out")
     probe = [item for item in items if item.level == 2]
-    assert not [warning for warning in warnings_about("cf-world-denominalised", probe, None) if "level 1" in warning]
+    assert not [
+        warning for warning in unscorable_warnings("cf-world-denominalised", probe, None) if "level 1" in warning
+    ]
 
 
 def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import open_run
+from formalimg.runs import MAX_SIZE, MIN_SIZE, open_run
 from tests.support.command import formalimg, formalimg_process
 
 ORACLE = ("knolling", "--model", "builtin/oracle", "--size", "512", "--levels", "1-2", "--per-level", "2")
@@ -226,3 +226,18 @@ def test_a_closed_pipe_is_no_verdict(workplace: Path) -> None:
     folder = workplace / "runs" / "knolling-builtin-oracle"
     shell = f"{sys.executable} -m formalimg report {folder} --format json | true; exit ${{PIPESTATUS[0]}}"
     assert subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60).returncode == 141
+
+
+@pytest.mark.parametrize("size", [MIN_SIZE - 1, MAX_SIZE + 1])
+def test_a_size_that_no_run_can_have(size: int, tmp_path: Path) -> None:
+    code, _, err = formalimg("run", "knolling", "-m", "builtin/oracle", "--size", str(size), cwd=tmp_path)
+    assert code == 2
+    assert f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}" in err
+
+
+@pytest.mark.parametrize("suite", ["natural", "conceptmix", "cf-world"])
+def test_layouts_are_for_suites_judged_by_boxes(suite: str, tmp_path: Path) -> None:
+    code, _, err = formalimg("run", suite, "-m", "builtin/solver", "--task", "layout", cwd=tmp_path)
+    assert (code, "only knolling can be planned as a layout" in err) == (2, True)
+    code, _, err = formalimg("run", suite, "-m", "builtin/oracle", "--condition", "text-layout", cwd=tmp_path)
+    assert (code, f"{suite} has no layouts to give to a model" in err) == (2, True)

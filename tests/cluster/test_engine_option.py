@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from formalimg.cli.workforce import EngineOptions
+from formalimg.cli.engine_options import EngineOptions
 from formalimg.cluster import open_worker_pool
 from formalimg.cluster.ray_cluster import probe
 from formalimg.errors import FormalimgError

@@ -137,8 +137,8 @@ def test_a_new_suite_is_run_judged_and_reported(like: str, monkeypatch: pytest.M
     assert item_figures(items)
 
 
-ABOUT_ONE_SUITE = ("authoring/counterfactuals", "models/folder", "suites", "cli", "web")
-"""Where code may ask for a suite by its name: it is about that suite, or about a command for it."""
+ABOUT_ONE_SUITE = ("authoring/counterfactuals", "models/folder", "suites", "cli/write.py")
+"""Where code may ask for a suite by its name: it is about that suite, or about the tasks of that suite."""
 
 
 def test_no_other_code_asks_for_a_suite_by_name() -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
-from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
+from formalimg.suites import CATEGORIES, Item, load
 from formalimg.suites import suite as suite_of
 
 
@@ -30,7 +30,7 @@ def census_command(
     formats = figure_formats(figures, figures_as)
     counted: Sequence[Item[Any]]
     tidied: Sequence[str] = ()
-    if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
+    if items is not None and suite_of(suite).traits.has_scores and _is_published(items):
         from formalimg.suites import format_repairs, read_cf_world
 
         published = read_cf_world(items, suite)
@@ -102,7 +102,7 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     groups = len({item.spec.group for item in items})
     counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
     typer.echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
-    if suite in TAGGED_BY_FIELD:
+    if suite_of(suite).has_field_tags:
         tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
         for field, count in sorted(tagged.items()):
             typer.echo(f"  {field:<28} {count:>6,}")

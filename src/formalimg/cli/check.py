@@ -73,10 +73,13 @@ def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None
 
 
 def _implausible(instruction: Instruction, terms: Vocabulary) -> list[Problem]:
-    if terms.name != "natural":
-        raise FormalimgError(f"--plausible is for natural formulas: the ontology does not cover {terms.name}")
-    from formalimg.suites import find_implausible  # here, so that other commands start faster
+    from formalimg.suites import find_implausible, suite, suite_names  # here, so that other commands start faster
 
+    covered = [suite(name).vocabulary for name in suite_names() if suite(name).has_ontology]
+    if terms.name not in covered:
+        raise FormalimgError(
+            f"--plausible is for {' and '.join(covered)} formulas: the ontology does not cover {terms.name}"
+        )
     return find_implausible(parse(instruction.text))
 
 

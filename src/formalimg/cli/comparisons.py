@@ -27,7 +27,7 @@ def compare_judge_pairs(
     for folder in runs:
         with closing(open_run(folder)) as run:
             first, second = _judge_pair(run, judges) if judges else (None, None)
-            has_scores = suite(run.manifest.suite).kind == "counterfactual"
+            has_scores = suite(run.manifest.suite).traits.has_scores
         if has_scores:
             yield compare_scores(folder, first, second, profile=profile)
         else:

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import FinishedRuns, judge_images, open_judges, require_prices, show_numbers
-from formalimg.cli.workforce import EngineOptions
+from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.run_execution import FinishedRuns, judge_images, open_judges, print_rates, require_prices
 
 
 def judge_command(
@@ -33,10 +33,10 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    workforce = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
+    engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task)
     require_prices(budget, [one.instance.name for one in judges])
     for one in judges:
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        judge_images(folder, one, title, budget, workforce)
-    show_numbers(FinishedRuns([folder], [one.instance for one in judges]))
+        judge_images(folder, one, title, budget, engine_options)
+    print_rates(FinishedRuns([folder], [one.instance for one in judges]))

@@ -84,10 +84,26 @@ Samples = Annotated[
     int, typer.Option(min=1, metavar="N", help="Images per item, each with its own seed.", rich_help_panel=_WHAT)
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Base seed of all images.", rich_help_panel=_WHAT)]
+
+
+def _check_size(context: typer.Context, size: int) -> int:
+    """Refuse a size that no run can have, before a model is loaded."""
+    if context.resilient_parsing:  # only completing a command line
+        return size
+    from formalimg.runs import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
+
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise typer.BadParameter(f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}.")
+    return size
+
+
 Size = Annotated[
     int,
     typer.Option(
-        min=64, max=4096, metavar="PIXELS", help="Requested width and height, in pixels.", rich_help_panel=_MODEL
+        callback=_check_size,
+        metavar="PIXELS",
+        help="Requested width and height, in pixels.",
+        rich_help_panel=_MODEL,
     ),
 ]
 Task = Annotated[

@@ -183,13 +183,14 @@ def _draw(comparison: Comparison, studies: Sequence[HumanStudy], folder: Path, f
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
     """Yield a note for each given option that has no effect on these suites."""
-    from formalimg.suites import CF_WORLD, suite
+    from formalimg.suites import suite, suite_names
 
     listed = ", ".join(sorted(suites))
-    if epsilon is not None and all(suite(name).kind == "counterfactual" for name in suites):
+    if epsilon is not None and all(suite(name).traits.has_scores for name in suites):
         yield f"--epsilon has no effect on {listed}: it has mean scores instead of pass rates"
-    if threshold is not None and CF_WORLD not in suites:
-        yield f"--threshold has no effect on {listed}: only {CF_WORLD} has a gate"
+    if threshold is not None and not any(suite(name).has_gate for name in suites):
+        gated = " and ".join(name for name in suite_names() if suite(name).has_gate)
+        yield f"--threshold has no effect on {listed}: only {gated} has a gate"
 
 
 def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import RunOptions, execute_all, show_numbers
+from formalimg.cli.run_execution import RunOptions, execute_all, print_rates
 
 
 def run_command(
@@ -46,7 +46,7 @@ def run_command(
     asked = RunOptions(**locals())
     done = execute_all(asked, judging=True)
     if not dry_run:
-        show_numbers(done)
+        print_rates(done)
 
 
 def generate_command(

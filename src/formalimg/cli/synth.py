@@ -13,7 +13,7 @@ from formalimg.cli.census import show_census
 from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
 from formalimg.cli.progress import progress_bar
 from formalimg.errors import FormalimgError
-from formalimg.suites import Category, Item, Kind, suite_names, write_items, write_published
+from formalimg.suites import Category, Item, Kind, suite_names, write_items
 from formalimg.suites import suite as suite_of
 
 
@@ -72,21 +72,20 @@ def synth_command(
     level_numbers = None if levels is None else read_levels(levels)
     items: Sequence[Item[Any]]
     rejected: Mapping[str, int]
-    match suite_of(suite).kind:
-        case "concepts":
-            _refuse(suite, formula_options, "formula")
-            items, rejected = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
-        case "formula":
-            _refuse(suite, concept_options, "concepts")
-            items, rejected = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
-        case _:
-            made = ", ".join(_suites_of("formula", "concepts"))
-            raise FormalimgError(
-                f"items of {suite} are written, not drawn: `formalimg write` makes new ones; synth is for {made}"
-            )
+    if not suite_of(suite).traits.is_synthesized:
+        supported = ", ".join(name for name in suite_names() if suite_of(name).traits.is_synthesized)
+        raise FormalimgError(
+            f"items of {suite} are written, not drawn: `formalimg write` makes new ones; synth is for {supported}"
+        )
+    if suite_of(suite).kind == "concepts":
+        _refuse(suite, formula_options, "formula")
+        items, rejected = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
+    else:
+        _refuse(suite, concept_options, "concepts")
+        items, rejected = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
     path = write_items(items, out)
     if published:
-        _write_published(suite, items, out / "published")
+        suite_of(suite).write_published(items, out / "published")
     show_census(suite, items)
     _show_summary(items, rejected, path)
 
@@ -129,20 +128,8 @@ def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
     """Raise an error for options that apply to suites of another kind."""
     unsupported = [name for name, value in options.items() if value is not None]
     if unsupported:
-        raise FormalimgError(f"{suite} has no {unsupported[0]}: that is for {' and '.join(_suites_of(kind))}")
-
-
-def _suites_of(*kinds: Kind) -> list[str]:
-    return [name for name in suite_names() if suite_of(name).kind in kinds]
-
-
-def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> None:
-    if suite_of(suite).kind == "concepts":
-        from formalimg.suites import write_published_prompts
-
-        write_published_prompts(items, folder)
-    else:
-        write_published(items, folder)
+        supported = " and ".join(name for name in suite_names() if suite_of(name).kind == kind)
+        raise FormalimgError(f"{suite} has no {unsupported[0]}: that is for {supported}")
 
 
 def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path: Path) -> None:

@@ -130,7 +130,7 @@ def write_command(
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
     suite = _suite_of(suite, task)
-    of_world = suite_of(suite).kind == "counterfactual"
+    of_world = suite_of(suite).traits.has_scores
     plan = AuthoringPlan(
         suite,
         () if levels is None else read_levels(levels),

@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import Scene
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item
+from formalimg.suites import suite as suite_of
 
 RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes"]
 """How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, or corrected boxes."""
@@ -238,7 +239,7 @@ def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]
 
 
 def _require_word(kind: str, word: str, suite: str) -> None:
-    words = vocabulary(suite).words.get(kind, ())
+    words = vocabulary(suite_of(suite).vocabulary).words.get(kind, ())
     if word not in words:
         near = closest_match(word, words)
         advice = f"did you mean {near!r}?" if near else "choose one of its words"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.formats import Format, format_of
     from formalimg.reporting.gallery import image_html
     from formalimg.reporting.images import make_thumbnail
-    from formalimg.reporting.labels import SuiteLabels, level_name, level_word, suite_labels
+    from formalimg.reporting.labels import level_name, level_word
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
@@ -38,7 +38,7 @@ __getattr__ = lazy_exports(
         "formats": ["Format", "format_of"],
         "gallery": ["image_html"],
         "images": ["make_thumbnail"],
-        "labels": ["SuiteLabels", "level_name", "level_word", "suite_labels"],
+        "labels": ["level_name", "level_word"],
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
@@ -57,7 +57,6 @@ __all__ = [
     "ReferenceRow",
     "RunRow",
     "Section",
-    "SuiteLabels",
     "Tally",
     "compare",
     "comparison_figures",
@@ -75,7 +74,6 @@ __all__ = [
     "reference_rows",
     "render",
     "study_figures",
-    "suite_labels",
     "table_html",
     "terminal_table",
     "theme_script",

@@ -1,9 +1,8 @@
-"""Labels of suites: what levels, parts of verdicts and numbers are called, and the rules for missing verdicts."""
+"""Labels of suites: what levels and numbers are called, and the rules for missing verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from formalimg.stats import Generalizability, MissingPolicy
 from formalimg.suites import Suite
@@ -41,33 +40,6 @@ def shorten(text: str, max_length: int) -> str:
     return line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
 
 
-class SuiteLabels(NamedTuple):
-    """The labels of a kind of suite.
-
-    Attributes:
-        part: what one part of a verdict is.
-        kind: what kinds of parts are called.
-        about: what else failures are grouped by.
-        holds, hold: the verb for one part, and for several, that an image shows.
-        failed: the clause for parts that an image does not show.
-        more: the heading over the tables below the main one.
-        figures: what the numbers of the main table are called.
-        bands: what the numbers after those of the levels are.
-        parts_are_code: whether parts are written in a formal language.
-    """
-
-    part: str
-    kind: str
-    about: str
-    holds: str
-    hold: str
-    failed: str
-    more: str
-    figures: str
-    bands: str
-    parts_are_code: bool
-
-
 RULES: dict[MissingPolicy, str] = {
     "exclude": "Images without a verdict are left out of the rates",
     "fail": "Images without a verdict count as failures",
@@ -85,23 +57,6 @@ SCORE_RULES: dict[MissingPolicy, str] = {
 
 FAILURES_COUNTED = "Only scored images count, without those that failed by rule, which no judge looked at."
 """Which images the shares of failures are about."""
-
-
-def suite_labels(suite: Suite) -> SuiteLabels:
-    """Return the labels of a suite."""
-    kind, terms = suite.traits, suite.traits.terms
-    return SuiteLabels(
-        part=terms.part,
-        kind=terms.kind,
-        about=terms.about,
-        holds=terms.holds,
-        hold=terms.hold,
-        failed=terms.failed,
-        more=kind.tables_heading,
-        figures=kind.numbers_heading,
-        bands=kind.bands_heading,
-        parts_are_code=terms.is_code,
-    )
 
 
 def level_head(suite: Suite, level: int) -> str:

@@ -51,4 +51,4 @@ def rate_text(figure: Rate | Band, suite: Suite) -> str:
     if figure.value is None:
         return NOTHING
     mark = "†" if figure.coverage < 1 else ""
-    return mark + (f"{figure.value:.2f}" if suite.kind == "counterfactual" else percent(figure.value))
+    return mark + (f"{figure.value:.2f}" if suite.traits.has_scores else percent(figure.value))

@@ -16,9 +16,6 @@ CF_WORLD_DENOMINALISED = "cf-world-denominalised"
 CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED)
 """The benchmark itself, and its probes."""
 
-TAGGED_BY_FIELD = (CF_WORLD, CF_WORLD_DENOMINALISED)
-"""Suites whose tags are fields of knowledge. The tags of changed rules say how they are changed."""
-
 
 Level: TypeAlias = Literal[1, 2, 3]
 """1 factual, 2 explicit counterfactual (the outcome is stated), 3 implicit counterfactual (it has to be deduced)."""

@@ -21,6 +21,7 @@ from formalimg.judges import Unscored
 from formalimg.logic import vocabulary
 from formalimg.runs import inspect
 from formalimg.scenes import Scene
+from formalimg.suites import suite as suite_of
 from formalimg.web.rendering import page
 from formalimg.web.security import Body, require_text
 
@@ -109,7 +110,7 @@ def _shown_step(step: RatingStep, task: RatingTask) -> _ShownStep:
 def _label_choices(suite: str, task: RatingTask) -> dict[str, list[str]]:
     """Return the classes and colours to choose from, including those that the grounder used here."""
     try:
-        known = vocabulary(suite).words
+        known = vocabulary(suite_of(suite).vocabulary).words
     except FormalimgError:
         known = {}
     seen = Scene.from_json(task.grounded).objects if task.grounded else ()

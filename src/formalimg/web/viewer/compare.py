@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.analysis import group_scores
-from formalimg.reporting import Comparison, Section, compare, curve_svg, main_table_html, suite_labels, table_html
+from formalimg.reporting import Comparison, Section, compare, curve_svg, main_table_html, table_html
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, PairedComparison, ScoreObservation, compare_paired, compare_paired_scores
 from formalimg.web.rendering import NOTHING, page, trusted_markup
@@ -133,7 +133,7 @@ def _suite(
 ) -> _Suite:
     of_suite = [name for name, run in runs.items() if run.manifest.suite == section.suite.name]
     titles = [row.name for row in section.rows]
-    has_scores = section.suite.kind == "counterfactual"
+    has_scores = section.suite.traits.has_scores
     pairs = [
         _pair(
             titles[0],
@@ -149,7 +149,7 @@ def _suite(
         section.suite.title,
         trusted_markup(curve_svg(section)),
         trusted_markup(main_table_html(section, compared)),
-        suite_labels(section.suite).more,
+        section.suite.traits.tables_heading,
         tuple(map(trusted_markup, map(table_html, section.tables, repeat(section)))),
         tuple(pairs),
         has_scores,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.logic import vocabulary, vocabulary_names
-from formalimg.reporting import RunRow, Section, level_name, suite_labels
+from formalimg.logic import vocabulary
+from formalimg.reporting import RunRow, Section, level_name
 from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.rendering import page
 from formalimg.web.viewer.run import split_word
@@ -21,9 +21,6 @@ PER_PAGE = 48
 
 MAX_PROMPT_LENGTH = 400
 """Characters of a prompt below a thumbnail: more than its lines hold."""
-
-_ABOUT = {"formula": "class", "concepts": "object", "counterfactual": "field"}
-"""Label of the subject filter, by kind of suite."""
 
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
@@ -68,7 +65,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         view=view,
         suite=section.suite,
         row=row,
-        words=suite_labels(section.suite),
+        words=section.suite.traits.terms,
         tiles=[_tile(image, view, section, opening) for image in found.images],
         total=found.total,
         is_filtered=view.filter != ImageFilter(),
@@ -79,7 +76,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         levels=[_FilterOption(str(level), level_name(section.suite, level)) for level in section.levels],
         kinds=sorted(row.kinds),
         known_words=_words(row, section),
-        about=_ABOUT[section.suite.kind],
+        about=section.suite.traits.terms.subject,
         known_about=known_about,
         at=(query.get("at"), parse_number(query, "sample") or 0),
     )
@@ -94,8 +91,8 @@ def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
     """Return the subjects of items: classes, objects, or fields."""
     match section.suite.kind:
         case "formula":
-            suite = section.suite.name
-            return sorted(vocabulary(suite).words["class"]) if suite in vocabulary_names() else []
+            name = section.suite.vocabulary
+            return sorted(vocabulary(name).words["class"]) if name else []
         case "concepts":
             pairs = (split_word(name, row, section) for name in row.predicates)
             return sorted({word for kind, word in pairs if kind == "object"})

@@ -52,10 +52,10 @@ def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Suite) ->
 
 def _phrases(part: Part, suite: Suite) -> Iterator[str]:
     """Yield how a prompt may express a part: by its values, its words, or its predicates in English."""
-    if suite.kind != "formula":
+    if not suite.traits.terms.is_code:
         yield from (form for word in part.about if word.strip() for form in _forms(word))
         return
-    words = lexicon(suite.name)
+    words = lexicon(suite.vocabulary)
     for value in _QUOTED.findall(part.name):
         yield words.nouns[value].text if value in words.nouns else value
     for predicate in _PREDICATE.findall(part.name):
@@ -78,7 +78,7 @@ def _forms(value: str) -> Iterator[str]:
 
 def _mentioned(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
     """Yield other positions that state what failed, found by meaning: several parts may share their words."""
-    if suite.kind != "formula":
+    if not suite.traits.terms.is_code:
         return
     atoms = atoms_of_clauses([part.name for part in parts])
     failed = {atom for part, found in zip(parts, atoms, strict=True) if part.score < 1 for atom in found}
@@ -150,7 +150,7 @@ def find_mentions(
         before = _parsed_atoms(prompt, suite)
     except WordingError:
         return
-    for phrase, replacement in _substitutions(suite.name):
+    for phrase, replacement in _substitutions(suite.vocabulary):
         for found in _places(phrase, prompt) if phrase.predicates & {*predicates} else ():
             if found.start() in except_at:
                 continue
@@ -172,7 +172,7 @@ def _atom_patterns(texts: Sequence[str]) -> list[list[AtomPattern]]:
 
 
 def _parsed_atoms(prompt: str, suite: Suite) -> Counter[AtomPattern]:
-    return Counter(_atom_patterns([str(parse_prompt(prompt, suite.name))])[0])
+    return Counter(_atom_patterns([str(parse_prompt(prompt, suite.vocabulary))])[0])
 
 
 def _places(phrase: _LexiconPhrase, prompt: str) -> Iterator[re.Match[str]]:
@@ -180,8 +180,8 @@ def _places(phrase: _LexiconPhrase, prompt: str) -> Iterator[re.Match[str]]:
 
 
 @cache
-def _substitutions(suite: str) -> list[_Substitution]:
-    words = lexicon(suite)
+def _substitutions(vocabulary: str) -> list[_Substitution]:
+    words = lexicon(vocabulary)
     relations = words.relations.items()
     near = [(name, relation.near) for name, relation in relations if relation.near and "{its}" in relation.near]
     adjectives = words.adjectives.values()

@@ -15,9 +15,10 @@ from starlette.responses import Response
 from formalimg.analysis import counterfactual_specs
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
-from formalimg.reporting import ExampleImage, image_html, level_name, suite_labels
+from formalimg.reporting import ExampleImage, image_html, level_name
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
+from formalimg.suites import suite as suite_of
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.highlight import highlight_prompt
@@ -44,6 +45,7 @@ def item_page(site: Site, request: Request) -> Response:
     name, sample = require_value(request.query_params, "item"), parse_number(request.query_params, "sample") or 0
     (section,) = site.comparison(view.run, view.judge).sections
     (row,) = section.rows
+    terms = section.suite.traits.terms
     with site.open(view.run, view.judge) as run:
         item = run.item(name)
         judged = next(run.judged([(name, sample)]), None)
@@ -70,7 +72,7 @@ def item_page(site: Site, request: Request) -> Response:
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
-            words=suite_labels(section.suite),
+            words={**terms._asdict(), "parts_are_code": terms.is_code},
             explanation=_explanation(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
@@ -103,10 +105,13 @@ def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
 def _playground(run: StoredRun, name: str) -> str:
     """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
     item = run.suite_item(name)
-    if item is None or not isinstance(item.spec, FormulaSpec) or item.suite not in vocabulary_names():
+    if item is None or not isinstance(item.spec, FormulaSpec):
+        return ""
+    vocabulary = suite_of(item.suite).vocabulary
+    if vocabulary not in vocabulary_names():  # the playground opens no files
         return ""
     formula = to_pretty_text(item.spec.formula, WIDTH)
-    return build_url("/playground", vocabulary=item.suite, formula=formula, style=item.spec.style)
+    return build_url("/playground", vocabulary=vocabulary, formula=formula, style=item.spec.style)
 
 
 def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:

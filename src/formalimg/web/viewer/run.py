@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.models import Setting
-from formalimg.reporting import RunRow, Section, Tally, curve_svg, level_name, main_table_html, suite_labels, table_html
+from formalimg.reporting import RunRow, Section, Tally, curve_svg, level_name, main_table_html, table_html
 from formalimg.runs import Identity, ImageFilter, RunCost, RunManifest
 from formalimg.web.rendering import page, percent, trusted_markup
 from formalimg.web.viewer.site import READ_ERRORS, Site
@@ -41,6 +41,7 @@ def run_page(site: Site, request: Request) -> Response:
     compared = site.comparison(view.run, view.judge)
     (section,) = compared.sections
     (row,) = section.rows
+    kind = section.suite.traits
     with site.open(view.run, view.judge) as run:
         judges = run.judges()
         without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0
@@ -52,7 +53,7 @@ def run_page(site: Site, request: Request) -> Response:
         fields=manifest_fields(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
-        words=suite_labels(section.suite),
+        words={**kind.terms._asdict(), "figures": kind.numbers_heading, "more": kind.tables_heading},
         curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
         table=trusted_markup(main_table_html(section, compared)),
         tables=[trusted_markup(table_html(one, section)) for one in section.tables],
@@ -78,7 +79,7 @@ def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
 
 def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
     """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
-    if section.suite.kind != "concepts":
+    if not section.suite.traits.value_has_kind:
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
     return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)

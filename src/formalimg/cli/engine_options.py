@@ -1,4 +1,4 @@
-"""The engine of a command: this process, or workers on a Ray cluster."""
+"""Engine options of a command: run in this process, or on workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from formalimg.runs import Reopenable
 
 
-class EngineParties(NamedTuple):
+class OpenedEngine(NamedTuple):
     """The model and judge that do the work, and a text about the rates of workers."""
 
     model: ImageModel | None
@@ -48,13 +48,13 @@ class EngineOptions:
             raise FormalimgError(f"{unused[0]} is about a Ray cluster: give --engine ray too")
 
     @contextmanager
-    def open(self, model: Reopenable[ImageModel] | None, judge: Reopenable[Judge] | None) -> Iterator[EngineParties]:
+    def open(self, model: Reopenable[ImageModel] | None, judge: Reopenable[Judge] | None) -> Iterator[OpenedEngine]:
         """Yield the model and judge to run with: those given, or those of workers on a cluster.
 
         Raises:
             FormalimgError: if there is no cluster, or no room on it.
         """
-        local = EngineParties(model.instance if model else None, judge.instance if judge else None, lambda: "")
+        local = OpenedEngine(model.instance if model else None, judge.instance if judge else None, lambda: "")
         if self.engine == "local":
             yield local
             return
@@ -77,4 +77,4 @@ class EngineOptions:
         ):
             count = f"{pool.size} workers" if pool.size > 1 else "1 worker"
             typer.echo(f"Ray: up to {count}, with {resources} each; the first take some seconds to start", err=True)
-            yield EngineParties(pool.model or local.model, pool.judge, pool.rates_text)
+            yield OpenedEngine(pool.model or local.model, pool.judge, pool.rates_text)

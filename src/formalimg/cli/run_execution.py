@@ -1,4 +1,4 @@
-"""Runs from the command line: what `run`, `generate` and `judge` share."""
+"""Execute runs from the command line: the options and steps that `run`, `generate` and `judge` share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import typer
 
 from formalimg import __version__
-from formalimg.cli.foretelling import show_estimates, warnings_about
+from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
 from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
-from formalimg.cli.workforce import EngineOptions
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -60,12 +60,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
-        if self.task == "layout" and self.suite != "knolling":
-            raise FormalimgError(
-                f"only knolling can be planned as a layout: boxes cannot show what {self.suite} asks for"
-            )
-        if self.condition != "plain" and self.suite != "knolling":
-            raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
+        if self.task == "layout" or self.condition != "plain":
+            self._require_layouts()
         if self.task == "layout" and self.condition != "plain":
             raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
         if self.task == "layout" and self.style != "auto":
@@ -76,6 +72,20 @@ class RunOptions:
             raise FormalimgError(
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
+
+    def _require_layouts(self) -> None:
+        """Refuse suites whose images are not judged by boxes alone: boxes cannot show what their items require."""
+        from formalimg.suites import suite, suite_names  # here, so that other commands start faster
+
+        supported = [name for name in suite_names() if suite(name).judge == "scene"]
+        if suite(self.suite).name in supported:
+            return
+        if self.task == "layout":
+            raise FormalimgError(
+                f"only {' and '.join(supported)} can be planned as a layout: "
+                f"boxes cannot show what {self.suite} asks for"
+            )
+        raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
 
     @property
     def engine_options(self) -> EngineOptions:
@@ -166,7 +176,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
     require_prices(options.budget, names)
     builder = options.builder()
-    for warning in warnings_about(options.suite, [*builder.selection.of(builder.items).values()], options.items):
+    for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         typer.echo(warning, err=True)
     folders = []
     for model in models:
@@ -174,23 +184,25 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
         config = builder.config(model.instance, folder)
         if options.dry_run:
             estimates = [estimate(config, folder, judge.instance) for judge in judges]
-            show_estimates(config, folder, estimates or [estimate(config, folder, None)])
+            print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
             _execute(config, model, folder, judges, engine)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
 
 
-def show_numbers(done: FinishedRuns) -> None:
+def print_rates(finished: FinishedRuns) -> None:
     """Print the table of these runs, a row for each judge, and their folders."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
-    judges = [Identity(judge.name, judge.settings) for judge in done.judges]
+    judges = [Identity(judge.name, judge.settings) for judge in finished.judges]
     with ExitStack() as opened:
-        runs = [opened.enter_context(closing(open_run(folder, judge))) for folder in done.folders for judge in judges]
+        runs = [
+            opened.enter_context(closing(open_run(folder, judge))) for folder in finished.folders for judge in judges
+        ]
         print_table(terminal_table(compare(runs)))
-    for folder in done.folders:
+    for folder in finished.folders:
         typer.echo(f"run in {folder}")
 
 
@@ -200,17 +212,17 @@ def judge_images(
     """Judge the images of a run that this judge has not scored yet."""
     from formalimg.runs import judge_run
 
-    with engine.open(None, judge) as parties, run_progress(title, parties.rates_text) as on_progress:
-        assert parties.judge is not None, "an engine returns the judge it was given"
-        done = judge_run(folder, parties.judge, budget=budget, on_progress=on_progress)
-    stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
+    with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
+        assert opened.judge is not None, "an engine returns the judge it was given"
+        result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress)
+    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
 
 
-def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
+def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
     """End the command if the run was interrupted."""
     if stopped:
-        how = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
-        typer.echo(f"stopped; all that is done is kept in {folder}. The same command {how}.", err=True)
+        advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
+        typer.echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
         raise typer.Exit(130)
 
 
@@ -237,14 +249,14 @@ def _execute(
 
     title = f"{config.items[0].suite}, {config.model.name}"
     first = next(iter(judges), None)
-    with engine.open(model, first) as parties, run_progress(title, parties.rates_text) as on_progress:
-        done = execute(
-            replace(config, model=parties.model or config.model),
+    with engine.open(model, first) as opened, run_progress(title, opened.rates_text) as on_progress:
+        result = execute(
+            replace(config, model=opened.model or config.model),
             folder,
-            parties.judge,
+            opened.judge,
             on_progress=on_progress,
             on_match=lambda matching: typer.echo(matching.summary(), err=True),
         )
-    stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
+    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
     for judge in judges[1:]:
         judge_images(folder, judge, f"{title}, judged by {judge.instance.name}", config.budget, engine)
