@@ -291,7 +291,7 @@ def test_what_runs_have_in_common_is_told_once(runs: Sequence[DrawnRun], page: s
     assert words.count(runs[0].manifest.created) == 1
     other = replace(runs[1], manifest=replace(runs[1].manifest, created="2027-02-02T00:00:00Z"))
     words = Page(render(compare([runs[0], other]), "html")).words
-    assert words.index("All of them") > max(words.index(one.manifest.created) for one in (runs[0], other))
+    assert words.index("Same for all runs") > max(words.index(one.manifest.created) for one in (runs[0], other))
 
 
 def test_figures_hold_no_script_no_event_and_no_foreign_address() -> None:

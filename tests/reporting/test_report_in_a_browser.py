@@ -109,10 +109,10 @@ def test_images_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> 
     page.get_by_label("run").select_option("2")
     assert shown.count() == 1
     assert page.get_by_role("status").inner_text() == "1 of 12"
-    page.get_by_label("words").fill("no image speaks of this")
+    page.get_by_label("text").fill("no image speaks of this")
     assert shown.count() == 0
     assert page.get_by_text("No image matches.").is_visible()
-    page.get_by_label("words").fill("KNOLLING")
+    page.get_by_label("text").fill("KNOLLING")
     page.get_by_label("level").select_option("")
     assert shown.count() == 4
     seen = (

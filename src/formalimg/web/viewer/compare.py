@@ -224,7 +224,9 @@ def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_D
 
 
 def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _DifferingItem:
-    prompt = _prompt(item, runs).removeprefix(opening)[:MAX_PROMPT_LENGTH]
+    prompt = _prompt(item, runs).removeprefix(opening)
+    if len(prompt) > MAX_PROMPT_LENGTH:
+        prompt = f"{prompt[: MAX_PROMPT_LENGTH - 1].rstrip()}…"
     return _DifferingItem(item, prompt, tuple(_item_in_run(item, name, run) for name, run in runs.items()))
 
 
