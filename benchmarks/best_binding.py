@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def disturbed(spec: FormulaSpec, chance: random.Random, least: int) -> Scene:
-    """The witness with one to three objects moved, recoloured, relabelled or gone, filled up with more of the same."""
+    """The witness with one to three objects moved, recoloured, relabelled or removed, padded with more of the same."""
     assert spec.witness is not None
     objects = list(spec.witness.objects)
     classes = [obj.label for obj in objects]

@@ -1,8 +1,8 @@
 """Speed and memory of the run engine: models and judges that only wait, against a plain loop without overlap.
 
-The time that nobody can beat is that of the connections alone: n images, each 50 ms, 64 at a time, and 0.1 s until
-the first image is through both stages. The plain loop makes all images and then judges all, with as many
-connections; it decodes the images, but keeps nothing. Each measurement runs in a process of its own.
+The lower bound is the time of the connections alone: n images, each 50 ms, 64 at a time, and 0.1 s until
+the first image is through both stages. The plain loop generates all images and then judges all, with as many
+connections; it decodes the images, but stores nothing. Each measurement runs in its own process.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def small_image() -> bytes:
 
 @dataclass
 class WaitingModel:
-    """Answers each request after a while; remembers when it was first asked."""
+    """Answers each request after a delay; records the time of the first one."""
 
     image: bytes
     name: str = "benchmark/waiting"
@@ -129,7 +129,7 @@ class WaitingModel:
 
 @dataclass
 class WaitingJudge:
-    """Passes each image after a while; remembers when it was last asked."""
+    """Passes each image after a delay; records the time of the last one."""
 
     name: str = "benchmark/waiting"
     settings: Mapping[str, Setting] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Speed on a GPU: our runs against bare loops of diffusers and transformers over the same weights.
 
-The models have the sizes of real ones and random weights, so nothing has to be fetched. Bare loops do what anyone would
-write: images come as PIL images and nothing is kept; questions are put together into batches and generated. Ours is
-all that users get: a run folder with PNG files, and answers that are read.
+The models have realistic sizes and random weights, so nothing has to be downloaded. Bare loops are the obvious
+baseline: they return PIL images and store nothing; questions are batched and generated. Our runs do all
+that users get: a run folder with PNG files, and parsed answers.
 """
 
 from __future__ import annotations

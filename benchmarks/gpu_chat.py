@@ -1,4 +1,4 @@
-"""Questions a second: a bare loop of transformers, and our chat model of the same weights."""
+"""Questions per second: a bare loop of transformers, and our chat model with the same weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images a second: a bare loop of diffusers, and our run of the same pipeline."""
+"""Images per second: a bare loop of diffusers, and our run of the same pipeline."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def automatic_batch(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def out_of_memory(load: Load, folder: Path) -> dict[str, Any]:
-    """A batch that is far too large for a part of the memory: it is halved, and no image is lost."""
+    """A batch that is far too large for the available memory: it is halved, and no image is lost."""
     import torch
 
     from formalimg.models import Generated

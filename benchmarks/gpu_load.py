@@ -1,4 +1,4 @@
-"""How much is measured on a GPU, and how it is measured."""
+"""Workload of the GPU benchmarks, and a timer with GPU utilisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Load:
-    """How much is measured."""
+    """Workload of the benchmark."""
 
     device: str
     tiny: bool
@@ -28,12 +28,12 @@ class Load:
 
     @property
     def dtype(self) -> str:
-        """The numbers it computes with."""
+        """The dtype of weights and activations."""
         return "float32" if self.tiny else "bfloat16"
 
 
 def free() -> None:
-    """Let go of models that nobody needs any more, whose threads may take a moment to end."""
+    """Free models that are no longer needed; their threads may take a moment to end."""
     import torch
 
     for _ in range(5):
@@ -50,7 +50,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 class Watch:
-    """A clock that also asks how busy the GPU is, four times a second.
+    """A timer that also samples the utilisation of the GPU, four times a second.
 
     Attributes:
         seconds: how long it took.

@@ -1,4 +1,4 @@
-"""Models as large as real ones, with random weights: what they make is noise, but it takes as long."""
+"""Models of realistic size with random weights: their output is noise, but takes as long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEMPLATE = (
 
 
 def save_pipeline(folder: Path, device: str, *, tiny: bool) -> float:
-    """A pipeline with the sizes of Stable Diffusion XL; gives back its billions of parameters."""
+    """Save a pipeline with the sizes of Stable Diffusion XL; return its billions of parameters."""
     import torch
     from diffusers import AutoencoderKL, EulerDiscreteScheduler, StableDiffusionXLPipeline, UNet2DConditionModel
     from transformers import CLIPTextModel, CLIPTextModelWithProjection
@@ -64,7 +64,7 @@ def save_pipeline(folder: Path, device: str, *, tiny: bool) -> float:
 
 
 def save_chat_model(folder: Path, device: str, *, tiny: bool) -> float:
-    """A LLaVA that speaks with a model of the sizes of Qwen2.5 3B and sees 576 patches of an image.
+    """Save a LLaVA with a language model of the size of Qwen2.5 3B and 576 image patches.
 
     Gives back its billions of parameters.
     """

@@ -1,7 +1,7 @@
-"""Instructions and scenes for the benchmarks: shaped like the published ones, made from a seed.
+"""Instructions and scenes for the benchmarks: shaped like the published ones, generated from a seed.
 
-A scene is drawn first, its classes few enough that several objects share one. The instruction then speaks of K of its
-objects: their classes, some colours and sides, and relations read off the scene that hang all of them together. About
+A scene is sampled first, with so few classes that several objects share one. The instruction is then about K of its
+objects: their classes, some colours and sides, and relations of the scene that connect all of them. About
 half of the instructions end in a `forall` around the last variables. In half of all cases one relation is turned into
 its opposite, so that the formula fails late, if at all: the hard case for a search.
 """
@@ -27,7 +27,7 @@ class Case(NamedTuple):
 
 
 def draw_case(k: int, objects: int, seed: int) -> Case:
-    """A case with K variables and a scene of so many objects; the same for the same seed."""
+    """Sample a case with K variables and a scene of this many objects; the same for the same seed."""
     chance = random.Random(f"{k} {objects} {seed}")
     words = vocabulary("knolling").words
     classes = chance.sample(words["class"], chance.randint(1, k))

@@ -1,13 +1,13 @@
 """Speed of the run engine through the real openai library, against a server on this machine that only waits.
 
-The server, in a process of its own, answers each request after 100 ms. The time that nobody can beat is that of the
-connections alone: n images, each 100 ms, 64 at a time. Each measurement runs in a process of its own:
+The server, in its own process, answers each request after 100 ms. The lower bound is the time of the
+connections alone: n images, each 100 ms, 64 at a time. Each measurement runs in its own process:
 
-- `images`: images come over HTTP, a judge in the same process looks at them;
-- `images and verdicts`: a chat model on the same server judges them too, one question an image, at the same time.
+- `images`: images are requested over HTTP, and judged in the same process;
+- `images and verdicts`: a chat model on the same server judges them concurrently, with one question per image.
 
-The machine should have nothing else to do: two processes work, and whoever shares their cores is measured with them.
-Where aiohttp is installed, the library uses it, which is quicker.
+The machine should be idle otherwise: two processes are busy, and other load on their cores distorts the result.
+Where aiohttp is installed, the library uses it, which is faster.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has used so far; not a number where the system does not tell."""
+    """CPU seconds of a process so far; NaN where the system does not report them."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

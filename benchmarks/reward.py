@@ -1,6 +1,6 @@
 """Speed of rewards in process, on one core: scenes by logic, and images through the embedded grounder.
 
-The baseline does what a program does that scores formulas as they come, and keeps nothing: read the formula, read the
+The baseline scores each formula without a cache: parse the formula, read the
 scene, `verify`, `best_binding`. The numbers must be the same.
 """
 
@@ -66,7 +66,7 @@ def one(scorer: Scorer, scene: str, formula: str) -> RewardScore:
 
 
 def show(name: str, function: Callable[[str, str], object], pairs: Sequence[tuple[str, str]]) -> None:
-    """The time of the process, so that other programs on the machine count as little as can be."""
+    """Print CPU time of the process, so that other programs on the machine matter as little as possible."""
     times = []
     for _ in range(ROUNDS):
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""What workers bring, and what they cost: runs on a Ray cluster on this machine against the local engine.
+"""Scaling and overhead of workers: runs on a Ray cluster on this machine against the local engine.
 
 Embedded models compute, so two workers on two cores should be faster than one; overhead is the processor time of all
 processes together that an image with its verdict takes more than in the local engine. Waiting models stand for remote
@@ -61,7 +61,7 @@ class Moment(NamedTuple):
 
 
 class Clock:
-    """Notes when all workers are at work, and when so much was done that the run can stop."""
+    """Records when all workers are busy, and when enough is done for the run to stop."""
 
     def __init__(self, pool: WorkerPool | None, warm: int, most: int | None = None) -> None:
         self._pool = pool
@@ -160,7 +160,7 @@ def _embedded(workers: int | None, per_level: int) -> Found:
 
 @dataclass
 class Waiting:
-    """Answers one request at a time, after a while."""
+    """Answers one request at a time, after a delay."""
 
     name: str = "benchmark/waiting"
     settings: Mapping[str, Setting] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Load on the reward server: scenes and images over HTTP on loopback, and memory over minutes.
 
-The server runs on one core, whoever asks on another. Scenes are asked for one in a request, by 32 clients: by wrk, if
-it is installed (`apt install wrk`), and by clients of our own, first as fast as they can, then at a steady rate. Where
-all ask as fast as they can, the median is 32 over the rate, and says nothing else.
+The server runs on one core, the clients on another. 32 clients send one scene per request: wrk, if
+it is installed (`apt install wrk`), and Python clients, first as fast as they can, then at a steady rate. With
+clients that send as fast as they can, the median latency is 32 divided by the rate, and carries no other information.
 
     python benchmarks/serve.py [--seconds 10] [--rate 200] [--minutes 0]
 """
@@ -84,7 +84,7 @@ def served() -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 async def closed(url: str, bodies: Sequence[bytes], seconds: float, rate: float | None = None) -> list[float]:
-    """The latencies of requests, in milliseconds, by clients that each wait for their answer before they ask again.
+    """The latencies of requests, in milliseconds, by clients that each wait for a response before the next request.
 
     With a rate, latencies are counted from when a request was due, so that a server that falls behind does not hide it.
     """
@@ -128,7 +128,7 @@ def show(name: str, found: Sequence[float], seconds: float, used: list[float]) -
 
 @contextlib.contextmanager
 def processor(process: subprocess.Popen[str]) -> Iterator[list[float]]:
-    """The seconds of the processor that the server uses meanwhile."""
+    """CPU seconds that the server uses meanwhile."""
     used: list[float] = []
     before = _processor(process)
     yield used

@@ -1,4 +1,4 @@
-"""How fast suites are made, and whether everything that is promised of their items holds. Run with `make bench`."""
+"""Speed of synthesis, and an audit of the guarantees for items. Run with `make bench`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def audit(items: list[Item[FormulaSpec]]) -> None:
-    """Count what holds, by other means than those that made the items."""
+    """Count the guarantees that hold, by other means than those of the synthesis."""
     suite = items[0].suite
     promises = {
         "well formed, with exact K, in one component": lambda item: (

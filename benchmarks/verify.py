@@ -118,7 +118,7 @@ def chain(k: int) -> Formula:
 
 
 def row(n: int, pink: int | None) -> Scene:
-    """A row of n red cups, one of them pink if so wished."""
+    """A row of n red cups, one of them optionally pink."""
     step = 1000 / n
     boxes = [Box(i * step, 400, (i + 0.8) * step, 600) for i in range(n)]
     return Scene.of(SceneObject("cup", box, "pink" if i == pink else "red") for i, box in enumerate(boxes))

@@ -1,8 +1,8 @@
-"""Speed and memory of the viewer: a run with 20,000 images, asked over loopback.
+"""Speed and memory of the viewer: a run with 20,000 images, requested over loopback.
 
-The run is made by the engine, with small images of noise and verdicts of six parts each. The site runs in a process
-of its own. Each page is asked for nine times; the middle time and the longest are shown. The numbers of a run are
-worked out once after each change, which happens when the site starts; how long that takes is shown too.
+The run is created by the engine, with small images of noise and verdicts of six parts each. The site runs in its own
+process. Each page is requested nine times; the median and the maximum are shown. The summary of a run is
+computed once after each change, and when the site starts; how long that takes is shown too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ADDRESSES = {
 
 
 class Guesser:
-    """A judge that finds most objects, by chance."""
+    """A judge that finds most objects, at random."""
 
     name, concurrency = "bench/guesser", 4
     settings: Mapping[str, Setting] = {}

@@ -1,7 +1,7 @@
-"""Score any Python function that makes images: no model class, no configuration.
+"""Evaluate any Python function that generates images: no model class, no configuration.
 
-Run it with `python examples/evaluate_a_function.py`. Put your own pipeline where `paint` is: it gets the words (and a
-seed and a size, if it has parameters of these names) and gives back a PIL image, bytes, or the path of a file.
+Run it with `python examples/evaluate_a_function.py`. Replace `paint` by your own pipeline: it gets the prompt (and a
+seed and a size, if it has parameters of these names) and returns a PIL image, bytes, or the path of a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from formalimg.scenes import draw, drawable_classes
 
 
 def paint(prompt: str, seed: int, size: int) -> Image.Image:
-    """A model that draws whatever class it finds in the words, once, in the middle: right now and then at K = 1."""
+    """Draw the first class that the prompt names, once, in the middle: passes now and then at K = 1."""
     named = [label for label in drawable_classes() if label.replace("_", " ") in prompt] or ["cup"]
     objects = [formalimg.SceneObject(label, formalimg.Box(380, 380, 620, 620), color="red") for label in named[:1]]
     canvas = draw(formalimg.Scene.of(objects), size)
@@ -25,7 +25,7 @@ def paint(prompt: str, seed: int, size: int) -> Image.Image:
 
 
 def main(folder: str) -> None:
-    """Evaluate the function on a few items of each level and print what there is to know."""
+    """Evaluate the function on a few items of each level, print pass rates and write a report."""
     result = formalimg.evaluate(paint, "knolling", name="paint", per_level=4, size=512, folder=f"{folder}/run")
     print(result.table())
     summary = result.summary()

@@ -1,16 +1,16 @@
-"""A reward for trainers of the Flow-GRPO kind, from a reward server or in process: the numbers are the same.
+"""A reward for trainers like Flow-GRPO, from a reward server or in process: the numbers are the same.
 
-Such trainers hold a table of names and functions that make a reward: put `formalimg_score` into it. What it makes is
-called with a batch of images (a tensor or an array, or a list of images), their prompts and their metadata, and gives
-back an array of scores, and details. The metadata of an image say what it is to show: `suite` and `id`, or `formula`
-and `vocabulary`, or `questions`; a data set of prompts has them in each line.
+Such trainers have a registry of functions that create a reward: add `formalimg_score` to it. The reward function is
+called with a batch of images (a tensor or an array, or a list of images), their prompts and their metadata, and
+returns an array of scores, and details. The metadata of an image contain its task: `suite` and `id`, or `formula`
+and `vocabulary`, or `questions`; a dataset of prompts has them in each line.
 
-Start a server beside the trainer, on any machine that can look at images, and tell the trainer where it is:
+Start a server beside the trainer, on any machine that can judge images, and set its URL for the trainer:
 
     formalimg serve
     FORMALIMG_URL=http://127.0.0.1:8424 python train.py
 
-Without FORMALIMG_URL, images are scored in this process. `python examples/flow_grpo_reward.py` tries it out.
+Without FORMALIMG_URL, images are scored in this process. `python examples/flow_grpo_reward.py` runs a demo.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from formalimg.scenes import draw
 
 
 def formalimg_score(device: object = None) -> RewardFunction:
-    """A reward function; the device is what trainers hand over, and is not needed.
+    """Return a reward function; the device that trainers pass is not needed.
 
-    Images that nobody can score are not a number: leave them out of their group, because a 0 would teach the model
+    Unscored images are NaN: leave them out of their group, because a 0 would teach the model
     to avoid what the judge cannot read.
     """
     url = os.environ.get("FORMALIMG_URL")
@@ -37,7 +37,7 @@ def formalimg_score(device: object = None) -> RewardFunction:
 
 
 def advantages(scores: np.ndarray) -> np.ndarray:
-    """How much better each image of a group is than the others; 0 for those that have no score."""
+    """Return the group-relative advantage of each image; 0 for unscored ones."""
     known = ~np.isnan(scores)
     if not known.any():
         return np.zeros_like(scores)
@@ -45,7 +45,7 @@ def advantages(scores: np.ndarray) -> np.ndarray:
 
 
 def main() -> np.ndarray:
-    """Score a group of three images for one prompt: as asked for, something else, and one that cannot be read."""
+    """Score a group of three images for one prompt: a correct one, a wrong one, and one that cannot be read."""
     item, other = formalimg.load("knolling")[100:102]
     group = np.stack([np.asarray(draw(scene, 256)) for scene in (item.spec.witness, other.spec.witness)])
     noise = np.random.default_rng(0).integers(0, 256, (1, 256, 256, 3), np.uint8)

@@ -1,8 +1,8 @@
 """Train on the dense reward, in process: group-relative policy optimization, with a toy in place of a model.
 
 Run it with `python examples/reward_in_process.py`. The toy puts three objects on a canvas, each around some point, and
-finds out from rewards alone where the instruction wants them. Put your own pipeline where `Toy` is: `reward_function`
-takes what trainers of the Flow-GRPO kind hand over (a batch of images, prompts, metadata), and gives back an array of
+learns from rewards alone where the instruction requires them. Replace `Toy` by your own pipeline: `reward_function`
+takes the arguments of trainers like Flow-GRPO (a batch of images, prompts, metadata), and returns an array of
 scores with details.
 """
 
@@ -29,18 +29,18 @@ GROUP, ROUNDS = 8, 30
 
 
 class Toy:
-    """A model that puts objects around some points; the points are what it learns."""
+    """A model that places objects around some points; the points are its parameters."""
 
     def __init__(self, seed: int) -> None:
         self.chance = np.random.default_rng(seed)
         self.points = self.chance.uniform(200, 800, (len(OBJECTS), 2))
 
     def sample(self) -> NDArray[np.float64]:
-        """Where objects are put this time."""
+        """Sample positions of the objects."""
         return np.clip(self.points + self.chance.normal(0, 90, self.points.shape), 80, 920).round()
 
     def paint(self, sample: NDArray[np.float64]) -> Image.Image:
-        """The image of it."""
+        """Return the image of a sample."""
         objects = [
             formalimg.SceneObject(label, formalimg.Box(x - 60, y - 60, x + 60, y + 60), color)
             for (label, color), (x, y) in zip(OBJECTS, sample.tolist(), strict=True)
@@ -48,18 +48,18 @@ class Toy:
         return draw(formalimg.Scene.of(objects), 256)
 
     def learn(self, samples: Sequence[NDArray[np.float64]], advantages: NDArray[np.float64]) -> None:
-        """Move towards what did better than the others of its group, and away from what did worse."""
+        """Move towards samples with a positive advantage, and away from those with a negative one."""
         for sample, advantage in zip(samples, advantages, strict=True):
             self.points += advantage * (sample - self.points) / len(samples)
 
 
 def main(seed: int = 1) -> float:
-    """Learn one instruction, and print how the reward grows; the last mean reward is given back."""
+    """Learn one instruction, print the reward of each round, and return the last mean reward."""
     toy, rewards = Toy(seed), reward_function(missing="nan")
     for number in range(1, ROUNDS + 1):
         samples = [toy.sample() for _ in range(GROUP)]
         scores, details = rewards([toy.paint(sample) for sample in samples], [PROMPT] * GROUP, [ASKED] * GROUP)
-        # Objects that cover each other cannot be read back. Nobody knows what such images deserve: they teach nothing.
+        # Overlapping objects cannot be grounded. Such images are unscored, and have no influence on training.
         known = ~np.isnan(scores)
         mean, passed = float(scores[known].mean()), details["passed"].count(True)
         print(f"round {number:2}: mean reward {mean:.2f}, {passed} of {GROUP} pass, {details['unscored']} not scored")
