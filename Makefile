@@ -14,8 +14,8 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 		--per-level 20 --size 768 --runs demo
 	$(BIN)/formalimg report demo/knolling-builtin-* --format html --reference --out demo/report.html
 
-test: $(VENV)/.installed-test  ## Run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local

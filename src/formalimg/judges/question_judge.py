@@ -96,9 +96,7 @@ class QuestionJudge(ChatJudge):
         self._one_by_one = requests == "each question"
         prompt = "question-judge" if self._one_by_one else "question-judge-all"
         super().__init__(chat, {"requests": requests}, {"prompt": prompt}, prompts)
-        self._answer_type: type[YesNoAnswer | NumberedAnswers] = (
-            YesNoAnswer if self._one_by_one else NumberedAnswers
-        )
+        self._answer_type: type[YesNoAnswer | NumberedAnswers] = YesNoAnswer if self._one_by_one else NumberedAnswers
         self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     def questions(self, item: Item[object]) -> int:

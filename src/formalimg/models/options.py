@@ -30,7 +30,7 @@ class Options:
 
         given = Options("acme/painter", {"steps": "30"})
         steps = given.integer("steps", 20, minimum=1)
-        given.done()
+        given.reject_unknown()
     """
 
     def __init__(self, model: str, given: Mapping[str, str]) -> None:
@@ -93,7 +93,11 @@ class Options:
             value = float(text)
         except ValueError:
             raise self._out_of_range(name, text, "a number", minimum, maximum) from None
-        if not math.isfinite(value) or (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+        if (
+            not math.isfinite(value)
+            or (minimum is not None and value < minimum)
+            or (maximum is not None and value > maximum)
+        ):
             raise self._out_of_range(name, text, "a number", minimum, maximum)
         return value
 
@@ -156,7 +160,9 @@ class Options:
         self._known.append(name)
         return self._unread.pop(name, None)
 
-    def _out_of_range(self, name: str, text: str, what: str, minimum: float | None, maximum: float | None) -> FormalimgError:
+    def _out_of_range(
+        self, name: str, text: str, what: str, minimum: float | None, maximum: float | None
+    ) -> FormalimgError:
         bounds = {
             (True, True): f" from {minimum} to {maximum}",
             (True, False): f", {minimum} or more",
