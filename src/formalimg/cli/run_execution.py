@@ -1,143 +1,28 @@
-"""Execute runs from the command line: the options and steps that `run`, `generate` and `judge` share."""
+"""Execute runs from the command line: the steps that `run`, `generate` and `judge` share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from formalimg import __version__
 from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
-from formalimg.cli.options import options_of, read_levels, read_options
+from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
+    from formalimg.cli.run import RunOptions
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.runs import Reopenable, RunBuilder, RunConfig
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The options of `run` and `generate`, by their names."""
-
-    suite: str
-    model: list[str]
-    model_option: list[str] | None
-    items: Path | None
-    levels: str | None
-    per_level: int | None
-    samples: int
-    seed: int
-    size: int
-    task: Literal["image", "layout"]
-    condition: Literal["plain", "text-layout", "image-layout"]
-    words: Literal["with", "without"]
-    layouts: str
-    style: Literal["auto", "long", "short", "none"]
-    prompts: Path | None
-    budget: float | None
-    dry_run: bool
-    engine: Literal["local", "ray"]
-    address: str | None
-    workers: int | None
-    gpus_per_worker: float | None
-    cpus_per_worker: float | None
-    images: str | None
-    runs: Path
-    out: Path | None
-    judge: list[str] | None = None
-    judge_option: list[str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.out is not None and len(self.model) > 1:
-            raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
-        if self.task == "layout" or self.condition != "plain":
-            self._require_layouts()
-        if self.task == "layout" and self.condition != "plain":
-            raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
-        if self.task == "layout" and self.style != "auto":
-            raise FormalimgError(
-                "the layout task has a text of its own: leave --style out, use --prompts to replace it"
-            )
-        if self.condition == "plain" and self.layouts != "solver":
-            raise FormalimgError(
-                "plain words come without a layout: choose --condition text-layout or image-layout too"
-            )
-
-    def _require_layouts(self) -> None:
-        """Refuse suites whose images are not judged by boxes alone: boxes cannot show what their items require."""
-        from formalimg.suites import suite, suite_names  # here, so that other commands start faster
-
-        supported = [name for name in suite_names() if suite(name).judge == "scene"]
-        if suite(self.suite).name in supported:
-            return
-        if self.task == "layout":
-            raise FormalimgError(
-                f"only {' and '.join(supported)} can be planned as a layout: "
-                f"boxes cannot show what {self.suite} asks for"
-            )
-        raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
-
-    @property
-    def engine_options(self) -> EngineOptions:
-        """The options about the engine."""
-        return EngineOptions(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
-
-    def open_judges(self) -> list[Reopenable[Judge]]:
-        """Open the judges, in their order."""
-        return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
-
-    def open_model(self, name: str) -> Reopenable[ImageModel]:
-        """Open the model that generates images, or plans layouts."""
-        from formalimg.models import open_image_model
-        from formalimg.runs import Reopenable, require_supported
-
-        options = read_options(self.model_option)
-        if self.task == "layout":
-            from formalimg.baselines import open_planner
-
-            return Reopenable.open(partial(open_planner, name, options, self.prompts))
-        model = Reopenable.open(partial(open_image_model, name, options))
-        require_supported(model.instance, self.suite)
-        return model
-
-    def builder(self) -> RunBuilder:
-        """Return the builder of the runs of all models."""
-        from formalimg.runs import RunBuilder, load_layouts, open_run
-        from formalimg.suites import Condition
-
-        builder = RunBuilder(
-            self.suite,
-            f"formalimg {__version__}",
-            self.items,
-            levels=None if self.levels is None else read_levels(self.levels),
-            per_level=self.per_level,
-            samples=self.samples,
-            seed=self.seed,
-            size=self.size,
-            budget=self.budget,
-            task=self.task,
-            images=self.images,
-        )
-        if self.task == "layout":
-            return builder
-        style = "none" if self.style == "auto" else self.style
-        condition = Condition(self.condition, self.words == "with", style, self.prompts)
-        builder = replace(builder, condition=condition, auto_style=self.style == "auto")
-        if self.layouts == "solver":
-            return builder
-        with closing(open_run(self.layouts)) as run:
-            origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
-            return replace(builder, layouts=load_layouts(run), layouts_from=origin)
+    from formalimg.runs import Reopenable, RunConfig
 
 
 def open_judges(

@@ -26,7 +26,7 @@ Default = TypeVar("Default")
 class Options:
     """The options of a model.
 
-    A provider reads all options it knows and then calls `done`, which rejects all others:
+    A provider reads all options it knows and then calls `reject_unknown`, which refuses all others:
 
         given = Options("acme/painter", {"steps": "30"})
         steps = given.integer("steps", 20, minimum=1)

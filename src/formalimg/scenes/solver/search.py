@@ -84,8 +84,8 @@ def solve(
         seed: selects among witnesses. The same formula and seed give the same witness.
         max_objects: how many objects are considered for a proof, where the formula itself sets no bound.
         effort: multiplies the time limits; 1 decides nearly everything.
-        allow_fallback: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not, only a
-            comfortable scene with the full margin is searched for, which is quick either way.
+        allow_fallback: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not,
+            only a comfortable scene with the full margin is searched for, which is quick either way.
 
     Raises:
         FormulaError: if a variable is unbound or a predicate is not decided by boxes and colours.
