@@ -91,7 +91,6 @@ class SuiteKind:
         has_scores: whether images get scores between 0 and 1 that are averaged; else they pass or fail, and rates are
             given in percent.
         is_synthesized: whether `formalimg synth` can draw new items.
-        has_layouts: whether items can be put to a model with a layout, and layouts can be judged by logic.
         value_has_kind: whether a value needs its kind to be unique (orange is a colour and a fruit).
         numbers_heading: what the numbers of the main table are called.
         bands_heading: what the numbers after those of the levels are called.
@@ -110,7 +109,6 @@ class SuiteKind:
     write_published: Callable[[Sequence[Item[Any]], Path], None]
     has_scores: bool = False
     is_synthesized: bool = False
-    has_layouts: bool = False
     value_has_kind: bool = False
     numbers_heading: str = "Rates"
     bands_heading: str = "mean"
@@ -273,7 +271,6 @@ KINDS: Mapping[Kind, SuiteKind] = {
         read_published=_read_formulas,
         write_published=_write_formulas,
         is_synthesized=True,
-        has_layouts=True,
     ),
     "concepts": SuiteKind(
         name="concepts",

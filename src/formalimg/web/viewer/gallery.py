@@ -65,7 +65,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         view=view,
         suite=section.suite,
         row=row,
-        words=section.suite.traits.terms,
+        terms=section.suite.traits.terms,
         tiles=[_tile(image, view, section, opening) for image in found.images],
         total=found.total,
         is_filtered=view.filter != ImageFilter(),

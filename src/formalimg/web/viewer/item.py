@@ -72,7 +72,7 @@ def item_page(site: Site, request: Request) -> Response:
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
-            words={**terms._asdict(), "parts_are_code": terms.is_code},
+            terms=terms,
             explanation=_explanation(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",

@@ -53,7 +53,7 @@ def run_page(site: Site, request: Request) -> Response:
         fields=manifest_fields(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
-        words={**kind.terms._asdict(), "figures": kind.numbers_heading, "more": kind.tables_heading},
+        terms=kind.terms,
         curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
         table=trusted_markup(main_table_html(section, compared)),
         tables=[trusted_markup(table_html(one, section)) for one in section.tables],
