@@ -92,7 +92,11 @@ def comparison(items: list[Item[CounterfactualSpec]], tmp_path_factory: pytest.T
 def _table(section: Section, name: str) -> dict[tuple[str, ...], list[Number]]:
     (table,) = [table for table in section.tables if table.name == name]
     return {
-        tuple(cell for cell in row.cells if isinstance(cell, str)): [c for c in row.cells if isinstance(c, Number)]
+        tuple(cell for cell in row.cells if isinstance(cell, str)): [
+            number
+            for column, cell in enumerate(row.cells)
+            if not isinstance(cell, str) and (number := table.number(row, column)) is not None
+        ]
         for row in table.rows
     }
 
