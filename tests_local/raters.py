@@ -106,7 +106,7 @@ class RatingPage(HTMLParser):
         sort = values.get("class", "")
         if tag == "form":
             self.task = values["data-task"]
-        elif tag == "img" and sort == "rated-picture":
+        elif tag == "img" and sort == "rated-image":
             self.image = values["src"]
         elif tag == "fieldset":
             self.steps[values["data-step"]] = values["data-answer"]
