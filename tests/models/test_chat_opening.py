@@ -19,7 +19,7 @@ from tests.support.installed import install
 
 _MODULE = '''
 from types import SimpleNamespace
-from formalimg.models import needs
+from formalimg.models import requires
 
 def open_painter(model, options):
     """Paints in the dark.
@@ -28,12 +28,12 @@ def open_painter(model, options):
     """
     return SimpleNamespace(name=f"acme/{model}", settings=dict(options))
 
-@needs(keys=("ACME_KEY", "ACME_OTHER_KEY"), unless="on a Sunday")
+@requires(keys=("ACME_KEY", "ACME_OTHER_KEY"), unless="on a Sunday")
 def open_talker(model, options):
     """Talks."""
     return SimpleNamespace(name=f"acme/{model}", settings=dict(options))
 
-@needs(modules=("json", "acme_sdk", "acme.deeper.sdk"), install="pip install acme-sdk")
+@requires(modules=("json", "acme_sdk", "acme.deeper.sdk"), install="pip install acme-sdk")
 def open_lacking(model, options):
     raise AssertionError("must not be called")
 '''

@@ -117,7 +117,7 @@ def test_requests_do_not_choose_how_their_bytes_are_read(charset: str) -> None:
 ENDLESS = """
 import sys, threading
 from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits, make_reward_app, serve_rewards
+from formalimg.rewards.server import Limits, create_reward_app, serve_rewards
 
 class Endless(Scorer):
     def prepare(self, task):
@@ -128,7 +128,7 @@ class Endless(Scorer):
 
 limits = Limits(shutdown_timeout=0.5)
 def make(token):
-    return make_reward_app(Endless(), version="1", limits=limits, token=token)
+    return create_reward_app(Endless(), version="1", limits=limits, token=token)
 serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=limits, on_progress=lambda url: print(url, flush=True))
 """
 
@@ -162,11 +162,11 @@ def test_who_is_not_finished_when_the_server_ends_is_told_to_come_back() -> None
 GOING_ON = """
 import time
 from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits, http_server, make_reward_app, serve_rewards
+from formalimg.rewards.server import Limits, http_server, create_reward_app, serve_rewards
 
 http_server._THREAD_TIMEOUT = 0.1
 def make(token):
-    return make_reward_app(Scorer(), version="1", token=token)
+    return create_reward_app(Scorer(), version="1", token=token)
 serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=Limits(), on_progress=lambda url: print(url, flush=1))
 time.sleep(0.5)
 print("goes on")
