@@ -148,7 +148,6 @@ __getattr__ = lazy_exports(
             "ScoredCounts",
             "compare_judges",
             "compare_records",
-            "find_judge",
         ],
         "score_agreement": [
             "JudgeScoreDifference",

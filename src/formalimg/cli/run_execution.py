@@ -51,7 +51,6 @@ class FinishedRuns(NamedTuple):
 
 def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     """Execute one run for each model, or print what it would do."""
-    from formalimg.runs import estimate
     from formalimg.suites import suite
 
     suite(options.suite)  # a typo in its name is reported before one in a model's
@@ -68,6 +67,8 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
         folder = options.out or builder.folder(model.instance, options.runs)
         config = builder.config(model.instance, folder)
         if options.dry_run:
+            from formalimg.runs import estimate  # here, so that real runs do not load it
+
             estimates = [estimate(config, folder, judge.instance) for judge in judges]
             print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:

@@ -88,7 +88,7 @@ def compare_paired_scores(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedComparison:
-    """Compare the scores of two runs group by group, as `paired` compares items.
+    """Compare the scores of two runs group by group, as `compare_paired` compares items.
 
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
     counts once too. The names in what is found are those of groups.
