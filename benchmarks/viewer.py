@@ -40,7 +40,7 @@ ADDRESSES = {
     "gallery, by kind and word": "/gallery?run=large&kind=relation&word=Above",
     "gallery, by words": "/gallery?run=large&text=hammer",
     "gallery, nothing found": "/gallery?run=large&text=nowhere",
-    "picture": "/item?run=large&item=10000&sample=0",
+    "image": "/item?run=large&item=10000&sample=0",
     "image, among failures": "/item?run=large&item=10000&sample=0&kind=relation&word=Above",
     "thumbnail": "/thumbnail?run=large&item=10000&sample=0",
 }
