@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
 _read_default = cache(defaults.load_default)
-pytest.MonkeyPatch().setattr(loader, "load_default", lambda suite: list(_read_default(suite)))
+pytest.MonkeyPatch().setattr(loader, "load_default", lambda *args: list(_read_default(*args)))
 
 
 def pytest_collection_finish() -> None:

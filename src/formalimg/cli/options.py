@@ -68,7 +68,7 @@ ItemsPath = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="Load the items from here. Default: the suite shipped with formalimg.",
+        help="Load the items from here. Default: the suite shipped with formalimg; @1 is its version 1.",
         rich_help_panel=_WHAT,
     ),
 ]

@@ -1,4 +1,8 @@
-"""Default items: those that ship with the package, a synthesis at a fixed seed, known by their digest."""
+"""Default items: those that ship with the package, a synthesis at a fixed seed, known by their digest.
+
+`natural.jsonl.gz` holds the newest version of a suite's items, `natural@1.jsonl.gz` an earlier one: numbers that were
+published with it can still be reproduced.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +24,33 @@ class DigestError(FormalimgError):
     """Items that are not those of the suite they claim to be."""
 
 
-def load_default(suite: str) -> list[Item[Any]]:
+def load_default(suite: str, version: str = "") -> list[Item[Any]]:
     """Load the default items of a suite, sorted by id.
 
+    Args:
+        suite: the suite.
+        version: an earlier version of its items; empty for the newest.
+
     Raises:
-        FormalimgError: if the suite has none.
+        FormalimgError: if the suite has none, or not in this version.
         DigestError: if the file is not the one that this version of the package was made with.
     """
-    known = _digests()["files"].get(suite)
-    if known is None:
+    known = _digests()["files"]
+    if suite not in known:
         raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items")
-    data = (_default_items() / f"{suite}.jsonl.gz").read_bytes()
-    if f"sha256:{hashlib.sha256(data).hexdigest()}" != known:
+    name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
+    data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
+    if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
-    return [decode_known_item(line, suite) for line in gzip.decompress(data).splitlines()]
+    items = [decode_known_item(line, suite) for line in gzip.decompress(data).splitlines()]
+    newest = items[0].version
+    if version not in ("", newest):
+        earlier = sorted(key.partition("@")[2] for key in known if key.startswith(f"{suite}@"))
+        raise FormalimgError(
+            f"the items of {suite} that ship with formalimg have no version {version}: "
+            f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"
+        )
+    return items
 
 
 def instruction_digest(items: Sequence[Item[Any]]) -> str:

@@ -38,7 +38,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
             `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
             `eval_questions` and `prompt_ablation`. Or an items file: `items.jsonl` or its folder.
-            None for the default items, which ship with the package.
+            None for the default items, which ship with the package; `@1` for version 1 of them.
 
     Raises:
         ItemsError: listing everything that is wrong with the files, each with its place.
@@ -47,6 +47,8 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     known = get_suite(suite)
     if path is None:
         return load_default(suite)
+    if str(path).startswith("@"):
+        return load_default(suite, str(path)[1:])
     findings = ItemFindings()
     place = Path(path)
     if lines := _items_file(place):
