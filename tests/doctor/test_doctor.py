@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -10,6 +11,7 @@ from formalimg.doctor import check_known_answers, checks, run_checks
 from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
+from tests.support.command import formalimg
 
 
 class Blind:
@@ -62,3 +64,39 @@ def test_keys_are_seen_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["hf/…"].state == "absent"
     assert "HF_TOKEN" in found["hf/…"].detail
     assert not any("planted-7f3a" in finding.detail for finding in found.values())
+
+
+def test_the_command_prints_a_line_for_each_check_and_ends_with_0() -> None:
+    done = formalimg("doctor")
+    assert (done.code, done.err) == (0, "")
+    signs = {line.split()[1]: line[0] for line in done.out.splitlines()}
+    assert signs["python"] == signs["known"] == signs["statistics"] == "✓"
+    assert set(signs.values()) <= {"✓", "–"}
+
+
+def test_the_command_says_what_is_broken_and_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "open_judge", lambda suite: SceneJudge(Blind()))
+    done = formalimg("doctor")
+    assert done.code == 1
+    assert "✗ known answers" in done.out
+    assert done.err.strip() == "broken: known answers. Do not trust any number of this installation."
+
+
+def test_as_json_nothing_else_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "open_judge", lambda suite: SceneJudge(Turned()))
+    done = formalimg("doctor", "--json")
+    assert (done.code, done.err) == (1, "")
+    found = {finding["name"]: finding for finding in json.loads(done.out)}
+    assert found["known answers"]["state"] == "broken"
+    assert found["openai/…"]["state"] in ("fine", "absent")
+    assert "…" in done.out, "names are readable, not escaped"
+
+
+def test_a_missing_package_and_wrong_statistics_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "requires", lambda name: ["no-such-package>=2", "torch; extra == 'local'"])
+    monkeypatch.setattr(checks, "clopper_pearson", lambda k, n: (0.0, 0.5))
+    broken = {finding.name: finding.detail for finding in run_checks() if finding.state == "broken"}
+    assert broken == {
+        "no-such-package": "missing: install formalimg again",
+        "statistics": "the interval of 0 in 200 came out as 0.0 to 0.5",
+    }
