@@ -29,7 +29,11 @@ _CARD = RunManifest("knolling", "1", "abc", Identity("a/b", {}), None, 2, 3, 64,
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _SETTINGS = st.dictionaries(
     _TEXT,
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _TEXT,
 )
 
 

@@ -5,6 +5,7 @@ from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, Ru
 from formalimg.runs.cost_estimate import RunEstimate, estimate
 from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
@@ -66,4 +67,5 @@ __all__ = [
     "readonly_uri",
     "require_supported",
     "run_name",
+    "set_aside",
 ]
