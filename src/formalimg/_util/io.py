@@ -7,7 +7,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from formalimg._util.plain_files import open_plain
@@ -15,6 +17,8 @@ from formalimg.errors import FormalimgError
 
 PARTIAL_SUFFIX = ".part"
 """How files end that are being written; their names begin with a dot."""
+
+_FSYNC_THREADS = 16
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hint: str = "") -> None:
@@ -55,14 +59,28 @@ def fsync_files(folder: Path, names: Iterable[str]) -> None:
     Raises:
         OSError: if they could not be written.
     """
-    for name in names:
-        # On Windows only a file that is open for writing can be flushed.
-        descriptor = open_plain(folder / name, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    paths = [folder / name for name in names]
+    # At the same time, because a file system does all that are waiting in one go: that takes a tenth of the time.
+    done = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
+    for path in paths[:1]:
+        _fsync(path)
+    for one in done:
+        one.result()
     fsync_folder(folder)
+
+
+@cache
+def _fsync_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_FSYNC_THREADS, "formalimg-fsync")
+
+
+def _fsync(path: Path) -> None:
+    # On Windows only a file that is open for writing can be flushed.
+    descriptor = open_plain(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def fsync_folder(folder: Path) -> None:

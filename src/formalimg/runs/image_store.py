@@ -291,14 +291,14 @@ def _require_storable_name(name: str) -> str:
     return name
 
 
-def outdated_files(recorded: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
-    """Return the recorded files that belong to these images (item and sample), but are not among the named ones.
+def outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
+    """Return the present files that belong to these images (item and sample), but are not among the named ones.
 
     An image that is generated again may have another file type, and an ImageFolder must hold no file that its metadata
-    does not name. Files that belong to no image of the run, or that it never recorded, are left alone.
+    does not name. Files that belong to no image of the run are left alone.
     """
     stems = {image_stem(*image) for image in images}
-    parted = ((name, *name.rpartition(".")) for name in recorded if is_image_name(name))
+    parted = ((name, *name.rpartition(".")) for name in present if is_image_name(name))
     return [
         name for name, stem, _, extension in parted if name not in named and extension in _EXTENSIONS and stem in stems
     ]

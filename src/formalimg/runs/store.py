@@ -234,7 +234,11 @@ class RunStore:
         with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
-            present = self._recorded & self.images.sizes().keys()
+            present = set(self.images.sizes())
+            if (
+                self.manifest.images
+            ):  # outside the run folder nothing is removed but what the run is known to have put there
+                present &= self._recorded
             for name in outdated_files(present, planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
