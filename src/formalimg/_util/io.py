@@ -7,13 +7,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formalimg._util.plain_files import open_plain
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 PARTIAL_SUFFIX = ".part"
 """How files end that are being written; their names begin with a dot."""
@@ -71,6 +74,8 @@ def fsync_files(folder: Path, names: Iterable[str]) -> None:
 
 @cache
 def _fsync_threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # here, because most commands need none
+
     return ThreadPoolExecutor(_FSYNC_THREADS, "formalimg-fsync")
 
 
