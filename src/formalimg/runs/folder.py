@@ -120,7 +120,8 @@ def set_aside(folder: Path) -> Path | None:
         raise FormalimgError(f"{folder} is not a run, so it is not set aside: leave --restart out")
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     lock = FolderLock(folder)
-    target = real.with_name(f"{real.name}.old-{stamp}")
+    names = (f"{real.name}.old-{stamp}{ending}" for ending in ("", *(f"-{number}" for number in range(2, 100))))
+    target = next(path for path in map(real.with_name, names) if not path.exists())
     try:
         real.rename(target)
         real.mkdir()

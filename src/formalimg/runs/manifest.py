@@ -49,7 +49,12 @@ MAX_TEXT = 100_000
 """Limit of the length of a text in a manifest, in characters."""
 _MAX_SHOWN = 200
 _MAX_DOTS = 32
-_DOTTED_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}""")
+_STRINGS = re.compile(
+    r"""\"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+""",
+    re.DOTALL,
+)
+"""Strings and comments of TOML, also unfinished ones, in linear time."""
+_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}")
 """A key of so many parts; ours have two, and the parser takes quadratic time for long ones."""
 
 
@@ -179,7 +184,7 @@ def _parse(data: bytes, path: Path) -> dict[str, Any]:
     """Return the table of a TOML text, however it is made: a manifest may come from anywhere."""
     try:
         text = data.decode("utf-8")
-        if _DOTTED_KEY.search(text):
+        if _DOTTED_KEY.search(_STRINGS.sub("_", text)):
             raise FormalimgError(f"{path} is damaged: a key in it has more than {_MAX_DOTS} parts")
         return tomllib.loads(text)
     except RecursionError:
