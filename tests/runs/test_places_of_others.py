@@ -16,7 +16,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.tasks import read_image
 from formalimg.reporting import make_thumbnail
 from formalimg.runs import execute, judge_run, locate_image, open_run
-from formalimg.runs.image_store import is_image_name
+from formalimg.runs.image_store import RunFolderImage, is_image_name
 from formalimg.runs.manifest import read_manifest
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles, speckled
@@ -109,11 +109,12 @@ def test_the_marker_of_another_run_is_no_permission(tmp_path: Path) -> None:
     before = files(tmp_path / "store")
     execute(order(Speckles(name="test/other")), tmp_path / "run", NumberJudge())
     point_images_at(tmp_path / "run", f"file://{tmp_path}/store")
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: judge_run(tmp_path / "run", NumberJudge(name="test/second")),
         lambda: execute(order(Speckles(name="test/other")), tmp_path / "run"),
         lambda: execute(order(Speckles(name="test/other"), images=f"file://{tmp_path}/store"), tmp_path / "run"),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(FormalimgError, match=r"has no file \.formalimg-run that says|holds files of somebody else"):
             use()
     assert files(tmp_path / "store") == before
@@ -245,6 +246,13 @@ def test_studies_read_only_images_of_the_run(tmp_path: Path, home: Path) -> None
         read_image(tmp_path / "run" / "images" / "3.png", digest)
     with pytest.raises(OSError, match="leads out"):
         locate_image(tmp_path / "run" / "images" / "..", digest).read_bytes()
+
+
+def test_functions_that_take_paths_take_images_of_the_run_folder(tmp_path: Path) -> None:
+    execute(order(), tmp_path / "run")
+    (image,) = [one.image for one in judged(tmp_path / "run") if one.outcome.item == "3"]
+    assert isinstance(image, RunFolderImage)
+    assert Path(image) == tmp_path / "run" / "images" / "3.png"
 
 
 @pytest.fixture

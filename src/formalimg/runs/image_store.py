@@ -26,6 +26,10 @@ _MAX_NAME_BYTES = 255
 _RESUME = "free some space or fix it, then run the same command again to resume"
 
 
+class ChangedImageError(OSError):
+    """The file of an image has another digest than the one that was made."""
+
+
 class ImageLocation(Protocol):
     """The file of an image, in the run folder or on an object store. What a run returns is read with all checks."""
 
@@ -167,6 +171,10 @@ class RunFolderImage:
             return False
         return not kind_of_special(self.path) and self.path.exists()
 
+    def __fspath__(self) -> str:
+        """Return its path, for functions that take one; they do not check what `read_bytes` does."""
+        return str(self.path)
+
     def __str__(self) -> str:
         return str(self.path) if is_image_name(self.name) else f"{self.folder} {self.name!r:.200}"
 
@@ -260,10 +268,10 @@ def require_digest(data: bytes, sha256: str, place: ImageLocation) -> bytes:
     """Return the bytes of an image if they are those that were made.
 
     Raises:
-        OSError: if the digest differs.
+        ChangedImageError: if the digest differs.
     """
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise OSError(errno.EIO, "it is not the file that was made", str(place))
+        raise ChangedImageError(errno.EIO, "it is not the file that was made", str(place))
     return data
 
 
