@@ -138,6 +138,11 @@ def main() -> None:
         if BrokenPipeError in (type(ending), type(ending.__context__)):
             _end_without_output(141)
         raise
+    except RuntimeError as error:
+        if not str(error).startswith("Symlink loop"):  # as Path.resolve says up to Python 3.12
+            raise
+        print(f"error: cannot use a path that is a loop of links ({error}): name the file itself", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:
         if error.errno not in _REFUSALS:
             raise
@@ -148,8 +153,8 @@ def main() -> None:
         _end_without_output(2)
 
 
-_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
-"""Errors of the machine (permissions, full disk), which are not bugs."""
+_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.ELOOP}
+"""Errors of the machine (permissions, full disk, loops of links), which are not bugs."""
 
 
 def _end_without_output(code: int) -> NoReturn:

@@ -243,6 +243,15 @@ RunFolder = Annotated[
     ),
 ]
 
+Restart = Annotated[
+    bool,
+    typer.Option(
+        "--restart",
+        help="Begin anew: move what is in the run folder to a folder beside it, NAME.old-TIME.",
+        rich_help_panel=_WHERE,
+    ),
+]
+
 
 def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
     """Parse options written as `key=value`."""

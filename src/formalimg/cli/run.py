@@ -51,12 +51,15 @@ class RunOptions:
     images: str | None
     runs: Path
     out: Path | None
+    restart: bool
     judge: list[str] | None = None
     judge_option: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
+        if self.restart and self.dry_run:
+            raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
         if self.task == "layout" or self.condition != "plain":
             self._require_layouts()
         if self.task == "layout" and self.condition != "plain":
@@ -165,6 +168,7 @@ def run_command(
     images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
+    restart: options.Restart = False,
 ) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
@@ -202,6 +206,7 @@ def generate_command(
     images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
+    restart: options.Restart = False,
 ) -> None:
     """Generate the images of a suite, to be judged later with `judge`."""
     asked = RunOptions(**locals())

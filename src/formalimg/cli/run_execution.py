@@ -72,9 +72,20 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
             estimates = [estimate(config, folder, judge.instance) for judge in judges]
             print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
+            if options.restart:
+                _set_aside(folder)
             _execute(config, model, folder, judges, engine)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
+
+
+def _set_aside(folder: Path) -> None:
+    """Move an earlier run in this folder aside, and say where it is."""
+    from formalimg.runs import set_aside
+
+    moved = set_aside(folder)
+    if moved is not None:
+        typer.echo(f"the earlier run is in {moved}", err=True)
 
 
 def print_rates(finished: FinishedRuns) -> None:

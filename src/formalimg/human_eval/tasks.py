@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import deque
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
-from formalimg.runs import locate_image
+from formalimg.runs import ChangedImageError, locate_image
 from formalimg.scenes import Scene
 
 
@@ -154,11 +153,10 @@ def read_image(path: Path, sha256: str) -> bytes:
         FormalimgError: if it is missing, or has changed.
     """
     try:
-        data = locate_image(path, sha256).read_bytes()
+        return locate_image(path, sha256).read_bytes()
+    except ChangedImageError as error:
+        raise FormalimgError(f"{path} has changed since the study was created: restore the original image") from error
     except OSError as error:
         raise FormalimgError(
             f"cannot read {path}: {error.strerror}; put the run back where it was when the study was created"
         ) from error
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise FormalimgError(f"{path} has changed since the study was created: restore the original image")
-    return data

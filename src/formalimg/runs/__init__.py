@@ -5,7 +5,8 @@ from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, Ru
 from formalimg.runs.cost_estimate import RunEstimate, estimate
 from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
-from formalimg.runs.image_store import ImageLocation
+from formalimg.runs.folder import set_aside
+from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
@@ -27,6 +28,7 @@ from formalimg.runs.reader import (
 __all__ = [
     "MAX_SIZE",
     "MIN_SIZE",
+    "ChangedImageError",
     "FolderLock",
     "Identity",
     "ImageFile",
@@ -66,4 +68,5 @@ __all__ = [
     "readonly_uri",
     "require_supported",
     "run_name",
+    "set_aside",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,14 @@ from typing import Any, Generic, Literal, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Concurrent, ImageModel
-from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
+from formalimg.runs.manifest import (
+    MAX_INTEGER,
+    MIN_INTEGER,
+    Identity,
+    RunManifest,
+    require_storable_settings,
+    utc_now,
+)
 from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, load, suite, suite_names
@@ -64,6 +72,8 @@ class RunConfig:
             raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
         if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
             raise FormalimgError(f"a size of {self.size!r} cannot be requested: give {MIN_SIZE} to {MAX_SIZE} pixels")
+        if not MIN_INTEGER <= self.seed <= MAX_INTEGER:
+            raise FormalimgError("the seed is too large: give an integer of 64 bits")
         require_budget(self.budget)
         if self.images:
             _check_url(self.images)
@@ -105,11 +115,18 @@ class RunConfig:
             task=self.task,
             layouts=self.layouts_from if self.condition.needs_layout else "",
             images=self.images,
+            images_id=secrets.token_hex(8) if self.images else "",
         )
         if stored is None:
             return manifest
-        samples = max(manifest.samples, stored.samples)
-        return replace(manifest, judge=stored.judge, created=stored.created, samples=samples, images=stored.images)
+        return replace(
+            manifest,
+            judge=stored.judge,
+            created=stored.created,
+            samples=max(manifest.samples, stored.samples),
+            images=stored.images,
+            images_id=stored.images_id,
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from formalimg.judges import Judge
 from formalimg.models import ImageRequest, PremadeImageModel, Usage, get_price
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import images_to_match
-from formalimg.runs.image_store import refuse_foreign_images
+from formalimg.runs.folder import refuse_foreign_images
 from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_settings
 from formalimg.runs.plan import plan_images
 from formalimg.runs.reader import ExistingImage, open_run

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.judges import UnscoredReason
-from formalimg.runs.image_store import ImageLocation, ImageStore
+from formalimg.runs.image_store import ImageLocation, ImageStore, is_image_name
 
 OutcomeKind: TypeAlias = Literal["pass", "fail", "unscored"]
 
@@ -184,13 +183,9 @@ def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int)
         "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
     )
     for file, sha256, width, height in query(statement, item=item, sample=sample):
-        place = images.place(file, str(sha256 or ""))
-        # The database may come from anywhere.
-        inside = Path(file).name == file and (
-            not isinstance(place, Path) or place.resolve().parent == place.parent.resolve()
-        )
-        if inside:
-            return ImageFile(place, str(sha256 or ""), width or 1, height or 1)
+        if is_image_name(file):  # the database may come from anywhere
+            digest = str(sha256 or "")
+            return ImageFile(images.place(file, digest), digest, width or 1, height or 1)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -145,7 +146,7 @@ class StoredRun:
         self._folder = Path(folder)
         manifest = read_manifest(self._folder)
         self._manifest = manifest if judge is None else replace(manifest, judge=judge)
-        self._images = open_image_store(self._folder, manifest.images)
+        self._images = open_image_store(self._folder, manifest.images, manifest.image_owner)
         self._database = open_for_reading(self._folder)
 
     @property
@@ -278,10 +279,11 @@ def locate_image(path: Path, sha256: str) -> ImageLocation:
     Raises:
         FormalimgError: if the manifest of the run cannot be read.
     """
-    folder = path.parent.parent
-    if path.exists() or not (folder / MANIFEST_FILE).exists():
-        return path
-    return open_image_store(folder, read_manifest(folder).images).place(path.name, sha256)
+    folder, url, owner = path.parent.parent, "", ""
+    if not os.path.lexists(path) and (folder / MANIFEST_FILE).exists():
+        manifest = read_manifest(folder)
+        url, owner = manifest.images, manifest.image_owner
+    return open_image_store(folder, url, owner).place(path.name, sha256)
 
 
 def load_layouts(run: RunRecord) -> dict[str, Scene]:
