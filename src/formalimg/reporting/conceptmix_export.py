@@ -12,7 +12,7 @@ from typing import NamedTuple
 from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
-from formalimg.runs import Judged, StoredRun
+from formalimg.runs import Judged, StoredRun, read_recorded_image
 from formalimg.suites import ConceptSpec, Item, ScoredImage, format_scores, suite, suite_names
 
 _MAX_NAME = 50
@@ -112,7 +112,7 @@ def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> Non
         assert entry.judged.image is not None
         (new / entry.name).parent.mkdir(exist_ok=True)
         try:
-            (new / entry.name).write_bytes(entry.judged.image.read_bytes())
+            (new / entry.name).write_bytes(read_recorded_image(entry.judged.image, entry.judged.sha256))
         except OSError as error:
             raise FormalimgError(f"cannot copy {entry.judged.image}: {error.strerror}") from error
         asked = entry.spec.concepts

@@ -29,21 +29,21 @@ class ExampleImage:
 
 
 def examples_of(
-    run: RunRecord, count: int, load_image: Callable[[ImageLocation], PageImage | str]
+    run: RunRecord, count: int, load_image: Callable[[ImageLocation, str], PageImage | str]
 ) -> tuple[ExampleImage, ...]:
     """Return up to `count` images of a run: passes and failures of all levels in equal parts, and some unscored ones.
 
     Args:
         run: the run.
         count: how many.
-        load_image: returns what is shown of an image file.
+        load_image: returns what is shown of an image file with this digest.
     """
     chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
     return tuple(
         ExampleImage(
             run.items[judged.outcome.item],
             judged,
-            "no image" if judged.image is None else load_image(judged.image),
+            "no image" if judged.image is None else load_image(judged.image, judged.sha256),
         )
         for judged in (run.judged(chosen) if chosen else ())
     )

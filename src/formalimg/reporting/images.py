@@ -15,7 +15,7 @@ from urllib.parse import quote
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
-from formalimg.runs import ImageLocation, inspect
+from formalimg.runs import ImageLocation, inspect, read_recorded_image
 
 MAX_SIDE = 320
 """The longer side of images inside a page, in pixels."""
@@ -55,12 +55,18 @@ class Thumbnail(NamedTuple):
         return f"data:image/webp;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
-def make_thumbnail(path: ImageLocation, max_side: int = MAX_SIDE) -> Thumbnail | str:
-    """Return a small version of an image, decoded as it is for the judges; or why it cannot be shown."""
+def make_thumbnail(path: ImageLocation, sha256: str, max_side: int = MAX_SIDE) -> Thumbnail | str:
+    """Return a small version of an image, decoded as it is for the judges; or why it cannot be shown.
+
+    Args:
+        path: the file.
+        sha256: the recorded digest of its bytes: another file is not shown.
+        max_side: its longer side, in pixels.
+    """
     from PIL import Image
 
     try:
-        image = inspect(path.read_bytes())
+        image = inspect(read_recorded_image(path, sha256))
     except FileNotFoundError:
         return "the file of the image is missing"
     except OSError as error:
@@ -101,16 +107,16 @@ class LinkedImage(NamedTuple):
         return f"{quote(self.folder)}/{self.name}"
 
 
-def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], PageImage | str]:
-    """Return a function that loads images of a run for a page; each file is read once.
+def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation, str], PageImage | str]:
+    """Return a function that loads images of a run, by file and digest, for a page; each file is read once.
 
     Args:
         images: where they will be.
         folder: beside the page, for those that are not inside it.
     """
 
-    def beside(path: ImageLocation) -> LinkedImage | str:
-        small = make_thumbnail(path, _MAX_FOLDER_SIDE)
+    def beside(path: ImageLocation, digest: str) -> LinkedImage | str:
+        small = make_thumbnail(path, digest, _MAX_FOLDER_SIDE)
         if not isinstance(small, Thumbnail):
             return small
         shrunk = min(1.0, MAX_SIDE / max(small.width, small.height))
@@ -123,7 +129,7 @@ def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], Page
         case "folder":
             return cache(beside)
         case "none":
-            return lambda path: ""
+            return lambda path, digest: ""
 
 
 def image_folder(page: Path) -> Path:

@@ -3,8 +3,8 @@
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
 from formalimg.runs.cost_estimate import RunEstimate, estimate
-from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.image_reading import read_recorded_image
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
@@ -49,7 +49,6 @@ __all__ = [
     "RunRecord",
     "Selection",
     "StoredRun",
-    "database_errors",
     "default_style",
     "error_text",
     "estimate",
@@ -63,7 +62,7 @@ __all__ = [
     "one_line",
     "open_run",
     "read_manifest_table",
-    "readonly_uri",
+    "read_recorded_image",
     "require_supported",
     "run_name",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -16,7 +15,7 @@ from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.models import cache_folder
 from formalimg.reporting import make_thumbnail
-from formalimg.runs import ImageFile
+from formalimg.runs import ImageFile, read_recorded_image
 from formalimg.scenes import DrawingError, draw
 from formalimg.suites import FormulaSpec
 from formalimg.web.viewer.site import Site
@@ -37,7 +36,7 @@ def image_file(site: Site, request: Request) -> Response:
     """Return an image as it is stored."""
     found = _found(site, request)
     try:
-        data = found.path.read_bytes()
+        data = read_recorded_image(found.path, found.sha256)
     except OSError as error:
         raise HTTPException(404, f"the file of the image cannot be read: {error.strerror}") from error
     kind = image_type(data)
@@ -88,20 +87,12 @@ def _thumbnail(image: ImageFile) -> bytes:
     if kept is not None and kept.is_file():
         return kept.read_bytes()
     with _decoding:
-        small = make_thumbnail(image.path)
+        small = make_thumbnail(image.path, image.sha256)
     if isinstance(small, str):
         raise HTTPException(404, small)
-    if kept is not None and _matches_digest(image):
+    if kept is not None:
         _cache_thumbnail(small.data, kept)
     return small.data
-
-
-def _matches_digest(image: ImageFile) -> bool:
-    """Return whether the file has the digest. A run that lies about it must not change what other runs show."""
-    if not isinstance(image.path, Path):  # images from an object store were verified on download
-        return True
-    with image.path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == image.sha256
 
 
 def _cache_thumbnail(data: bytes, path: Path) -> None:
