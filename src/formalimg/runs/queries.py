@@ -10,6 +10,7 @@ from formalimg._util.stored_values import (
     MAX_NAME,
     MAX_NUMBER,
     MAX_TEXT,
+    StoredValueError,
     stored_digest,
     stored_file_name,
     stored_integer,
@@ -220,17 +221,15 @@ def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) 
 
 
 def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
-    """Return the file of an image; None if there is none, or if it is a link that leads out of the image folder.
-
-    Raises:
-        StoredValueError: if its name is a path, or its digest or size cannot be.
-    """
+    """Return the file of an image; None if there is none, or if its name or a link leads out of the image folder."""
     statement = (
         "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
     )
-    for file, sha256, width, height in query(_image_columns, statement, item=item, sample=sample):
+    for found in query(_image_columns, statement, item=item, sample=sample):
+        if found is None:
+            continue
+        file, sha256, width, height = found
         place = images.place(file, sha256)
-        # A link in the folder of the images may lead anywhere.
         if not isinstance(place, Path) or place.resolve().parent == place.parent.resolve():
             return ImageFile(place, sha256, width, height)
     return None
@@ -240,14 +239,17 @@ def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def _image_columns(row: tuple[Any, ...]) -> tuple[str, str, int, int]:
+def _image_columns(row: tuple[Any, ...]) -> tuple[str, str, int, int] | None:
     file, sha256, width, height = row
-    return (
-        stored_file_name(file, "file"),
-        "" if sha256 is None else stored_digest(sha256, "sha256"),
-        stored_integer(width or 1, "width", 1),
-        stored_integer(height or 1, "height", 1),
-    )
+    try:
+        return (
+            stored_file_name(file, "file"),
+            stored_digest(sha256, "sha256"),
+            stored_integer(width or 1, "width", 1),
+            stored_integer(height or 1, "height", 1),
+        )
+    except StoredValueError:
+        return None
 
 
 def _listed(row: tuple[Any, ...]) -> ListedImage:
