@@ -26,7 +26,7 @@ VALUES: dict[str, str] = {
     "deep JSON in an object": """'{"scene": ' || printf('%.*c', 900, '[') || printf('%.*c', 900, ']') || '}'""",
     "a list of numbers": "'[1, 2]'",
     "an object": """'{"scene": {"objects": 5}, "boxes": [[1]], "explanation": 7, "answers": {}}'""",
-    "a part of wrong types": """'[{"name": 1, "kind": [], "score": 1e999, "weight": -1, "about": [3], "reason": {}}]'""",
+    "a part of wrong types": """'[{"name": 1, "kind": [], "score": 1e999, "weight": -1, "about": [3], "reason": 0}]'""",
     "a number in JSON": "'1e999'",
     "NaN in JSON": """'{"score": NaN, "cost": Infinity}'""",
     "a path": "'../../x'",
@@ -132,7 +132,7 @@ def corrupt(file: Path, dice: random.Random) -> str:
 @contextlib.contextmanager
 def _without_constraints(file: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a database whose columns take anything; afterwards the schema is as it was."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+    with closing(_connect(file)) as database:
         schema = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         relaxed = [
             (sql.replace("NOT NULL", "").replace("STRICT", ""), name)
@@ -140,12 +140,12 @@ def _without_constraints(file: Path) -> Iterator[sqlite3.Connection]:
             if sql.startswith("CREATE TABLE") and not name.startswith("sqlite_")
         ]
         _write_schema(database, relaxed)
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+    with closing(_connect(file)) as database:
         database.execute("PRAGMA ignore_check_constraints = ON")
         for (trigger,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             database.execute(f"DROP TRIGGER {trigger}")
         yield database
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+    with closing(_connect(file)) as database:
         _write_schema(database, [(sql, name) for name, sql in schema])
         for _, sql in schema:
             if sql.startswith("CREATE TRIGGER"):
@@ -156,3 +156,9 @@ def _write_schema(database: sqlite3.Connection, texts: list[tuple[str, str]]) ->
     database.execute("PRAGMA writable_schema = ON")
     database.executemany("UPDATE sqlite_master SET sql = ? WHERE name = ?", texts)
     database.execute("PRAGMA writable_schema = RESET")
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(file, isolation_level=None)
+    database.execute("PRAGMA synchronous = OFF")
+    return database

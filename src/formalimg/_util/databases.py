@@ -21,11 +21,13 @@ _MAX_VALUE_BYTES = 16 * 1024 * 1024
 """The longest text, blob or row. The largest that we write are answers of chat models, far below."""
 
 _STEPS_PER_CALL = 10_000
+_STEPS_PER_ROW = 200
 _MIN_STEPS = 10_000_000
 _STEPS_PER_BYTE = 4
 _MAX_STEPS = 10_000_000_000
-"""The limit on the steps of a statement grows with the file. Our statements need about one step for each byte; pages
-that lead to each other make a table of any length out of a few bytes."""
+"""The limit on the steps of a statement grows with the file: our statements need less than one for each byte, and our
+rows take more than fifty bytes. Pages that lead to each other make a table of any length out of a few bytes.
+"""
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -96,7 +98,7 @@ class UntrustedConnection(sqlite3.Connection):
     def rows(self, sql: str, values: Mapping[str, object]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query. Its steps are counted apart from those of statements executed in between."""
         for row in self.execute(sql, values):
-            spent = self._limit.spent
+            spent = self._limit.spent + _STEPS_PER_ROW
             yield row
             self._limit.spent = spent
 
