@@ -86,10 +86,10 @@ def edits_of(file: Path) -> list[HostileEdit]:
     ]
 
 
-def apply_edit(file: Path, edit: HostileEdit, *, all_rows: bool) -> None:
+def apply_edit(file: Path, edit: HostileEdit, *, all_rows: bool, key: str = "rowid") -> None:
     """Set a column to a value, whatever its constraints say."""
     with _without_constraints(file) as database:
-        where = "" if all_rows else f"WHERE rowid = (SELECT max(rowid) FROM {edit.table})"
+        where = "" if all_rows else f"WHERE {key} = (SELECT max({key}) FROM {edit.table})"
         with contextlib.suppress(sqlite3.IntegrityError):  # several rows cannot have the same key
             database.execute(f"UPDATE {edit.table} SET {edit.column} = {VALUES[edit.value]} {where}")
 

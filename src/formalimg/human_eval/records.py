@@ -20,7 +20,7 @@ from formalimg._util.text import truncate
 from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
-from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps
+from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time
 from formalimg.stats import complies
 
 _TASKS = """
@@ -107,7 +107,15 @@ def read_study(folder: str | Path) -> StudyRecord:
             "SELECT task, step, value, seconds, at FROM answers ORDER BY number"
         ):
             answers.setdefault(stored_text(task, "task", MAX_NAME), []).append(_answer(step, value, *when))
-        return StudyRecord(manifest, tuple(_task(row, answers) for row in rows))
+        tasks = tuple(_task(row, answers) for row in rows)
+        raters, runs = (
+            {f"rater-{number}" for number in range(1, manifest.raters + 1)},
+            {it.name for it in manifest.runs},
+        )
+        for task in tasks:
+            if task.rater not in raters or task.run not in runs:
+                raise wrong_value("rater, run", (task.rater, task.run))
+        return StudyRecord(manifest, tasks)
 
 
 def _answer(step: object, value: object, seconds: object, at: object) -> GivenAnswer:
@@ -115,7 +123,7 @@ def _answer(step: object, value: object, seconds: object, at: object) -> GivenAn
         stored_text(step, "step", MAX_NAME),
         parse_answer(value),
         stored_number(seconds, "seconds", 0, MAX_SECONDS),
-        stored_text(at, "at", MAX_NAME),
+        stored_time(at),
     )
 
 
@@ -126,7 +134,7 @@ def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]]) -> RatedTask:
     for answer in history:
         if not is_answer_of(kinds.get(answer.step), answer.value):
             raise wrong_value("value", answer.value)
-    done = "" if finished is None else stored_text(finished, "at", MAX_NAME)
+    done = "" if finished is None else stored_time(finished)
     if done and kinds.keys() != {answer.step for answer in history}:
         raise StoredValueError(f"the finished task {truncate(ascii(id_), 40, 20)} lacks answers")
     return RatedTask(

@@ -53,6 +53,7 @@ from formalimg.human_eval.tasks import (
     parse_steps,
     read_image,
     run_folders,
+    stored_time,
 )
 from formalimg.runs import FolderLock
 
@@ -311,7 +312,7 @@ def open_study(folder: str | Path) -> Study:
 
 def _progress(rater: object, finished: int, of: int, seconds: object, last: object) -> RaterProgress:
     spent = stored_number(seconds, "seconds")
-    return RaterProgress(stored_text(rater, "name", MAX_NAME), finished, of, spent, stored_text(last, "at", MAX_NAME))
+    return RaterProgress(stored_text(rater, "name", MAX_NAME), finished, of, spent, stored_time(last) if last else "")
 
 
 def _now() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -23,6 +24,7 @@ from formalimg.human_eval.protocol import AnswerValue, RatingStep, StepKind
 from formalimg.runs import locate_image, read_recorded_image
 from formalimg.scenes import Scene, SceneError
 
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", re.ASCII)
 _STEP_FIELDS = {field.name for field in fields(RatingStep)}
 
 
@@ -162,6 +164,17 @@ def parse_answer(text: object) -> AnswerValue:
     if isinstance(value, bool | dict):
         return value
     return stored_number(value, "value", 0, 5)
+
+
+def stored_time(text: object) -> str:
+    """Return a time of the database, in UTC.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    if not isinstance(text, str) or not _TIME.fullmatch(text):
+        raise wrong_value("at", text)
+    return text
 
 
 def is_answer_of(kind: StepKind | None, value: AnswerValue) -> bool:
