@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -44,7 +45,7 @@ SCHEMAS: dict[str, str] = {
     "an insert trigger": "CREATE TRIGGER harm BEFORE INSERT ON {table} BEGIN DELETE FROM {table}; END;",
     "an index on an expression": "CREATE INDEX harm ON {table} (length(hex({column})));",
     "a partial index": "CREATE INDEX harm ON {table} ({column}) WHERE {column} LIKE '%x%';",
-    "a generated column": "ALTER TABLE {table} ADD COLUMN harm AS (printf('%.*c', 1000, 'x'));",
+    "a generated column": "ALTER TABLE {table} ADD COLUMN harm TEXT AS (printf('%.*c', 1000, 'x'));",
     "a further column": "ALTER TABLE {table} ADD COLUMN harm TEXT;",
     "a check": "ALTER TABLE {table} ADD COLUMN harm INTEGER CHECK (length(printf('%.*c', 100, 'x')) > 0);",
     "a collation": "CREATE INDEX harm ON {table} ({column} COLLATE NOCASE);",
@@ -135,7 +136,7 @@ def _without_constraints(file: Path) -> Iterator[sqlite3.Connection]:
     with closing(_connect(file)) as database:
         schema = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         relaxed = [
-            (sql.replace("NOT NULL", "").replace("STRICT", ""), name)
+            (re.sub("not null|strict", "", sql, flags=re.IGNORECASE), name)
             for name, sql in schema
             if sql.startswith("CREATE TABLE") and not name.startswith("sqlite_")
         ]

@@ -89,10 +89,11 @@ class AuthoringJournal:
             self._file.execute(
                 "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
             )
-            heard = self._file.execute("select question, answer from heard where slot = ? and attempt = ?", place)
+            select = "select question, answer from heard where slot = ? and attempt = ?"
             try:
-                counted = [(without_cost(answer), *place, question) for question, answer in heard.fetchall()]
-            except (TypeError, ValueError, RecursionError) as error:
+                heard = self._file.execute(select, place).fetchall()
+                counted = [(without_cost(answer), *place, question) for question, answer in heard]
+            except (ValueError, sqlite3.Error) as error:
                 raise self._unreadable(error) from error
             if outcome.is_final:
                 self._file.execute("delete from heard where slot = ? and attempt = ?", place)

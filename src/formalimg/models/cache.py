@@ -114,12 +114,15 @@ class AnswerCache:
         """Return the cached answer, or None. Its usage is zero: it was paid for already."""
         select = "SELECT text, served FROM answers WHERE question = ?"
         with self._lock, contextlib.suppress(sqlite3.Error):  # an unreadable cache is a cache miss
-            row = self._connection.execute(select, (key,)).fetchone()
-            if row is None:
-                return None
             try:
+                row = self._connection.execute(select, (key,)).fetchone()
+                if row is None:
+                    return None
                 return Completion(stored_text(row[0], "text", _MAX_ANSWER), served=_served(row[1]))
-            except StoredValueError:  # asked and stored anew
+            except (StoredValueError, sqlite3.Error) as error:
+                if hasattr(error, "sqlite_errorcode"):  # SQLite cannot read the file, or not now
+                    return None
+                # A value that is not ours, or not UTF-8: it is asked for and stored anew.
                 self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
         return None
 

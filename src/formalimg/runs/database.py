@@ -124,7 +124,7 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     ),
     "pictures": (
         "typeof(item) = 'text' AND typeof(key) = 'text' AND typeof(status) = 'text' AND typeof(seed) = 'integer'",
-        f"length(item) <= {MAX_NAME} AND length(key) <= {MAX_NAME}",
+        f"item IN (SELECT id FROM items) AND length(key) <= {MAX_NAME}",
         f"typeof(sample) = 'integer' AND sample BETWEEN 0 AND {MAX_NUMBER}",
         "status IN ('planned', 'made', 'refused', 'failed', 'unreadable', 'too large', 'absent')",
         "(file IS NULL OR typeof(file) = 'text' AND length(file) BETWEEN 1 AND 255"
