@@ -196,6 +196,11 @@ def test_a_recorded_name_that_no_image_has_is_never_opened(tmp_path: Path, home:
     change(folder, "UPDATE pictures SET file = ? WHERE item = '3'", name)
     before = files(home)
     assert not is_image_name(name)
+    name = name if isinstance(name, bytes) else str(name)  # as its column stores it
+    if isinstance(name, bytes) or "/" in name or "\\" in name or name == ".." or not 0 < len(name) < 256:
+        _is_refused_as_damaged(folder)  # no file name at all
+        assert files(home) == before
+        return
     with contextlib.closing(open_run(folder)) as run:
         assert run.image_file("3", 0) is None
         (image,) = [one.image for one in run.judged([("3", 0)])]
@@ -214,6 +219,14 @@ def test_a_recorded_name_that_no_image_has_is_never_opened(tmp_path: Path, home:
     execute(order(), folder, NumberJudge())
     assert files(home) == before
     assert rows(folder, "SELECT file FROM pictures WHERE item = '3'") == [("3.png",)], "it is made again"
+
+
+def _is_refused_as_damaged(folder: Path) -> None:
+    with pytest.raises(FormalimgError, match="damaged"):
+        judged(folder)
+    with pytest.raises(FormalimgError, match="damaged"):
+        judge_run(folder, NumberJudge(name="test/second"))
+    assert formalimg("report", str(folder), "--out", str(folder.parent / "page.html")).code == 2
 
 
 def test_ids_of_items_that_cannot_be_file_names_are_told(tmp_path: Path) -> None:

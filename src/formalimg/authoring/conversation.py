@@ -7,11 +7,13 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from formalimg.authoring.outcomes import AttemptCost, Rejection
+from formalimg._util.stored_values import stored_json, stored_text
+from formalimg.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
+from formalimg.errors import FormalimgError
 from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)
@@ -72,9 +74,21 @@ class Conversation:
         return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
 
 
+def require_answer(answer: object) -> dict[str, Any]:
+    """Return the fields of a stored answer.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    kept: dict[str, Any] = stored_json(answer, "answer", dict)
+    stored_text(kept.get("raw"), "raw", MAX_ANSWER)
+    stored_expense(kept)
+    return kept
+
+
 def without_cost(answer: str) -> str:
     """Return a stored answer without its cost, which is already counted."""
-    return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0})
+    return json.dumps({**require_answer(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 
 def _encoded(reply: Answered[AnswerType]) -> str:
@@ -89,8 +103,11 @@ def _encoded(reply: Answered[AnswerType]) -> str:
 
 
 def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
-    kept = json.loads(answer)
-    value = answer_type.model_validate(kept["value"])
+    kept = require_answer(answer)
+    try:
+        value = answer_type.model_validate(kept.get("value"))
+    except ValidationError as error:
+        raise FormalimgError("a stored answer cannot be read any more: choose another folder") from error
     return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], cached=True)
 
 

@@ -3,7 +3,6 @@
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
 from formalimg.runs.cost_estimate import RunEstimate, estimate
-from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
@@ -51,7 +50,6 @@ __all__ = [
     "RunRecord",
     "Selection",
     "StoredRun",
-    "database_errors",
     "default_style",
     "error_text",
     "estimate",
@@ -65,7 +63,6 @@ __all__ = [
     "one_line",
     "open_run",
     "read_manifest_table",
-    "readonly_uri",
     "require_supported",
     "run_name",
     "set_aside",
