@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_plus
 
@@ -37,6 +37,7 @@ _ISSUED_KEYS = {
     "xox": r"\bxox[a-z]-[\w-]{8,}",
     "AKIA": r"\bAKIA[A-Z0-9]{12,}",
     "ASIA": r"\bASIA[A-Z0-9]{12,}",
+    "SG.": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
     "eyJ": r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",  # a JSON Web Token
 }
 """Patterns of the keys that well-known services issue, each by a substring that every match contains."""
@@ -105,7 +106,7 @@ class Redactor:
         known = sorted(set(keys))
         self._finder = KeyFinder(known)
         # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
-        shown = [key for key in known if not _is_location(key)]
+        shown = [key for key in known if not is_location(key)]
         self._beginnings = sorted({key[:MIN_LENGTH] for key in shown})
         self._ends = sorted({key[-MIN_LENGTH:] for key in shown})
 
@@ -120,11 +121,11 @@ class Redactor:
             spans += [_widened(text, *span, before=False) for span in _occurrences(text, beginning)]
         for end in self._ends:
             spans += [_widened(text, *span, after=False) for span in _occurrences(text, end)]
-        return _replace(text, spans)
+        return replace_spans(text, spans, _REDACTED)
 
     def redact_known(self, text: str) -> str:
         """Redact echoes of the given keys and nothing else."""
-        return _replace(text, self._finder.find(text))
+        return replace_spans(text, self._finder.find(text), _REDACTED)
 
     def holds_key(self, text: str) -> bool:
         """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
@@ -152,7 +153,24 @@ def encoded_forms(key: str) -> Iterator[EncodedForm]:
         ({raw.hex(), raw.hex().upper()}, _MIN_PART * 2),
     ):
         for form in forms:
-            yield EncodedForm(form, len(form) if _is_location(key) else min(minimum, len(form)))
+            yield EncodedForm(form, len(form) if is_location(key) else min(minimum, len(form)))
+
+
+def is_location(key: str) -> bool:
+    """Return whether a value is rather the path of a file with a key, or an address: parts of it are no secrets."""
+    if key.startswith(("/", "~", "./", "../")) or "://" in key:
+        return True
+    return "/" in key and re.search(r"\.\w{2,5}$", key) is not None
+
+
+def replace_spans(text: str, spans: Iterable[Span], replacement: str) -> str:
+    """Return a text with these places replaced; overlapping ones as a whole."""
+    pieces, end = [], 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            pieces += [text[end:start], replacement]
+        end = max(end, stop)
+    return "".join([*pieces, text[end:]])
 
 
 def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
@@ -166,11 +184,6 @@ def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
 
 def _lower_percents(text: str) -> str:
     return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
-
-
-def _is_location(key: str) -> bool:
-    """Return whether a value is rather the path of a file with a key, or an address: parts of it are no secrets."""
-    return key.startswith(("/", "~", "./", "../")) or "://" in key or re.search(r"\.\w{2,5}$", key) is not None
 
 
 def _echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
@@ -205,13 +218,3 @@ def _widened(text: str, start: int, stop: int, *, before: bool = True, after: bo
         length = found.end() if found else 0
         start -= length if length <= _MAX_BESIDE else 0
     return start, stop
-
-
-def _replace(text: str, spans: Sequence[Span]) -> str:
-    """Replace all these places; overlapping ones as a whole."""
-    pieces, end = [], 0
-    for start, stop in sorted(spans):
-        if start >= end:
-            pieces += [text[end:start], _REDACTED]
-        end = max(end, stop)
-    return "".join([*pieces, text[end:]])
