@@ -165,11 +165,21 @@ def _verbose_option() -> Any:
     return option
 
 
+class RedactingFormatter(logging.Formatter):
+    """Formats log records without API keys: they quote servers and programs, and errors with their tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text."""
+        from formalimg.models import redact  # here, so that commands start faster
+
+        return redact(super().format(record))
+
+
 def configure_logging(verbosity: int) -> None:
     """Log our own events to standard error: INFO for 1, DEBUG for 2 or more, warnings otherwise."""
     logger = logging.getLogger("formalimg")
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(_FORMAT, datefmt="%H:%M:%S"))
+        handler.setFormatter(RedactingFormatter(_FORMAT, datefmt="%H:%M:%S"))
         logger.addHandler(handler)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         requires,
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-    from formalimg.models.secrets import get_api_key, redact
+    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
     from formalimg.models.structured_output import ParseFailure, parse_answer
 
 # Lazy, so that a run loads only the kind of model it uses.
@@ -76,7 +76,7 @@ __getattr__ = lazy_exports(
             "requires",
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
-        "secrets": ["get_api_key", "redact"],
+        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
         "structured_output": ["ParseFailure", "parse_answer"],
     },
 )
@@ -127,6 +127,7 @@ __all__ = [
     "get_price",
     "image_model_providers",
     "image_retry_policy",
+    "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
     "open_chat_model",
@@ -137,6 +138,7 @@ __all__ = [
     "parse_answer",
     "read_checkpoint",
     "redact",
+    "redact_values",
     "require_modules",
     "requires",
     "silence_libraries",

@@ -60,7 +60,7 @@ def stored_text(text: str) -> str:
         if not is_location(secret):
             for form in {secret, quote(secret, safe="", errors="replace")}:
                 text = text.replace(form, SECRET)
-    spans = [*find_issued_keys(text), *_named_values(text)]
+    spans = [*find_issued_keys(text, strict=True), *_named_values(text)]
     spans += [found.span() for found in _USER_IN_URL.finditer(text)]
     tokens = (_URL_TOKEN if "://" in text else _TOKEN).finditer(text)
     spans += [found.span() for found in tokens if looks_random(found[0])]

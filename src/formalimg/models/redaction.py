@@ -42,6 +42,7 @@ _ISSUED_KEYS = {
 }
 """Patterns of the keys that well-known services issue, each by a substring that every match contains."""
 
+_MIN_ISSUED = 16
 _ISSUED_MARKS = tuple(_ISSUED_KEYS)
 _ISSUED_KEY = re.compile("|".join(_ISSUED_KEYS.values()))
 _SENT_KEY = re.compile(r"(?<=Bearer )\S{8,}")
@@ -129,14 +130,24 @@ class Redactor:
 
     def holds_key(self, text: str) -> bool:
         """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
-        return bool(self._finder.find(text)) or bool(find_issued_keys(text))
+        return bool(self._finder.find(text)) or bool(find_issued_keys(text, strict=True))
 
 
-def find_issued_keys(text: str) -> list[Span]:
-    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`."""
+def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
+    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`.
+
+    Args:
+        text: the text.
+        strict: only what is as long as these keys are, and has a digit, as nearly all of them do: names such as
+            hf_transformers begin in the same way.
+    """
     if not any(mark in text for mark in _ISSUED_MARKS):
         return []
-    return [found.span() for found in _ISSUED_KEY.finditer(text)]
+    return [
+        found.span()
+        for found in _ISSUED_KEY.finditer(text)
+        if not strict or (len(found[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in found[0]))
+    ]
 
 
 def encoded_forms(key: str) -> Iterator[EncodedForm]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from formalimg._util.image_metadata import metadata_texts, without_metadata
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.redaction import MIN_LENGTH, Redactor
@@ -77,13 +78,25 @@ def redact_known_keys(text: str) -> str:
     return _redactor().redact_known(text)
 
 
-def holds_key(text: str) -> bool:
-    """Return whether a text echoes a known key, or holds a key of a well-known service."""
-    return _redactor().holds_key(text)
+def image_without_keys(data: bytes) -> bytes:
+    """Return an image file as it is; without its metadata if a key is in there, or text that cannot be searched.
+
+    Searched are known keys in all their forms, and those of well-known services. The pixels stay the same.
+    """
+    for content in metadata_texts(data):
+        if content is None:
+            return without_metadata(data)
+        redactor = _redactor()  # here, because most files hold no text
+        text = content.decode("utf-8", "replace")
+        if redactor.holds_key(text) or ("\0" in text and redactor.holds_key(text.replace("\0", ""))):  # UTF-16
+            return without_metadata(data)
+    return data
 
 
 def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return a mapping with all its texts redacted."""
+    if not any(isinstance(value, str) for value in served.values()):
+        return dict(served)
     redactor = _redactor()
     return {name: redactor.redact_all(value) if isinstance(value, str) else value for name, value in served.items()}
 
