@@ -34,13 +34,13 @@ def _picture(mode: str = "RGB") -> Image.Image:
 
 def _saved(kind: str, mode: str = "RGB", **options: object) -> bytes:
     file = io.BytesIO()
-    _picture(mode).save(file, kind, **options)  # type: ignore[arg-type]
+    _picture(mode).save(file, kind, **options)
     return file.getvalue()
 
 
-def _png_text(text: str, **how: bool) -> bytes:
+def _png_text(text: str, *, international: bool = False, compressed: bool = False) -> bytes:
     info = PngImagePlugin.PngInfo()
-    (info.add_itxt if how.pop("international", False) else info.add_text)("Comment", text, **how)
+    (info.add_itxt if international else info.add_text)("Comment", text, zip=compressed)
     return _saved("PNG", "RGBA", pnginfo=info)
 
 
@@ -66,9 +66,9 @@ def _xmp(text: str) -> bytes:
 
 MADE: dict[str, Callable[[str], bytes]] = {
     "tEXt": _png_text,
-    "zTXt": lambda text: _png_text(text, zip=True),
+    "zTXt": lambda text: _png_text(text, compressed=True),
     "iTXt": lambda text: _png_text(text, international=True),
-    "compressed iTXt": lambda text: _png_text(text, international=True, zip=True),
+    "compressed iTXt": lambda text: _png_text(text, international=True, compressed=True),
     "PNG with EXIF": lambda text: _saved("PNG", exif=_exif(text)),
     "PNG with a private chunk": lambda text: _with_chunk(b"myTx", text.encode("utf-16-le")),
     "PNG with a profile": lambda text: _saved("PNG", icc_profile=text.encode() * 3),

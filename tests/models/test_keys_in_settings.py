@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sqlite3
@@ -12,12 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from formalimg._util.image_metadata import metadata_texts
+from formalimg.cli.help_groups import configure_logging
 from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored
 from formalimg.models import CallableModel, Generated, Setting, open_chat_model, open_image_model
 from formalimg.models import registry as registry_module
 from formalimg.models.options import Options
 from formalimg.models.public_identity import looks_random, stored_command, stored_settings, stored_text
 from formalimg.models.secrets import redact
+from formalimg.runs.database import missing_image_row
+from formalimg.runs.inspection import inspect
+from formalimg.runs.messages import check_answer
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone
 
@@ -260,7 +267,53 @@ def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Pa
         text.encode() for done in (first, second, report) for text in (done.stdout, done.stderr)
     ]
     assert b"<secret>" in b"".join(everything)
+    images = [path for path in (run / "images").iterdir() if path.suffix == ".png"]
+    assert images
+    everything += [text for image in images for text in metadata_texts(image.read_bytes()) if text]
     names = " ".join(str(path) for path in tmp_path.rglob("*"))
     for key in keys:
         assert key not in names
         assert not [True for content in everything if key.encode() in content]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "knolling", "--model", "command/./paint.sh", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--model", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--model", "openai/gpt-image-1", "-M", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--samples", "sk-abcdefgh12345678"],
+    ],
+)
+def test_no_message_of_the_command_line_shows_a_key(arguments: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "formalimg", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.strip()
+    assert "abcdefgh12345678" not in done.stdout + done.stderr
+
+
+def test_logs_show_no_key(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    logger = logging.getLogger("formalimg")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "level", logger.level)
+    configure_logging(2)
+    try:
+        raise ValueError(f"no {PLANTED}")
+    except ValueError:
+        logger.warning("failed with %s", PLANTED[::-1], exc_info=True)
+    shown = capsys.readouterr().err
+    assert "failed with ***" in shown
+    assert PLANTED not in shown
+
+
+def test_what_comes_in_place_of_an_image_is_stored_without_keys() -> None:
+    seen = inspect(PLANTED[:24].encode())
+    assert isinstance(seen, Unscored)
+    assert PLANTED[:12] not in missing_image_row(seen).detail
+
+
+def test_what_a_model_says_it_used_is_stored_without_keys() -> None:
+    answer = check_answer(Generated(b"", {"url": f"https://host/{PLANTED}", "steps": 4}))
+    assert answer == Generated(b"", {"url": "https://host/***", "steps": 4})

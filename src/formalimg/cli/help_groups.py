@@ -32,6 +32,17 @@ class GroupedCommand(TyperCommand):
         *params, help_option = super().get_params(ctx)
         return [*params, _verbose_option(), help_option]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; errors that quote them show no API key."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(message := getattr(error, "message", None), str):
+                from formalimg.models import redact  # here, so that commands start faster
+
+                error.message = redact(message)  # type: ignore[attr-defined]
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then the options of each section, then the options without one."""
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
