@@ -22,6 +22,7 @@ from formalimg.models import registry as registry_module
 from formalimg.models.options import Options
 from formalimg.models.public_identity import looks_random, stored_command, stored_settings, stored_text
 from formalimg.models.secrets import redact
+from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
@@ -102,6 +103,7 @@ ORDINARY: Mapping[str, Setting] = {
     "windows": "C:\\models\\kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ\\unet",
     "relative": "loras/kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ.safetensors",
     "base_url": "https://abcDEF123ghi.us-east-1.aws.endpoints.huggingface.cloud/v1",
+    "function": "https://kzx9wq2mzr7lp4vb8nc3hd6jf1gs5yaq.lambda-url.us-east-1.on.aws/v1",
     "account": "https://api.cloudflare.com/client/v4/accounts/0a1b2c3d4e5f60718293a4b5c6d7e8f9/ai/v1",
     "azure": "https://my-resource.openai.azure.com/openai/deployments/gpt-image-1/?api-version=2025-04-01-preview",
     "bucket": "https://user@host.example/v1",
@@ -194,6 +196,13 @@ def test_no_error_shows_a_key(name: str, options: dict[str, str]) -> None:
     with pytest.raises(FormalimgError) as caught:
         open_image_model(name, options)
     assert not [key for key in (RANDOM, "abcdefgh12345678") if key in str(caught.value)]
+
+
+def test_a_key_in_the_address_of_images_is_refused(tmp_path: Path) -> None:
+    assert images_url("s3://bucket/place", tmp_path / "run") == "s3://bucket/place/run"
+    with pytest.raises(FormalimgError, match="the address of images holds a key") as caught:
+        images_url(f"s3://bucket/{RANDOM}", tmp_path / "run")
+    assert RANDOM not in str(caught.value)
 
 
 def test_functions_of_ones_own_are_stored_without_keys() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.options import Options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.public_identity import stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
     from formalimg.models.registry import (
         Provider,
@@ -64,6 +65,7 @@ __getattr__ = lazy_exports(
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
         "options": ["Options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "public_identity": ["stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
         "registry": [
             "Provider",
@@ -142,4 +144,5 @@ __all__ = [
     "require_modules",
     "requires",
     "silence_libraries",
+    "stored_text",
 ]

@@ -38,6 +38,7 @@ _REFERENCE = re.compile(r"\$\{?\w+\}?|\{\w+\}?|<secret>|(?:/|~|\.{1,2}/|[A-Za-z]
 """Values under the name of a secret that are none: variables and placeholders, and paths of files with keys."""
 
 _USER_IN_URL = re.compile(r"(?<=://)(?:[^\s/@?#:]*:[^\s/@?#]*|[^\s/@?#]{16,})(?=@)")
+_HOST = re.compile(r"(?<=://)[^\s/?#]*")
 _URL_TOKEN = re.compile(r"(?<![\w-])[\w-]{24,512}(?![\w-])", re.ASCII)
 _TOKEN = re.compile(r"(?<![\w/\\-])[\w-]{24,512}(?![\w/\\-]|\.\w)", re.ASCII)
 """Words that may be keys. Outside of addresses none is the name of a file, a folder, or a part of a model's name."""
@@ -62,8 +63,13 @@ def stored_text(text: str) -> str:
                 text = text.replace(form, SECRET)
     spans = [*find_issued_keys(text, strict=True), *_named_values(text)]
     spans += [found.span() for found in _USER_IN_URL.finditer(text)]
-    tokens = (_URL_TOKEN if "://" in text else _TOKEN).finditer(text)
-    spans += [found.span() for found in tokens if looks_random(found[0])]
+    hosts = [found.span() for found in _HOST.finditer(text)]  # some services name servers at random
+    tokens = (_URL_TOKEN if hosts else _TOKEN).finditer(text)
+    spans += [
+        found.span()
+        for found in tokens
+        if looks_random(found[0]) and not any(start <= found.start() < stop for start, stop in hosts)
+    ]
     for start, stop in spans:
         _register(text[start:stop])
     return replace_spans(text, spans, SECRET)

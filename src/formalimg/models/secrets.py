@@ -88,7 +88,8 @@ def image_without_keys(data: bytes) -> bytes:
             return without_metadata(data)
         redactor = _redactor()  # here, because most files hold no text
         text = content.decode("utf-8", "replace")
-        if redactor.holds_key(text) or ("\0" in text and redactor.holds_key(text.replace("\0", ""))):  # UTF-16
+        is_utf16 = text.count("\0") >= MIN_LENGTH  # at least in part
+        if redactor.holds_key(text) or (is_utf16 and redactor.holds_key(text.replace("\0", ""))):
             return without_metadata(data)
     return data
 
