@@ -131,7 +131,9 @@ def main() -> None:
             if sys.stdout:
                 sys.stdout.flush()  # here, where a failure can still be reported
     except FormalimgError as error:
-        print(f"error: {error}", file=sys.stderr)
+        from formalimg.models import redact  # here, so that commands start faster
+
+        print(f"error: {redact(str(error))}", file=sys.stderr)
         sys.exit(2)
     except (BrokenPipeError, SystemExit) as ending:
         # The reader has seen enough, as in `formalimg … | head`: typer would call that 1, which has a meaning here.

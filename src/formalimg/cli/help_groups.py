@@ -32,6 +32,17 @@ class GroupedCommand(TyperCommand):
         *params, help_option = super().get_params(ctx)
         return [*params, _verbose_option(), help_option]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; errors that quote them show no API key."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(message := getattr(error, "message", None), str):
+                from formalimg.models import redact  # here, so that commands start faster
+
+                error.message = redact(message)  # type: ignore[attr-defined]
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then the options of each section, then the options without one."""
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
@@ -165,11 +176,21 @@ def _verbose_option() -> Any:
     return option
 
 
+class RedactingFormatter(logging.Formatter):
+    """Formats log records without API keys: they quote servers and programs, and errors with their tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text."""
+        from formalimg.models import redact  # here, so that commands start faster
+
+        return redact(super().format(record))
+
+
 def configure_logging(verbosity: int) -> None:
     """Log our own events to standard error: INFO for 1, DEBUG for 2 or more, warnings otherwise."""
     logger = logging.getLogger("formalimg")
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(_FORMAT, datefmt="%H:%M:%S"))
+        handler.setFormatter(RedactingFormatter(_FORMAT, datefmt="%H:%M:%S"))
         logger.addHandler(handler)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.options import Options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.public_identity import stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
     from formalimg.models.registry import (
         Provider,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         requires,
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-    from formalimg.models.secrets import get_api_key, redact
+    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
     from formalimg.models.structured_output import ParseFailure, parse_answer
 
 # Lazy, so that a run loads only the kind of model it uses.
@@ -64,6 +65,7 @@ __getattr__ = lazy_exports(
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
         "options": ["Options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "public_identity": ["stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
         "registry": [
             "Provider",
@@ -76,7 +78,7 @@ __getattr__ = lazy_exports(
             "requires",
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
-        "secrets": ["get_api_key", "redact"],
+        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
         "structured_output": ["ParseFailure", "parse_answer"],
     },
 )
@@ -127,6 +129,7 @@ __all__ = [
     "get_price",
     "image_model_providers",
     "image_retry_policy",
+    "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
     "open_chat_model",
@@ -137,7 +140,9 @@ __all__ = [
     "parse_answer",
     "read_checkpoint",
     "redact",
+    "redact_values",
     "require_modules",
     "requires",
     "silence_libraries",
+    "stored_text",
 ]

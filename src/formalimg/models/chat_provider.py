@@ -14,6 +14,7 @@ from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.pricing import Price, get_price
+from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
 from formalimg.models.structured_output import (
@@ -38,9 +39,10 @@ class ProviderChatModel:
     """
 
     def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
-        self.name = provider.name
+        self.name = stored_text(provider.name)
         self.concurrency = retry_policy.concurrency
         self._provider = provider
+        self._settings = StoredSettings()
         self._policy = retry_policy
         self._limiter = limiter
         self._price = price
@@ -49,7 +51,11 @@ class ProviderChatModel:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Everything besides the messages that shapes the answers, with the version of how models are asked."""
-        return {**self._provider.settings, "asking": _VERSION, "format": format_instruction().version}
+        return {
+            **self._settings.of(self._provider.settings),
+            "asking": _VERSION,
+            "format": format_instruction().version,
+        }
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
@@ -142,7 +148,7 @@ def build_chat_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
     return ProviderChatModel(provider, retry_policy, limiter, get_price(provider.name))
 
 

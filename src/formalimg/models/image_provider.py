@@ -9,6 +9,7 @@ from typing import Protocol
 from formalimg.models.base import CallError, Identified, Setting, Usage
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.pricing import Price, get_price
+from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
 
@@ -58,17 +59,18 @@ class ProviderImageModel:
     sees_spec = False
 
     def __init__(self, provider: ImageProvider, limiter: RateLimiter, concurrency: int, price: Price) -> None:
-        self.name = provider.name
+        self.name = stored_text(provider.name)
         self.concurrency = concurrency
         self.takes_images = provider.takes_images
         self._provider = provider
+        self._settings = StoredSettings()
         self._limiter = limiter
         self._price = price
 
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Everything besides the request that shapes the images."""
-        return self._provider.settings
+        return self._settings.of(self._provider.settings)
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
@@ -95,5 +97,5 @@ def build_image_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
     return ProviderImageModel(provider, limiter, retry_policy.concurrency, get_price(provider.name))

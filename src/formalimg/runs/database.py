@@ -185,7 +185,8 @@ class ImageRow(NamedTuple):
 def missing_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
     """Return the columns of a planned image without a file, with the reason."""
     if isinstance(answer, Unscored):
-        return ImageRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
+        # One line without keys: the detail quotes what came in place of an image.
+        return ImageRow("too large" if answer.reason == "too large" else "unreadable", one_line(answer.detail))
     if isinstance(answer, Failed) and answer.absent:
         return ImageRow("absent", one_line(answer.reason))
     return ImageRow("refused" if isinstance(answer, Refused) else "failed", one_line(answer.reason))

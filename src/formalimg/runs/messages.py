@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact
+from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact, redact_values
 from formalimg.runs.inspection import InspectedImage
 from formalimg.suites import Item
 
@@ -106,7 +107,7 @@ def check_answer(answer: object) -> ImageResult:
                 dumps_storable(dict(served))
             except (TypeError, ValueError) as error:
                 return Failed(f"what the model says it used is not plain data: {error_text(error)}")
-            return answer
+            return replace(answer, served=redact_values(served))
         case Generated():
             return Failed(f"the model gave {type(answer.data).__name__} in place of the bytes of an image")
     return Failed(f"the model gave {type(answer).__name__} in place of an answer")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored
-from formalimg.models import Generated
+from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
     answer_cost,
@@ -249,6 +249,8 @@ class RunStore:
 
     def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
         planned, answer, seconds = arrived
+        if isinstance(answer, Generated):
+            answer = replace(answer, data=image_without_keys(answer.data))
         inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
         if isinstance(answer, Generated) and isinstance(inspected, InspectedImage):
             name = image_name(planned.item.id, planned.sample, answer.data)
