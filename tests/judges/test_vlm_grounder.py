@@ -191,7 +191,7 @@ def test_fractions_are_not_taken_for_thousandths() -> None:
     unit = for_class("pen", lambda entries, before: entries[0].update(box_2d=[0.151, 0.56, 0.45, 0.59]))
     answer, _ = grounded(unit)
     assert isinstance(answer, Unscored)
-    assert "too small" in answer.detail
+    assert "looks like unit coordinates" in answer.detail
 
 
 @pytest.mark.parametrize("requests", ["per class", "all at once"])

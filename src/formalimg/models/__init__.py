@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, redact
-    from formalimg.models.structured_output import ParseFailure, parse_answer
+    from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
 
 # Lazy, so that a run loads only the kind of model it uses.
 __getattr__ = lazy_exports(
@@ -77,7 +77,7 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "redact"],
-        "structured_output": ["ParseFailure", "parse_answer"],
+        "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
     },
 )
 
@@ -135,6 +135,7 @@ __all__ = [
     "open_image_model",
     "open_python_function",
     "parse_answer",
+    "read_aside",
     "read_checkpoint",
     "redact",
     "require_modules",
