@@ -77,12 +77,12 @@ class KeptBoxes:
 
     def add(self, box: Box) -> None:
         """Keep a box."""
-        import numpy as np  # heavy, and few images have so many boxes
-
         self._boxes.append(box)
         count = len(self._boxes)
         if count <= _FEW:
             return
+        import numpy as np  # heavy, and few images have so many boxes
+
         if self._columns is None or count > self._columns.shape[1]:
             grown = np.empty((5, 2 * count))
             grown[:, :count] = np.array([(*kept, kept.area) for kept in self._boxes], dtype=np.float64).T
