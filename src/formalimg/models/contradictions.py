@@ -25,7 +25,7 @@ _STATEMENTS = {
 }
 """The words that are verdicts in prose too, where the others are often names of fields."""
 _LONGEST_VERDICT = max(map(len, _VERDICTS)) + 10
-_AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}"
+_AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}-#~•>/"
 
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|corrected|oops|erratum|retract(?:ed)?|disregard|revis(?:e|ed|ion)|mistaken?"
