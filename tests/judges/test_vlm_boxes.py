@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges import LoadedImage
-from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.base import MAX_OBJECTS
+from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.grounders.boxes import box_convention
 from formalimg.judges.grounders.vlm import (
     BoxFrame,
