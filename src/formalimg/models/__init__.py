@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
-    from formalimg.models.structured_output import ParseFailure, parse_answer
+    from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
 
 # Lazy, so that a run loads only the kind of model it uses.
 __getattr__ = lazy_exports(
@@ -79,7 +79,7 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
-        "structured_output": ["ParseFailure", "parse_answer"],
+        "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
     },
 )
 
@@ -138,6 +138,7 @@ __all__ = [
     "open_image_model",
     "open_python_function",
     "parse_answer",
+    "read_aside",
     "read_checkpoint",
     "redact",
     "redact_values",

@@ -21,7 +21,7 @@ from formalimg.models.structured_output import (
     ParseFailure,
     answer_schema,
     format_instruction,
-    parse_answer,
+    parse_answer_aside,
     with_format,
 )
 
@@ -63,7 +63,7 @@ class ProviderChatModel:
         key = cache_key(self.name, self.settings, messages, schema)
         cached = await self._cached(key)
         if cached is not None:
-            value = parse_answer(cached.text, answer_type)
+            value = await parse_answer_aside(cached.text, answer_type)
             if not isinstance(value, ParseFailure):
                 _log.debug("%s: answer from the cache", self.name)
                 return Answered(value, cached.text, served=cached.served, cached=True)
@@ -91,7 +91,7 @@ class ProviderChatModel:
             if completion.ended == "refusal":
                 reason = truncate(" ".join(completion.text.split()), 300, 50)
                 return replace(reply, kind="refused", reason=reason or "the model declined")
-            answer = _parse(completion, answer_type)
+            answer = await _parse(completion, answer_type)
             if not isinstance(answer, ParseFailure):
                 if self._cache is not None:
                     await asyncio.to_thread(self._cache.put, key, completion)
@@ -195,7 +195,7 @@ class SchemaMode:
         return await send(plain, None, "none"), True
 
 
-def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
+async def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
     if completion.ended == "length":
         return ParseFailure("the answer was cut off by the limit on its length")
-    return parse_answer(completion.text, answer_type)
+    return await parse_answer_aside(completion.text, answer_type)
