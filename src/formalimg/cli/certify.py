@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.streams import echo, print_data
+
 
 def certify_command(
     grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="The grounder to measure.")] = "builtin/icons",
@@ -32,7 +34,7 @@ def certify_command(
 
     certificate = certify(open_grounder(grounder), scenes=scenes, seed=seed, others=others)
     if as_json:
-        print(json.dumps(certificate.to_json(), indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(certificate.to_json(), indent=2, ensure_ascii=False)}\n")
     else:
-        typer.echo(str(certificate))
+        echo(str(certificate))
     raise typer.Exit(1 if require is not None and not certificate.reaches(require) else 0)

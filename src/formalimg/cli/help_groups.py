@@ -16,6 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from formalimg.cli.streams import VisibleFormatter
+
 # Typer brings its own copy of click in some versions and uses the package in others, so its types are not named here.
 
 SECTIONS = ("What to run", "Model", "Judge", "Cost", "Where")
@@ -171,5 +173,5 @@ def configure_logging(verbosity: int) -> None:
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(_FORMAT, datefmt="%H:%M:%S"))
+        handler.setFormatter(VisibleFormatter(_FORMAT, datefmt="%H:%M:%S"))
         logger.addHandler(handler)

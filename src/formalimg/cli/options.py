@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from formalimg.cli.help_groups import SECTIONS
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
@@ -320,4 +321,4 @@ def require_web_extra(what: str) -> Iterator[None]:
 
 def print_address(address: str) -> None:
     """Print the URL of a site, and how to stop it."""
-    typer.echo(f"{address}  (Ctrl+C ends it)")
+    echo(f"{address}  (Ctrl+C ends it)")

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import typer
-
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.run_execution import execute_all, open_judges, print_rates
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -210,4 +209,4 @@ def generate_command(
     for folder in execute_all(asked, judging=False).folders:
         if not dry_run:
             place = images_url(images, folder) if images else folder / "images"
-            typer.echo(f"images in {place}; judge them with: formalimg judge {folder}")
+            echo(f"images in {place}; judge them with: formalimg judge {folder}")

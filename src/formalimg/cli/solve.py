@@ -10,6 +10,7 @@ import typer
 
 from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.output import require_image_name, save_image
+from formalimg.cli.streams import echo, print_data
 from formalimg.logic import parse
 
 
@@ -49,9 +50,9 @@ def solve_command(
     detect_vocabulary(instruction, "knolling")
     result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, max_objects=max_objects)
     if as_json:
-        print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(result.to_json(), indent=2, ensure_ascii=False)}\n")
     else:
-        typer.echo(str(result))
+        echo(str(result))
     if image is not None and isinstance(result, Witness):
         save_image(draw(result.scene), image)
     raise typer.Exit(0 if isinstance(result, Witness) else 1)

@@ -12,6 +12,7 @@ import typer
 from formalimg.cli.census import show_census
 from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
 from formalimg.cli.progress import progress_bar
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.suites import Category, Item, Kind, suite_names, write_items
 from formalimg.suites import suite as suite_of
@@ -136,5 +137,5 @@ def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path:
     from formalimg.suites import instruction_digest
 
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(rejected.items())) or "none"
-    typer.echo(f"\ndraws given up: {reasons}")
-    typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")
+    echo(f"\ndraws given up: {reasons}")
+    echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")
