@@ -1,11 +1,11 @@
 """Formal, verifiable evaluation of text-to-image models."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.errors import FormalimgError
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from formalimg.evaluation import Evaluation, evaluate, run
     from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify

@@ -3,21 +3,14 @@
 Exit codes of every command: 0 success, or the formula holds; 1 problems found, it does not hold, or nothing was made or
 scored; 2 wrong usage or unreadable input; 130 interrupted or over budget.
 
-This module imports next to nothing, so that Ctrl-C is handled from the first moments on.
+This module and what it imports stay tiny, so that Ctrl-C is handled from the first milliseconds on.
 """
 
-from __future__ import annotations
-
-import errno
-import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.cli.interrupts import INTERRUPTED, handle_interrupts, report_interrupt
-from formalimg.cli.streams import prepare_streams
-from formalimg.errors import FormalimgError
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from formalimg.cli.commands import COMMANDS, app
 
@@ -25,75 +18,17 @@ __getattr__ = lazy_exports("formalimg.cli", {"commands": ["COMMANDS", "app"]})
 
 __all__ = ["COMMANDS", "app", "main"]
 
+STOPPED = "stopped; nothing is half-written, and the same command starts again"
+"""What a command prints that was interrupted, unless it knows better."""
+
 
 def main() -> None:
     """Run the command line: user errors print one clear message and exit with 2, bugs keep their traceback."""
-    with handle_interrupts():
-        prepare_streams()
-        # Our arrays are small: several threads for each would only be in each other's way. Before numpy loads.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        try:
-            _run_application()
-        except FormalimgError as error:
-            _print_error(error_text(error))
-            sys.exit(2)
-        except KeyboardInterrupt:
-            report_interrupt()
-            sys.exit(INTERRUPTED)
-        except (BrokenPipeError, SystemExit) as ending:
-            # The reader has seen enough, as in `formalimg … | head`: typer would call that 1, which has a meaning here.
-            if BrokenPipeError in (type(ending), type(ending.__context__)):
-                _end_without_output(141)
-            if isinstance(getattr(ending.__context__, "__cause__", None), KeyboardInterrupt):
-                report_interrupt()  # typer knows the exit code, but prints nothing
-            raise
-        except OSError as error:
-            if error.errno not in _REFUSALS:
-                raise
-            if error.filename:
-                _print_error(f"cannot use {error.filename}: {error.strerror}")
-                sys.exit(2)
-            _print_error(f"cannot write: {error.strerror}")
-            _end_without_output(2)
-
-
-def error_text(error: FormalimgError) -> str:
-    """Return the message of an error: one line, unless it lists problems or findings below each other."""
-    from formalimg._util.text import visible
-
-    lists_several = hasattr(error, "problems") or hasattr(error, "findings")
-    return visible(str(error), one_line=not lists_several)
-
-
-def _run_application() -> None:
-    from formalimg.cli import app  # here, so that Ctrl-C during its import is handled too
-
     try:
-        app()
-    finally:
-        if sys.stdout:
-            sys.stdout.flush()  # here, where a failure can still be reported
+        from formalimg.cli.application import run_application
 
-
-def _print_error(message: str) -> None:
-    """Print an error, where that is possible: standard error may be a full disk, too."""
-    try:
-        print(f"error: {message}", file=sys.stderr, flush=True)
-    except OSError:
-        _discard(sys.stderr.fileno())
-
-
-_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.ELOOP}
-"""Errors of the machine (permissions, full disk, links in a circle), which are not bugs."""
-
-
-def _end_without_output(code: int) -> NoReturn:
-    """Exit without letting the interpreter flush what could not be written."""
-    if sys.stdout:
-        _discard(sys.stdout.fileno())
-    sys.exit(code)
-
-
-def _discard(descriptor: int) -> None:
-    """Let everything that is still written to a stream vanish."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+        run_application()
+    except KeyboardInterrupt:
+        if sys.stderr:
+            sys.stderr.write(f"{STOPPED}\n")
+        sys.exit(130)

@@ -10,13 +10,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from formalimg.cli import STOPPED
+
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-INTERRUPTED = 130
-"""The exit code of a command that was interrupted: 128 and the number of SIGINT, as in shells."""
-
-_MESSAGE = "stopped; nothing is half-written, and the same command starts again"
 _IMPORTLIB = "<frozen importlib"
 
 
@@ -39,7 +37,7 @@ def handle_interrupts() -> Iterator[None]:
 def report_interrupt() -> None:
     """Print that the command was stopped, on a line of its own."""
     with suppress(OSError, ValueError):  # nobody may be there to read it
-        print(_MESSAGE, file=sys.stderr, flush=True)
+        print(STOPPED, file=sys.stderr, flush=True)
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
@@ -64,4 +62,4 @@ def _on_unraisable(unraisable: UnraisableHookArgs) -> None:
 
 def _end_at_once() -> None:
     report_interrupt()
-    os._exit(INTERRUPTED)
+    os._exit(130)
