@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
+from formalimg.cli.options import MAX_COUNT
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
@@ -99,7 +100,9 @@ def report_command(
             show_default=False,
         ),
     ] = None,
-    gallery: Annotated[int, typer.Option(min=0, metavar="N", help="Images per run on an html page.")] = 24,
+    gallery: Annotated[
+        int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Images per run on an html page.")
+    ] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
         typer.Option(help="Images of an html page: embedded thumbnails, larger ones in a folder beside it, or none."),

@@ -79,7 +79,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
 
 
 def print_rates(finished: FinishedRuns) -> None:
-    """Print the table of these runs, a row for each judge, and their folders."""
+    """Print the table of these runs, a row for each judge, and their folders; exit code 1 if one has no score."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
@@ -89,8 +89,28 @@ def print_rates(finished: FinishedRuns) -> None:
             opened.enter_context(closing(open_run(folder, judge))) for folder in finished.folders for judge in judges
         ]
         print_table(terminal_table(compare(runs)))
+        unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
     for folder in finished.folders:
         echo(f"run in {folder}")
+    for folder in unscored:
+        echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if unscored:
+        raise typer.Exit(1)
+
+
+def exit_if_nothing_made(folders: Sequence[Path]) -> None:
+    """End the command with exit code 1 if one of these runs has no image."""
+    from formalimg.runs import open_run
+
+    empty = []
+    for folder in folders:
+        with closing(open_run(folder)) as run:
+            if not run.made():
+                empty.append(folder)
+    for folder in empty:
+        echo(f"nothing was made in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if empty:
+        raise typer.Exit(1)
 
 
 def judge_images(

@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from formalimg.cli.census import show_census
-from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
+from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_PROCESSES,
+    MAX_SEED,
+    ConceptsFolder,
+    DifficultyName,
+    OnlyCategory,
+    ProfileName,
+    read_levels,
+)
 from formalimg.cli.progress import progress_bar
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -29,9 +38,9 @@ def synth_command(
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
+        typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the items.")] = 1,
+    seed: Annotated[int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Seed of the items.")] = 1,
     objects: Annotated[
         int | None,
         typer.Option(
@@ -50,7 +59,10 @@ def synth_command(
         bool, typer.Option("--published", help="Also write DIR/published, in the format of the authors' files.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="FormalImg: number of processes. Default: one per core.")
+        int | None,
+        typer.Option(
+            min=1, max=MAX_PROCESSES, metavar="N", help="FormalImg: number of processes. Default: one per core."
+        ),
     ] = None,
 ) -> None:
     """Sample new items and prove that they can be satisfied.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_SEED,
     ConceptsFolder,
     DifficultyName,
     DryRun,
@@ -45,10 +47,15 @@ def write_command(
     per_level: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs."
+            min=1,
+            max=MAX_COUNT,
+            metavar="N",
+            help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other assignments.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Another seed, other assignments.")
+    ] = 1,
     checker: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="The chat model that checks the words. Default: the one that writes."),
@@ -57,6 +64,7 @@ def write_command(
         int | None,
         typer.Option(
             min=1,
+            max=1000,
             metavar="N",
             help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
         ),
@@ -99,7 +107,9 @@ def write_command(
             "Default: the laws of the groups that ship.",
         ),
     ] = None,
-    per_law: Annotated[int, typer.Option(min=1, metavar="N", help="CF-World, groups: how many of each law.")] = 1,
+    per_law: Annotated[
+        int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="CF-World, groups: how many of each law.")
+    ] = 1,
     items: Annotated[
         Path | None,
         typer.Option(
