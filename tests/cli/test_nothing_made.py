@@ -10,6 +10,11 @@ from tests.support.command import formalimg
 
 FEW = ("--levels", "1", "--per-level", "2", "--size", "64")
 MODELS = """
+from PIL import Image
+
+def noise(prompt):
+    return Image.effect_noise((256, 256), 200).convert("RGB")
+
 def broken(prompt):
     raise RuntimeError("no paint left")
 """
@@ -40,13 +45,13 @@ def test_generating_nothing(models: Path) -> None:
 
 
 def test_images_of_which_none_can_be_scored(models: Path) -> None:
-    """Drawings of 64 pixels are too small for the grounder."""
-    tiny = ("-m", "builtin/oracle", *FEW, "--out", "run")
-    assert formalimg("generate", "knolling", *tiny, cwd=models).code == 0
+    """The grounder refuses what is not a drawing of ours."""
+    noise = ("-m", "python/models_of_this_test:noise", *FEW, "--out", "run")
+    assert formalimg("generate", "knolling", *noise, cwd=models).code == 0
     code, _, err = formalimg("judge", "run", cwd=models)
     assert code == 1, err
     assert "nothing was scored in run" in err
-    assert formalimg("run", "knolling", *tiny, cwd=models).code == 1
+    assert formalimg("run", "knolling", *noise, cwd=models).code == 1
     assert formalimg("report", "run", cwd=models).code == 0, "a report reads what there is"
 
 
