@@ -1,4 +1,4 @@
-"""Text for messages: truncation and control characters."""
+"""Text for others to show: messages without control characters, and cells that spreadsheets do not execute."""
 
 from __future__ import annotations
 
@@ -28,6 +28,29 @@ def _written_out(found: re.Match[str]) -> str:
     if found[0] == "\r":
         return "\\r"
     return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
+
+
+_EXECUTED = re.compile(r"'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet takes for a formula, or that has been quoted for that."""
+
+
+def csv_cell(value: object) -> object:
+    """Return a cell for a CSV file; text that a spreadsheet would execute has an apostrophe in front.
+
+    Numbers stay numbers, also as text. `read_csv_cell` takes the apostrophe off again.
+    """
+    if not isinstance(value, str) or not _EXECUTED.match(value) or _is_number(value):
+        return value
+    return f"'{value}"
+
+
+def read_csv_cell(text: str) -> str:
+    """Return the text of a cell that `csv_cell` may have put an apostrophe in front of."""
+    return text[1:] if text.startswith("'") and _EXECUTED.match(text) else text
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
 
 
 def truncate(message: str, head: int, tail: int) -> str:
