@@ -1,10 +1,12 @@
-"""Atomic writes: files and folders that appear whole under their name, or not at all."""
+"""Files: atomic writes, which appear whole under their name or not at all, and reading of plain files."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -90,12 +92,43 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             (new / name).write_bytes(text.encode("utf-8"))
 
 
+def refuse_special_file(path: str | Path) -> None:
+    """Refuse what is neither a file nor a folder: reading a FIFO waits for ever, and a device may never end.
+
+    A path that does not exist is left to whoever opens it. What the shell has opened, as /dev/stdin or for `<(…)`, is
+    allowed.
+
+    Raises:
+        FormalimgError: if it is a FIFO, a socket or a device, or a link that leads back to itself.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116  # also for plain strings
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FormalimgError(f"cannot use {path}: it is a link that leads back to itself") from error
+        return
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or str(path).startswith(_OPENED_BY_SHELLS):
+        return
+    kind = next((name for is_kind, name in _SPECIAL_KINDS if is_kind(mode)), "no plain file")
+    raise FormalimgError(f"cannot use {path}: it is {kind}, give a file or folder")
+
+
+_OPENED_BY_SHELLS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_SPECIAL_KINDS = (
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
 def read_text(path: Path) -> str:
     """Return the content of a UTF-8 text file, without a byte order mark.
 
     Raises:
         FormalimgError: if it cannot be read.
     """
+    refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
