@@ -1,4 +1,4 @@
-"""Atomic writes: files and folders that appear whole under their name, or not at all."""
+"""Files: atomic writes, which appear whole under their name or not at all, and reading of plain files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formalimg._util.plain_files import open_plain
+from formalimg._util.plain_files import open_plain, refuse_special_file
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def read_text(path: Path) -> str:
     Raises:
         FormalimgError: if it cannot be read.
     """
+    refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:

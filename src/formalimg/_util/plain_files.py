@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from formalimg.errors import FormalimgError
+
 _CAREFULLY = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -63,6 +65,28 @@ def kind_of_special(path: str | os.PathLike[str]) -> str:
         return _kind(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return ""
+
+
+def refuse_special_file(path: str | os.PathLike[str]) -> None:
+    """Refuse what is neither a file nor a folder: reading a pipe waits for ever, and a device may never end.
+
+    A link to a file is one the user may give. A path that does not exist is left to whoever opens it; what the shell
+    has opened, as /dev/stdin or for `<(…)`, is allowed.
+
+    Raises:
+        FormalimgError: if it is a named pipe, a socket or a device, or a link that leads back to itself.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116  # also for plain strings
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FormalimgError(f"cannot use {path}: it is a link that leads back to itself") from error
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or str(path).startswith(_OPENED_BY_SHELLS)):
+        raise FormalimgError(f"cannot use {path}: it is {_kind(mode)}, give a file or folder")
+
+
+_OPENED_BY_SHELLS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def sizes_of_plain_files(folder: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are used, help screens in sections, and `--verbose` on every command.
+"""Commands that are imported when they are used, help screens in sections, and what all commands have in common.
 
 Commands and options are listed under headings: commands under the one they are registered with, options under their
 `rich_help_panel`. Help stays plain text, so that names such as formalimg[web] are not read as markup.
@@ -11,10 +11,14 @@ import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from formalimg._util.plain_files import refuse_special_file
+from formalimg.cli.streams import VisibleFormatter
 
 # Typer brings its own copy of click in some versions and uses the package in others, so its types are not named here.
 
@@ -42,6 +46,14 @@ class GroupedCommand(TyperCommand):
 
                 error.message = redact(message)  # type: ignore[attr-defined]
             raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless a path that it was given is no file or folder."""
+        for value in ctx.params.values():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path):
+                    refuse_special_file(path)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then the options of each section, then the options without one."""
@@ -176,21 +188,11 @@ def _verbose_option() -> Any:
     return option
 
 
-class RedactingFormatter(logging.Formatter):
-    """Formats log records without API keys: they quote servers and programs, and errors with their tracebacks."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text."""
-        from formalimg.models import redact  # here, so that commands start faster
-
-        return redact(super().format(record))
-
-
 def configure_logging(verbosity: int) -> None:
     """Log our own events to standard error: INFO for 1, DEBUG for 2 or more, warnings otherwise."""
     logger = logging.getLogger("formalimg")
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(RedactingFormatter(_FORMAT, datefmt="%H:%M:%S"))
+        handler.setFormatter(VisibleFormatter(_FORMAT, datefmt="%H:%M:%S"))
         logger.addHandler(handler)

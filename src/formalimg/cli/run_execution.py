@@ -16,6 +16,7 @@ from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     require_prices(options.budget, names)
     builder = options.builder()
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
-        typer.echo(warning, err=True)
+        echo(warning, err=True)
     folders = []
     for model in models:
         folder = options.out or builder.folder(model.instance, options.runs)
@@ -89,7 +90,7 @@ def _set_aside(folder: Path) -> None:
 
 
 def print_rates(finished: FinishedRuns) -> None:
-    """Print the table of these runs, a row for each judge, and their folders."""
+    """Print the table of these runs, a row for each judge, and their folders; exit code 1 if one has no score."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
@@ -99,8 +100,28 @@ def print_rates(finished: FinishedRuns) -> None:
             opened.enter_context(closing(open_run(folder, judge))) for folder in finished.folders for judge in judges
         ]
         print_table(terminal_table(compare(runs)))
+        unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
     for folder in finished.folders:
-        typer.echo(f"run in {folder}")
+        echo(f"run in {folder}")
+    for folder in unscored:
+        echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if unscored:
+        raise typer.Exit(1)
+
+
+def exit_if_nothing_made(folders: Sequence[Path]) -> None:
+    """End the command with exit code 1 if one of these runs has no image."""
+    from formalimg.runs import open_run
+
+    empty = []
+    for folder in folders:
+        with closing(open_run(folder)) as run:
+            if not run.made():
+                empty.append(folder)
+    for folder in empty:
+        echo(f"nothing was made in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if empty:
+        raise typer.Exit(1)
 
 
 def judge_images(
@@ -119,7 +140,7 @@ def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
     """End the command if the run was interrupted."""
     if stopped:
         advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
-        typer.echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
+        echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
         raise typer.Exit(130)
 
 
@@ -152,7 +173,7 @@ def _execute(
             folder,
             opened.judge,
             on_progress=on_progress,
-            on_match=lambda matching: typer.echo(matching.summary(), err=True),
+            on_match=lambda matching: echo(matching.summary(), err=True),
         )
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
     for judge in judges[1:]:

@@ -1,7 +1,16 @@
 """Runs: generate and judge the images of one suite with one image model in one resumable folder, and read them back."""
 
 from formalimg.runs.cancellation import NotStartedError
-from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
+from formalimg.runs.config import (
+    MAX_SAMPLES,
+    MAX_SIZE,
+    MIN_SIZE,
+    Reopenable,
+    RunBuilder,
+    RunConfig,
+    images_url,
+    run_name,
+)
 from formalimg.runs.cost_estimate import RunEstimate, estimate
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
@@ -25,6 +34,7 @@ from formalimg.runs.reader import (
 )
 
 __all__ = [
+    "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
     "ChangedImageError",

@@ -28,6 +28,12 @@ from formalimg.suites import Condition, Item, load, suite, suite_names
 MIN_SIZE, MAX_SIZE = 16, 16_384
 """Limits of the requested width and height, in pixels."""
 
+MAX_SAMPLES = 1000
+"""The largest number of images of one item."""
+
+MAX_SEED = 2**63 - 1
+"""The largest base seed, and the smallest with a minus sign: what a database and random generators take."""
+
 _MAX_NAME = 80
 
 TaskName = Literal["image", "layout"]
@@ -68,8 +74,10 @@ class RunConfig:
     images: str = ""
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
+        if not 1 <= self.samples <= MAX_SAMPLES:
+            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 to {MAX_SAMPLES:,}")
+        if not -MAX_SEED <= self.seed <= MAX_SEED:
+            raise FormalimgError(f"a seed of {self.seed} cannot be stored: give one of at most {MAX_SEED}")
         if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
             raise FormalimgError(f"a size of {self.size!r} cannot be requested: give {MIN_SIZE} to {MAX_SIZE} pixels")
         if not MIN_INTEGER <= self.seed <= MAX_INTEGER:
