@@ -13,7 +13,7 @@ import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -141,13 +141,17 @@ def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: 
             raise
 
 
+def _corrupt(seed: int, file: Path) -> str:
+    return corrupt(file, random.Random(seed))
+
+
 def test_random_damage_is_one_line_or_does_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
     for _ in range(120 * TIMES):
         seed = dice.randrange(2**32)
         source = dice.choice([knolling, knolling, concepts])
         actions = ACTIONS if TIMES > 1 else [dice.choice(ACTIONS)]
-        _attack(source, tmp_path / "there", lambda file, seed=seed: corrupt(file, random.Random(seed)), actions)
+        _attack(source, tmp_path / "there", partial(_corrupt, seed), actions)
 
 
 def test_a_damaged_log_is_one_line_or_does_not_matter(knolling: Path, tmp_path: Path) -> None:
