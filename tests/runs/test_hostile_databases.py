@@ -300,6 +300,17 @@ def test_readers_cannot_write_and_attach_nothing(knolling: Path) -> None:
             database.execute("WITH RECURSIVE e (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e) SELECT max(n) FROM e")
 
 
+def test_a_name_that_is_not_utf8_in_a_schema_is_one_line(knolling: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(knolling, folder)
+    with closing(sqlite3.connect(folder / "results.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT), sql = 'CREATE x' WHERE name = 'judges'")
+    for opened in (open_for_reading, open_for_writing):
+        with pytest.raises(FormalimgError, match=r"malformed.*restore it, or move"):
+            opened(folder)
+
+
 def test_steps_of_a_query_count_also_where_others_come_between(knolling: Path) -> None:
     endless = "WITH RECURSIVE e (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e) SELECT n FROM e WHERE n % 5000 = 0"
 

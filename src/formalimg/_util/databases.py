@@ -85,7 +85,10 @@ class UntrustedConnection(sqlite3.Connection):
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Execute a statement with a new limit of steps."""
         self._limit.spent = 0
-        return super().execute(sql, parameters)
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:  # a message of SQLite that quotes bytes of the file
+            raise sqlite3.DatabaseError("malformed text in its schema or in a message") from error
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
         """Execute a statement for many rows of ours. Each takes few steps; how many rows there are is up to us."""
