@@ -250,6 +250,8 @@ def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
         yield
     except StoredValueError as error:
         raise FormalimgError(f"cannot use {file} ({error}): {damaged}") from error
+    except UnicodeDecodeError as error:  # from a later row, as in `execute`
+        raise FormalimgError(f"cannot use {file} (malformed text): {damaged}") from error
     except sqlite3.ProgrammingError:
         raise  # a mistake of ours, such as a closed database
     except sqlite3.Error as error:
