@@ -76,10 +76,6 @@ def _export(home: Path) -> None:
 ACTIONS: list[Callable[[Path], None]] = [_read, _answer, _read, _answer, _export]
 
 
-def _corrupted(seed: int, file: Path) -> object:
-    return corrupt(file, random.Random(seed))
-
-
 def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: list[Callable[[Path], None]]) -> None:
     for action in actions:
         shutil.rmtree(place, ignore_errors=True)
@@ -94,13 +90,17 @@ def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: 
             raise
 
 
+def _corrupt(seed: int, file: Path) -> str:
+    return corrupt(file, random.Random(seed))
+
+
 def test_damaged_studies_are_one_line_or_do_not_matter(questions: Path, boxes: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
     for _ in range(30 * TIMES):
         harm = dice.randrange(2**32)
         actions = ACTIONS if TIMES > 1 else [dice.choice(ACTIONS)]
         source = dice.choice([questions, boxes])
-        _attack(source, tmp_path / "there", partial(_corrupted, harm), actions)
+        _attack(source, tmp_path / "there", partial(_corrupt, harm), actions)
 
 
 def test_studies_with_values_of_any_kind_are_one_line_or_do_not_matter(

@@ -127,10 +127,6 @@ ACTIONS: list[Callable[[Path], None]] = [
 ]
 
 
-def _corrupted(seed: int, file: Path) -> object:
-    return corrupt(file, random.Random(seed))
-
-
 def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: list[Callable[[Path], None]]) -> None:
     """Do harm to a copy of a run, then use it in all these ways."""
     for action in actions:
@@ -145,13 +141,17 @@ def _attack(source: Path, place: Path, harm: Callable[[Path], object], actions: 
             raise
 
 
+def _corrupt(seed: int, file: Path) -> str:
+    return corrupt(file, random.Random(seed))
+
+
 def test_random_damage_is_one_line_or_does_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
     for _ in range(120 * TIMES):
         seed = dice.randrange(2**32)
         source = dice.choice([knolling, knolling, concepts])
         actions = ACTIONS if TIMES > 1 else [dice.choice(ACTIONS)]
-        _attack(source, tmp_path / "there", partial(_corrupted, seed), actions)
+        _attack(source, tmp_path / "there", partial(_corrupt, seed), actions)
 
 
 def test_a_damaged_log_is_one_line_or_does_not_matter(knolling: Path, tmp_path: Path) -> None:
@@ -298,6 +298,17 @@ def test_readers_cannot_write_and_attach_nothing(knolling: Path) -> None:
             database.execute("ATTACH ':memory:' AS other")
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             database.execute("WITH RECURSIVE e (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e) SELECT max(n) FROM e")
+
+
+def test_a_name_that_is_not_utf8_in_a_schema_is_one_line(knolling: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(knolling, folder)
+    with closing(sqlite3.connect(folder / "results.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT), sql = 'CREATE x' WHERE name = 'judges'")
+    for opened in (open_for_reading, open_for_writing):
+        with pytest.raises(FormalimgError, match=r"malformed.*restore it, or move"):
+            opened(folder)
 
 
 def test_steps_of_a_query_count_also_where_others_come_between(knolling: Path) -> None:

@@ -85,7 +85,10 @@ class UntrustedConnection(sqlite3.Connection):
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Execute a statement with a new limit of steps."""
         self._limit.spent = 0
-        return super().execute(sql, parameters)
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:  # a message of SQLite that quotes bytes of the file
+            raise sqlite3.DatabaseError("malformed text in its schema or in a message") from error
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
         """Execute a statement for many rows of ours. Each takes few steps; how many rows there are is up to us."""
@@ -247,6 +250,8 @@ def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
         yield
     except StoredValueError as error:
         raise FormalimgError(f"cannot use {file} ({error}): {damaged}") from error
+    except UnicodeDecodeError as error:  # from a later row, as in `execute`
+        raise FormalimgError(f"cannot use {file} (malformed text): {damaged}") from error
     except sqlite3.ProgrammingError:
         raise  # a mistake of ours, such as a closed database
     except sqlite3.Error as error:
