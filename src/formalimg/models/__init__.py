@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, redact
+    from formalimg.models.spending import Meter, metered, note_usage, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer
 
 # Lazy, so that a run loads only the kind of model it uses.
@@ -77,6 +78,7 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "redact"],
+        "spending": ["Meter", "metered", "note_usage", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer"],
     },
 )
@@ -106,6 +108,7 @@ __all__ = [
     "ImageResult",
     "MatchReport",
     "Message",
+    "Meter",
     "Options",
     "ParseFailure",
     "PremadeImageModel",
@@ -129,6 +132,8 @@ __all__ = [
     "image_retry_policy",
     "installed_providers",
     "is_out_of_memory",
+    "metered",
+    "note_usage",
     "open_chat_model",
     "open_command",
     "open_folder",
@@ -140,4 +145,5 @@ __all__ = [
     "require_modules",
     "requires",
     "silence_libraries",
+    "unknown_cost_advice",
 ]

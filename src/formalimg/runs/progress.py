@@ -20,7 +20,8 @@ class Progress:
         stopped: whether the run was stopped before its end.
         ended_by: the error of a model or judge that ended the run; None if there is none.
         cost: cost of this run and of earlier ones in the same folder, in US dollars.
-        unpriced: number of calls with an unknown price.
+        unpriced: number of images and verdicts with an unknown price.
+        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
         budget: spending limit in US dollars; None for no limit.
     """
 
@@ -36,6 +37,7 @@ class Progress:
     ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0
     unpriced: int = 0
+    estimated: int = 0
     budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
 
@@ -57,11 +59,17 @@ class Progress:
         else:
             self.not_passed += 1
 
-    def spend(self, cost: float, unpriced: int = 0) -> None:
-        """Add the cost of a call (and whether its price is unknown), and stop when the budget is used up."""
+    def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
+        """Add the cost of a call (and whether it is unknown or estimated), and stop when the budget is used up."""
         self.cost += cost
         self.unpriced += unpriced
+        self.estimated += estimated
         self.stopped |= self.over_budget
+
+    @property
+    def may_spend(self) -> bool:
+        """Whether another call may begin: a budget is used up, or cannot be kept once a cost is unknown."""
+        return self.budget is None or not (self.over_budget or self.unpriced)
 
     @property
     def over_budget(self) -> bool:
