@@ -106,11 +106,12 @@ def test_a_report_of_one_half_is_completed() -> None:
 
 
 def test_the_limit_may_have_another_name_or_be_a_field_that_the_user_adds() -> None:
-    for settings, limit in (
+    cases: list[tuple[Mapping[str, Setting], int]] = [
         ({"max_completion_tokens": 9}, 9),
         ({"max_tokens": 4, "extra.max_tokens": "11"}, 11),
         ({"extra.max_completion_tokens": "12"}, 12),
-    ):
+    ]
+    for settings, limit in cases:
         assert _reply(Talker(Usage(), settings=settings)).usage.output_tokens == limit
 
 

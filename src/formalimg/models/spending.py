@@ -21,17 +21,36 @@ NO_USAGE = "not reported: the cost is an upper estimate"
 """What `served` says under `usage` of an answer whose cost is an upper estimate."""
 
 
-class SpendingLimit(Protocol):
-    """Whoever keeps a budget."""
+class Spending:
+    """Counts what a run costs against its budget.
+
+    Attributes:
+        cost: the cost so far in US dollars, as far as it is known.
+        unpriced: number of results with an unknown cost.
+        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
+        budget: the spending limit in US dollars; None for no limit.
+    """
+
+    cost: float = 0.0
+    unpriced: int = 0
+    estimated: int = 0
+    budget: float | None = None
+
+    def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
+        """Add the cost of a call, and whether it is unknown or estimated."""
+        self.cost += cost
+        self.unpriced += unpriced
+        self.estimated += estimated
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the budget is used up."""
+        return self.budget is not None and self.cost >= self.budget
 
     @property
     def may_spend(self) -> bool:
-        """Whether another call may begin."""
-        ...
-
-    def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
-        """Count a cost in US dollars, and calls of unknown or estimated cost."""
-        ...
+        """Whether another call may begin: not if a budget is used up, or cannot be kept because a cost is unknown."""
+        return self.budget is None or not (self.over_budget or self.unpriced)
 
 
 class Meter:
@@ -43,7 +62,7 @@ class Meter:
         blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
     """
 
-    def __init__(self, limit: SpendingLimit) -> None:
+    def __init__(self, limit: Spending) -> None:
         self.cost = 0.0
         self.unpriced = 0
         self.blocked = False
@@ -80,7 +99,7 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 
 @contextmanager
-def metered(limit: SpendingLimit) -> Iterator[Meter]:
+def metered(limit: Spending) -> Iterator[Meter]:
     """Count all calls within, also those of tasks that are begun within, against this limit."""
     meter = Meter(limit)
     token = _meter.set(meter)

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass, field
 
 from formalimg.errors import FormalimgError
+from formalimg.models import Spending
 
 
 @dataclass
-class Progress:
+class Progress(Spending):
     """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder.
 
     Attributes:
@@ -61,20 +62,8 @@ class Progress:
 
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
         """Add the cost of a call (and whether it is unknown or estimated), and stop when the budget is used up."""
-        self.cost += cost
-        self.unpriced += unpriced
-        self.estimated += estimated
+        super().spend(cost, unpriced, estimated)
         self.stopped |= self.over_budget
-
-    @property
-    def may_spend(self) -> bool:
-        """Whether another call may begin: a budget is used up, or cannot be kept once a cost is unknown."""
-        return self.budget is None or not (self.over_budget or self.unpriced)
-
-    @property
-    def over_budget(self) -> bool:
-        """Whether the budget is used up."""
-        return self.budget is not None and self.cost >= self.budget
 
     @property
     def seconds(self) -> float:

@@ -12,8 +12,10 @@ from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
 from tests.support.loopback.images import animated, plain
 
-_OF_IMAGES = ("refusal", "old refusal", "billed refusal", "schema", "no image", "tiny", "animated", "text", "url")
-_OF_IMAGES += ("no base64", "lost image", "broken")
+_OF_IMAGES = (
+    *("refusal", "old refusal", "billed refusal", "schema", "no image", "tiny", "animated", "text", "url"),
+    *("no base64", "lost image", "broken"),
+)
 _OF_CHATS = ("refusal", "filter", "schema", "no schema", "no text", "length", "no usage")
 
 _SERVED: dict[str, bytes] = {}
