@@ -13,7 +13,7 @@ from formalimg.models import ImageModel, open_image_model
 from formalimg.runs import execute, judge_run
 from tests.remote.knowing_server import KnowingServer, knolling, order
 from tests.support.command import formalimg
-from tests.support.loopback import Dialect, Fault, Faults, Loopback
+from tests.support.loopback import Dialect, Fault, Faults, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.loopback.hf import HF
 from tests.support.loopback.openai import OPENAI
@@ -136,22 +136,31 @@ def test_a_judge_that_is_paid_and_broken_stops_at_the_budget(
     assert first.estimated == (calls if kind in ("schema", "html", "empty", "truncated", "no usage") else 0)
 
 
-def test_a_verdict_that_the_budget_cuts_short_is_left_for_later(tmp_path: Path) -> None:
-    """Of several questions about an image, none is begun when the budget is used up, and the rest is not guessed."""
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_verdict_under_way_is_finished_unless_an_answer_is_of_no_use(broken: bool, tmp_path: Path) -> None:
+    """Answers that are paid for become a verdict; but none is asked for again, and what is missing is not guessed."""
     items = knolling(2, levels=[3])
-    with KnowingServer(items) as server:
-        execute(order(items, openai_painter(server)), tmp_path / "run")
-        made = len(server.requests)
+    with (
+        KnowingServer(items) as painting,
+        KnowingServer(items, faults=scripted({1: "no text"} if broken else {})) as server,
+    ):
+        execute(order(items, openai_painter(painting)), tmp_path / "run")
+        made = len(items) * PRICE
         given = {**options(f"{server.url}/v1"), "requests": "per-class", "concurrency": "1"}
         judge = open_judge("knolling", "openai/looker", given)
-        first = judge_run(tmp_path / "run", judge, budget=made * PRICE + PRICE)
-        assert (first.stopped, first.judged, len(server.requests)) == (True, 1, made + 1)
+        first = judge_run(tmp_path / "run", judge, budget=made + PRICE)
         ((passed, reason, detail, cost),) = rows(tmp_path / "run", "SELECT passed, reason, detail, cost FROM verdicts")
-        assert (passed, reason, cost) == (None, "not judged", PRICE)
-        assert detail == "the budget was used up before the judge was done"
+        assert (first.stopped, cost) == (True, len(server.requests) * PRICE)
+        if broken:
+            assert (passed, reason, len(server.requests)) == (None, "not judged", 2)
+            assert detail == "the budget was used up before the judge was done"
+        else:
+            assert (passed, reason) == (1, "")
         done = judge_run(tmp_path / "run", judge, budget=100)
-    assert (done.stopped, done.passed) == (False, 2)
-    assert done.cost == len(server.requests) * PRICE == cost_in(tmp_path / "run"), "answers are not paid for again"
+        questions = [request.body for number, request in enumerate(server.requests) if not (broken and number == 1)]
+        assert len(set(questions)) == len(questions), "answers are not paid for again"
+    assert (done.stopped, done.passed) == (False, 1 if not broken else 2)
+    assert done.cost == made + len(server.requests) * PRICE == cost_in(tmp_path / "run")
 
 
 def test_what_is_counted_by_an_upper_estimate_is_said(tmp_path: Path) -> None:

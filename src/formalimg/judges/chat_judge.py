@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models import ChatModel, Message, Setting, Unanswered
+from formalimg.models import ChatModel, Message, Setting, Unanswered, note_waste
 from formalimg.prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ class ChatJudge:
             problem = find_problem(reply.value)
             if problem is None:
                 return ValidAnswer(reply.value, tuple(raw), reply.served, cost)
+            note_waste()
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
             messages += [
                 Message("assistant", (reply.raw,)),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, redact
-    from formalimg.models.spending import Meter, Spending, metered, note_usage, unknown_cost_advice
+    from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer
 
 # Lazy, so that a run loads only the kind of model it uses.
@@ -78,7 +78,7 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "redact"],
-        "spending": ["Meter", "Spending", "metered", "note_usage", "unknown_cost_advice"],
+        "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer"],
     },
 )
@@ -135,6 +135,7 @@ __all__ = [
     "is_out_of_memory",
     "metered",
     "note_usage",
+    "note_waste",
     "open_chat_model",
     "open_command",
     "open_folder",

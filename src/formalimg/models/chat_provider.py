@@ -18,7 +18,7 @@ from formalimg.models.deduplication import CurrentQuestion, asking
 from formalimg.models.pricing import Price, get_price
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
-from formalimg.models.spending import NO_USAGE, RequestCost
+from formalimg.models.spending import NO_USAGE, RequestCost, note_waste
 from formalimg.models.structured_output import (
     ParseFailure,
     answer_schema,
@@ -110,6 +110,7 @@ class ProviderChatModel:
                 served = {**completion.served, "usage": NO_USAGE} if spent.estimated else completion.served
                 return Answered(answer, raw, spent.usage, spent.cost, served)
             reason = answer.reason
+            note_waste()
             # Without the reason, which quotes the answer.
             _log.info("%s: answer %d of %d cannot be parsed", self.name, attempt + 1, 1 + self._policy.parse_retries)
         return Unanswered("unreadable", reason, raw, spent.usage, spent.cost)

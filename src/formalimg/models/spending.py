@@ -60,21 +60,28 @@ class Meter:
         cost: the cost so far in US dollars, as far as it is known.
         unpriced: 1 if the cost of a call is unknown.
         blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
+        wasted: whether an answer was of no use.
     """
 
-    def __init__(self, limit: Spending) -> None:
+    def __init__(self, limit: Spending, *, finish: bool) -> None:
         self.cost = 0.0
         self.unpriced = 0
         self.blocked = False
+        self.wasted = False
         self._limit = limit
+        self._finish = finish
+        self._begun = False
 
     def may_begin_call(self) -> bool:
         """Return whether another call may begin; remember if not."""
-        self.blocked |= not self._limit.may_spend
+        # Work that goes well is finished, or what it cost would be lost with it; nothing is paid for a second time.
+        finish = self._finish and self._begun and not self.wasted and not self._limit.unpriced
+        self.blocked |= not (self._limit.may_spend or finish)
         return not self.blocked
 
     def count(self, cost: float | None, *, estimated: bool = False) -> None:
         """Count a call; None if its cost is unknown."""
+        self._begun = True
         unpriced = int(cost is None and not self.unpriced)
         self.cost += cost or 0.0
         self.unpriced += unpriced
@@ -99,9 +106,14 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 
 @contextmanager
-def metered(limit: Spending) -> Iterator[Meter]:
-    """Count all calls within, also those of tasks that are begun within, against this limit."""
-    meter = Meter(limit)
+def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
+    """Count all calls within, also those of tasks that are begun within, against this limit.
+
+    Args:
+        limit: counts the cost, and knows the budget.
+        finish: whether work of several calls is finished once it is begun, as long as all its answers are of use.
+    """
+    meter = Meter(limit, finish=finish)
     token = _meter.set(meter)
     try:
         yield meter
@@ -113,6 +125,13 @@ def may_begin_call() -> bool:
     """Return whether another call may begin: always, unless somebody keeps a budget that is used up."""
     meter = _meter.get()
     return meter is None or meter.may_begin_call()
+
+
+def note_waste() -> None:
+    """Say that an answer was of no use: if the budget is used up, nothing is asked again."""
+    meter = _meter.get()
+    if meter is not None:
+        meter.wasted = True
 
 
 class HasUsage(Protocol):
@@ -169,6 +188,7 @@ class RequestCost:
         try:
             result = await send()
         except CallError as error:
+            note_waste()
             if error.usage != Usage():
                 paid[:] = [error.usage]
             if paid or error.kind == "wrong":  # an answer came, and is not what was promised
@@ -179,6 +199,7 @@ class RequestCost:
                 self.count(paid[0])
             raise
         except Exception:  # of a library that could not read the answer
+            note_waste()
             self.count(paid[0] if paid else Usage())
             raise
         finally:

@@ -220,7 +220,7 @@ class Engine:
         for batch in batches:
             if self.progress.stopped:
                 return
-            with metered(self.progress) as meter:
+            with metered(self.progress, finish=True) as meter:
                 await self._generate_batch(model, batch, arrived, meter)
 
     async def _generate_batch(
@@ -310,7 +310,7 @@ class Engine:
         async for entry in waiting:
             if not self.progress.stopped:  # what is left is judged when the run is resumed
                 began = time.monotonic()
-                with metered(self.progress) as meter:
+                with metered(self.progress, finish=True) as meter:
                     row = await self._metered_verdict(judge, entry, meter)
                 if row is not None:
                     await judged.put(JudgeResult(entry, row, time.monotonic() - began))
