@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -161,6 +162,19 @@ def test_a_verdict_under_way_is_finished_unless_an_answer_is_of_no_use(broken: b
         assert len(set(questions)) == len(questions), "answers are not paid for again"
     assert (done.stopped, done.passed) == (False, 1 if not broken else 2)
     assert done.cost == made + len(server.requests) * PRICE == cost_in(tmp_path / "run")
+
+
+def test_a_judge_that_answers_what_cannot_be_is_asked_once_more_and_no_further(tmp_path: Path) -> None:
+    """Its answers have the wanted form, so they are no fault of the server; each is asked for twice at most."""
+    items = knolling(30, levels=[3])
+    execute(order(items, Speckles()), tmp_path / "run")
+    nonsense = json.dumps({"objects": [{"label": "nothing we know", "color": "red", "box_2d": [9, 9, 9, 9]}]})
+    with Loopback(reply=lambda asked: nonsense, latency=0.02) as server:
+        judge = open_judge("knolling", "openai/looker", {**options(f"{server.url}/v1"), "requests": "per-class"})
+        done = judge_run(tmp_path / "run", judge, budget=10 * PRICE)
+    assert (done.over_budget, done.passed) == (True, 0)
+    assert done.cost == len(server.requests) * PRICE == cost_in(tmp_path / "run")
+    assert done.cost <= (10 + AT_ONCE + AT_ONCE) * PRICE, "what is in flight, and a second try for each of them"
 
 
 def test_what_is_counted_by_an_upper_estimate_is_said(tmp_path: Path) -> None:

@@ -154,12 +154,12 @@ class ChatJudge:
             problem = find_problem(reply.value)
             if problem is None:
                 return ValidAnswer(reply.value, tuple(raw), reply.served, cost)
-            note_waste()
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
             messages += [
                 Message("assistant", (reply.raw,)),
                 Message("user", (self._retry.fill({"problem": problem}),)),
             ]
+        note_waste()
         await self._forget(messages, answer_type)
         detail = f"{self.name} answered twice what cannot be: {problem}"
         return NoValidAnswer("not understood", detail, tuple(raw), cost)
