@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from formalimg._util.stored_values import stored_json, stored_text
 from formalimg.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
 from formalimg.errors import FormalimgError
-from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
+from formalimg.models import Answered, ChatModel, Message, Meter, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)
 
@@ -48,8 +48,25 @@ class Conversation:
         expense: what was heard so far, and what it cost.
     """
 
-    def __init__(self, slot: int, attempt: int, parts: Mapping[Part, LimitedChatModel], memory: AnswerMemory) -> None:
+    def __init__(
+        self,
+        slot: int,
+        attempt: int,
+        parts: Mapping[Part, LimitedChatModel],
+        memory: AnswerMemory,
+        meter: Meter | None = None,
+    ) -> None:
+        """Begin a conversation.
+
+        Args:
+            slot: the id of the place that the item is for.
+            attempt: the number of the attempt.
+            parts: the writer and the checker.
+            memory: stores answers until the attempt is finished.
+            meter: counts what new answers cost; None if there is no budget.
+        """
         self.expense = AttemptCost()
+        self._meter = meter
         self._place = (slot, attempt)
         self._parts = parts
         self._memory = memory
@@ -67,7 +84,11 @@ class Conversation:
         else:
             asked = self._parts[part]
             async with asked.door:
+                if self._meter is not None and not self._meter.may_begin_call():
+                    return _unanswered(Unanswered("failed", "the budget is used up"), part)
                 reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+            if self._meter is not None:
+                self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
             if isinstance(reply, Answered):
                 self._memory.remember(*self._place, question, _encoded(reply))
         self.expense = self.expense.with_reply(part, reply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,6 +80,15 @@ class AuthoringJournal:
             return [decode_outcome(slot, attempt, text, self._suite) for slot, attempt, text in rows]
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError, sqlite3.Error) as error:
             raise self._unreadable(error) from error
+
+    def cost(self, outcomes: Iterable[AttemptOutcome]) -> float:
+        """Return what these outcomes and the answers of unfinished attempts cost in US dollars, as far as is known."""
+        try:
+            heard = self._file.execute("select answer from heard").fetchall()
+            costs = [json.loads(answer)["cost"] for (answer,) in heard]
+            return float(sum(cost or 0.0 for cost in (*(outcome.expense.cost for outcome in outcomes), *costs)))
+        except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
+            raise FormalimgError(f"{self._path} cannot be read: {error}; choose another folder") from error
 
     def keep(self, outcome: AttemptOutcome) -> None:
         """Store an outcome durably."""

@@ -133,7 +133,15 @@ def judge_images(
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
         result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress)
+    print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
+
+
+def print_estimated_calls(count: int) -> None:
+    """Say how many calls were counted by an upper estimate, because what they used was not reported."""
+    if count:
+        calls = "1 call" if count == 1 else f"{count:,} calls"
+        typer.echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
@@ -175,6 +183,7 @@ def _execute(
             on_progress=on_progress,
             on_match=lambda matching: echo(matching.summary(), err=True),
         )
+    print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
     for judge in judges[1:]:
         judge_images(folder, judge, f"{title}, judged by {judge.instance.name}", config.budget, engine)

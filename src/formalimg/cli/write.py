@@ -10,6 +10,7 @@ import typer
 from formalimg.cli.options import (
     MAX_COUNT,
     MAX_SEED,
+    Budget,
     ConceptsFolder,
     DifficultyName,
     DryRun,
@@ -19,6 +20,7 @@ from formalimg.cli.options import (
     read_options,
 )
 from formalimg.cli.progress import progress_bar
+from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ def write_command(
             help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship.",
         ),
     ] = None,
+    budget: Budget = None,
     dry_run: DryRun = False,
 ) -> None:
     """Write new items with a chat model, and check every one.
@@ -159,16 +162,21 @@ def write_command(
     )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    require_prices(budget, [writing.name, *([checking.name] if checking else [])])
     if dry_run:
         _show_outlook(plan, writing, checking, out, prompts)
         return
     try:
         with progress_bar(f"writing {suite}", len(plan.slots)) as on_progress:
-            written = author_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=on_progress)
+            written = author_suite(
+                plan, writing, out, checker=checking, prompts=prompts, budget=budget, on_progress=on_progress
+            )
     except KeyboardInterrupt:
         echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
     _show(written, plan)
+    print_estimated_calls(written.estimated)
+    exit_if_stopped(written.over_budget, out, over_budget=True)
     if written.missing or written.outstanding:
         raise typer.Exit(1)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models import ChatModel, Message, Setting, Unanswered, read_aside
+from formalimg.models import ChatModel, Message, Setting, Unanswered, note_waste, read_aside
 from formalimg.prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ class ChatJudge:
                 Message("assistant", (reply.raw,)),
                 Message("user", (self._retry.fill({"problem": problem}),)),
             ]
+        note_waste()
         await self._forget(messages, answer_type)
         detail = f"{self.name} answered twice what cannot be: {problem}"
         return NoValidAnswer("not understood", detail, tuple(raw), cost)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
+    from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
 
 # Lazy, so that a run loads only the kind of model it uses.
@@ -79,6 +80,7 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
+        "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
     },
 )
@@ -108,6 +110,7 @@ __all__ = [
     "ImageResult",
     "MatchReport",
     "Message",
+    "Meter",
     "Options",
     "ParseFailure",
     "PremadeImageModel",
@@ -118,6 +121,7 @@ __all__ = [
     "RequestedImage",
     "RetryPolicy",
     "Setting",
+    "Spending",
     "Unanswered",
     "Usage",
     "build_chat_model",
@@ -132,6 +136,9 @@ __all__ = [
     "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
+    "metered",
+    "note_usage",
+    "note_waste",
     "open_chat_model",
     "open_command",
     "open_folder",
@@ -146,4 +153,5 @@ __all__ = [
     "requires",
     "silence_libraries",
     "stored_text",
+    "unknown_cost_advice",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from formalimg.models.base import CallError, Identified, Setting, Usage
@@ -12,6 +12,7 @@ from formalimg.models.pricing import Price, get_price
 from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
+from formalimg.models.spending import NO_USAGE, RequestCost
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,24 @@ class ProviderImageModel:
     async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only, but an image was to go with them")
+        spent = RequestCost(self._price, self._complete_usage)
         try:
-            completion = await self._limiter.call(lambda: self._provider.complete(request))
+            completion = await self._limiter.call(lambda: spent.attempt(lambda: self._provider.complete(request)))
         except CallError as error:
-            return Refused(error.reason) if error.kind == "refused" else Failed(f"{error.kind}: {error.reason}")
-        return Generated(completion.data, redact_values(completion.served), self._price.cost(completion.usage))
+            if error.kind == "refused":
+                return Refused(error.reason, cost=spent.cost)
+            return Failed(f"{error.kind}: {error.reason}", cost=spent.cost)
+        served = redact_values(completion.served)
+        return Generated(completion.data, {**served, "usage": NO_USAGE} if spent.estimated else served, spent.cost)
+
+    def _complete_usage(self, reported: Usage) -> Usage:
+        """Return a usage with what a provider may have left out: it is taken to bill one image."""
+        if self._price.output is None:  # a price by the image, or none
+            return reported if reported.images else replace(reported, images=1)
+        if reported.output_tokens > 0 or (reported.input_tokens > 0 and not reported.images):
+            return reported
+        # The price of an image, if there is one: tokens without those of the image are not its cost.
+        return Usage(images=max(1, reported.images))
 
 
 def build_image_model(

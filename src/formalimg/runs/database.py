@@ -22,7 +22,7 @@ from formalimg._util.stored_values import MAX_COST, MAX_NAME, MAX_NUMBER, MAX_TE
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.models import Failed, Generated, ImageResult, Refused
+from formalimg.models import Failed, ImageResult, Refused
 from formalimg.runs.manifest import SCHEMA
 from formalimg.runs.messages import one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
@@ -206,12 +206,12 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
 
 
 def answer_cost(answer: ImageResult) -> tuple[float, int]:
-    """Return the cost of an image model's answer as two columns. Only images are paid for, also broken ones.
+    """Return the cost of an image model's answer as two columns. Refused and failed attempts may be paid for too.
 
     Raises:
         ValueError: if it is not a cost.
     """
-    return cost_columns(answer.cost) if isinstance(answer, Generated) else cost_columns(0.0)
+    return cost_columns(answer.cost)
 
 
 class VerdictRow(NamedTuple):

@@ -17,7 +17,6 @@ from formalimg.judges import Judge, Unscored
 from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
-    answer_cost,
     item_row,
     missing_image_row,
     open_for_writing,
@@ -248,7 +247,7 @@ class RunStore:
     # ---
 
     def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
-        planned, answer, seconds = arrived
+        planned, answer, seconds, cost, unpriced = arrived
         if isinstance(answer, Generated):
             answer = replace(answer, data=image_without_keys(answer.data))
         inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
@@ -257,12 +256,12 @@ class RunStore:
             self.images.write(name, [answer.data])
             served = dumps_storable(dict(answer.served))
             digest, size = _sha256(answer.data), len(answer.data)
-            row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, *answer_cost(answer))
+            row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, cost, unpriced)
             return StoredAnswer(planned, row, seconds, inspected)
         reason = inspected if isinstance(inspected, Unscored) else answer
         assert not isinstance(reason, Generated)
-        cost, unpriced = answer_cost(answer)
-        return StoredAnswer(planned, missing_image_row(reason)._replace(cost=cost, unpriced=unpriced), seconds, None)
+        row = missing_image_row(reason)._replace(cost=cost, unpriced=unpriced)
+        return StoredAnswer(planned, row, seconds, None)
 
     def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         with self._writing, run_database_errors(self.folder), self._database:

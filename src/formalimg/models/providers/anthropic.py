@@ -23,6 +23,7 @@ from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -201,10 +202,10 @@ def _encode_part(part: str | Attachment) -> dict[str, object]:
 
 def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
+    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    usage = note_usage(Usage(input_tokens, sum_counts(used, "output_tokens")))
     if not isinstance(blocks, list):
         raise CallError("wrong", "there is no message in the answer")
-    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    usage = Usage(input_tokens, sum_counts(used, "output_tokens"))
     if not isinstance(reason, str) or reason not in _STOP_REASONS:
         raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

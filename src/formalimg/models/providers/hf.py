@@ -18,6 +18,7 @@ from formalimg.models.providers.hf_client import HfClient, open_hf_client, requi
 from formalimg.models.providers.http import plain_fields, sum_counts
 from formalimg.models.providers.openai_client import encode_message, response_format
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from huggingface_hub import AsyncInferenceClient, ChatCompletionOutput
@@ -93,6 +94,7 @@ class HfImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         image = await self._client.call(lambda client: self._send(client, request))
+        note_usage(Usage(images=1))
         if image.format not in _FORMATS:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {image.format}")
         served: dict[str, Setting] = {"model": self._client.model, **self._client.address}
@@ -193,7 +195,7 @@ def _parse(answer: ChatCompletionOutput) -> Completion:
     finish_reason = getattr(choice, "finish_reason", None)
     served = plain_fields(vars(answer), "model", "id", "created", "system_fingerprint")
     counts = getattr(answer.usage, "__dict__", None)
-    used = Usage(sum_counts(counts, "prompt_tokens"), sum_counts(counts, "completion_tokens"))
+    used = note_usage(Usage(sum_counts(counts, "prompt_tokens"), sum_counts(counts, "completion_tokens")))
     if refusal or finish_reason in _REFUSED:
         return Completion(str(refusal or text or ""), "refusal", used, served)
     if finish_reason in _CUT_OFF:

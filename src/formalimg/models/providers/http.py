@@ -38,6 +38,8 @@ _TRANSIENT_STATUSES = {408, 409, 425}
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _MAX_BYTES = 256 * 1024 * 1024
+_MAX_COUNT = 10**12
+"""Larger counts are taken as missing: no call uses so much, and no price of it could be computed or stored."""
 _DOWNLOAD_DELAYS = (0.5, 2.0)
 """Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
 
@@ -146,7 +148,9 @@ def sum_counts(body: object, *names: str) -> int:
     if not isinstance(body, Mapping):
         return 0
     found = [body.get(name) for name in names]
-    return sum(value for value in found if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+    return sum(
+        value for value in found if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_COUNT
+    )
 
 
 def one_line(text: str) -> str:

@@ -25,6 +25,7 @@ from formalimg.models.providers.openai_client import (
     response_format,
 )
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -108,7 +109,8 @@ class OpenAIChat:
         if request_id:
             served["request_id"] = request_id
         used = answer.get("usage")
-        return _parse(answer, Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")), served)
+        usage = note_usage(Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")))
+        return _parse(answer, usage, served)
 
 
 class OpenAIImages:
@@ -160,6 +162,9 @@ class OpenAIImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         answer, request_id = await self._server.call(lambda client: self._send(client, request))
+        used = answer.get("usage")
+        # Paid for from here on, whether or not there is an image in it or at the address it names.
+        usage = note_usage(Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1))
         entries = answer.get("data")
         first = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(first, dict):
@@ -173,8 +178,6 @@ class OpenAIImages:
             served.setdefault("seed", request.seed)
         if request_id:
             served["request_id"] = request_id
-        used = answer.get("usage")
-        usage = Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1)
         return ImageCompletion(data, served, usage)
 
     def _send(self, client: AsyncOpenAI, request: ImageRequest) -> Awaitable[Any]:
