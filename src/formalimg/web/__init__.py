@@ -6,9 +6,11 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.web.annotate.app import create_annotation_app, serve_study
+    from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, limited_config
     from formalimg.web.review.app import create_review_app, serve_review
     from formalimg.web.security import host_name, is_loopback
     from formalimg.web.server import listen
+    from formalimg.web.server_log import limited_log
     from formalimg.web.viewer.app import create_viewer_app, serve_viewer
     from formalimg.web.viewer.site import FoundRun, Site
 
@@ -18,13 +20,17 @@ __getattr__ = lazy_exports(
         "annotate.app": ["create_annotation_app", "serve_study"],
         "viewer.app": ["create_viewer_app", "serve_viewer"],
         "security": ["host_name", "is_loopback"],
+        "connections": ["OVER_CONNECTION_LIMIT", "ConnectionLimits", "limited_config"],
         "server": ["listen"],
+        "server_log": ["limited_log"],
         "review.app": ["create_review_app", "serve_review"],
         "viewer.site": ["FoundRun", "Site"],
     },
 )
 
 __all__ = [
+    "OVER_CONNECTION_LIMIT",
+    "ConnectionLimits",
     "FoundRun",
     "Site",
     "create_annotation_app",
@@ -32,6 +38,8 @@ __all__ = [
     "create_viewer_app",
     "host_name",
     "is_loopback",
+    "limited_config",
+    "limited_log",
     "listen",
     "serve_review",
     "serve_study",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from formalimg._util.images import png_bytes
+from formalimg._util.json_size import count_values
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
     BestBinding,
@@ -33,6 +34,9 @@ from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
 """Scenes with more objects are not verified here."""
+
+_MAX_SCENE_VALUES = 200_000
+"""Maximum number of values in the JSON of a scene, before it is parsed."""
 
 _SIZE = 640
 """Width and height of drawings, in pixels."""
@@ -114,6 +118,8 @@ def scene_text(scene: Scene) -> str:
 
 
 def _read(text: str) -> Scene:
+    if count_values(text.encode("utf-8", "surrogatepass"), _MAX_SCENE_VALUES) > _MAX_SCENE_VALUES:
+        raise InputTooLargeError(f"the scene has more than {_MAX_SCENE_VALUES:,} values: verify a smaller one here")
     try:
         return Scene.from_json(json.loads(text))
     except SceneError as error:

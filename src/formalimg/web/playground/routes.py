@@ -30,9 +30,9 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.suites import FormulaSpec, load
+from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.viewer.item import WIDTH
 
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
