@@ -203,7 +203,7 @@ def test_so_many_pixels_are_not_decoded() -> None:
 
 def test_all_that_is_held_at_once_has_a_limit() -> None:
     limits = Limits(max_body_bytes=1000)
-    assert limits.max_held_bytes == 8000
+    assert limits.max_held_bytes == 8000 + 100 * limits.max_values  # as sent, and the values of one as parsed
     small = visitor(limits=limits)
     assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200
     assert "\nformalimg_held_bytes 0\n" in small.get("/metrics").text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-BYTES_PER_VALUE = 250
-"""Memory that a value takes at most, besides the length of its text: an object with one key."""
+BYTES_PER_VALUE = 100
+"""Memory that a key or value takes at most, besides its text: objects with one key are the worst, for Python."""
 
 _OPENERS = (b",", b"[", b"{", b":")
 """Each value but the first follows one of these."""
@@ -17,7 +17,7 @@ _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[{,:]', re.DOTALL)
 
 
 def count_values(text: bytes | bytearray, limit: int) -> int:
-    """Return how many values JSON has, keys and empty lists included, without parsing it; `limit + 1` if it has more.
+    """Return how many keys and values JSON has, empty lists included, without parsing it; `limit + 1` if it has more.
 
     The text need not be JSON. What is within the limit may be counted too high by what strings contain. The time is
     linear, and short for texts within the limit.

@@ -6,7 +6,7 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.web.annotate.app import create_annotation_app, serve_study
-    from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, limited_config
+    from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, LimitedServer, limited_config
     from formalimg.web.review.app import create_review_app, serve_review
     from formalimg.web.security import host_name, is_loopback
     from formalimg.web.server import listen
@@ -20,7 +20,7 @@ __getattr__ = lazy_exports(
         "annotate.app": ["create_annotation_app", "serve_study"],
         "viewer.app": ["create_viewer_app", "serve_viewer"],
         "security": ["host_name", "is_loopback"],
-        "connections": ["OVER_CONNECTION_LIMIT", "ConnectionLimits", "limited_config"],
+        "connections": ["OVER_CONNECTION_LIMIT", "ConnectionLimits", "LimitedServer", "limited_config"],
         "server": ["listen"],
         "server_log": ["limited_log"],
         "review.app": ["create_review_app", "serve_review"],
@@ -32,6 +32,7 @@ __all__ = [
     "OVER_CONNECTION_LIMIT",
     "ConnectionLimits",
     "FoundRun",
+    "LimitedServer",
     "Site",
     "create_annotation_app",
     "create_review_app",

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
@@ -31,6 +32,9 @@ _HELD_FACTOR = 4
 
 _RESERVED_FILES = 128
 """Open files that are left for everything else: databases, images, worker processes."""
+
+_SYSTEM_QUEUE = 1024
+"""Connections that the system keeps until they are accepted; the backlog says how many are accepted in a row."""
 
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 """A Host header: a name or an address, and perhaps a port. No user, path, space or percent sign."""
@@ -74,6 +78,16 @@ def limited_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:
         timeout_graceful_shutdown=ceil(limits.shutdown_timeout),
         backlog=fitting.backlog,
     )
+
+
+class LimitedServer(uvicorn.Server):
+    """A server for such a configuration, whose clients wait in the queue of the system rather than come in vain."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept connections."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_SYSTEM_QUEUE)
 
 
 class _FittingConnections(NamedTuple):

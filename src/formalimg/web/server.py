@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -27,7 +26,7 @@ from starlette.types import ASGIApp
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reporting import page_style, theme_script
-from formalimg.web.connections import ConnectionLimits, limited_config
+from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
 from formalimg.web.rendering import page
 from formalimg.web.security import AccessGuard, is_loopback
 from formalimg.web.server_log import limited_log
@@ -82,7 +81,7 @@ def serve_app(
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
     location = ServerLocation(host, listening.getsockname()[1], token)
-    server = uvicorn.Server(limited_config(build(token), ConnectionLimits()))
+    server = LimitedServer(limited_config(build(token), ConnectionLimits()))
     on_listening(location)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(location.url(),), daemon=True).start()

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.auth import check_token
-from formalimg.web import ConnectionLimits, limited_config, limited_log, listen
+from formalimg.web import ConnectionLimits, LimitedServer, limited_config, limited_log, listen
 
 _M_MMAP_THRESHOLD = -3
 """The setting of `mallopt`, from malloc.h."""
@@ -70,7 +70,7 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     return limited_config(app, ConnectionLimits(limits.timeout, limits.max_connections, limits.shutdown_timeout))
 
 
-class _RewardServer(uvicorn.Server):
+class _RewardServer(LimitedServer):
     """A server that exits on shutdown, whatever its threads are doing."""
 
     def __init__(self, config: uvicorn.Config) -> None:
