@@ -159,13 +159,15 @@ def _parse_list(value: object, where: str, limits: Limits) -> list[object]:
 
 
 def _parse_tasks(items: list[object], scorer: Scorer) -> list[RewardTask]:
-    tasks, sizes = [], dict[int, int]()
+    tasks: list[RewardTask] = []
+    counted, total = set[int](), 0
     for number, item in enumerate(items):
         task = _parse_task(item, f"items[{number}]", scorer)
         tasks.append(task)
-        if task.formula is not None:
-            sizes[id(task)] = task.formula.estimated_bytes  # the same formula is in memory once
-            if sum(sizes.values()) > _MAX_FORMULA_BYTES and len(sizes) > 1:
+        if task.formula is not None and id(task) not in counted:  # the same formula is in memory once
+            counted.add(id(task))
+            total += task.formula.estimated_bytes
+            if total > _MAX_FORMULA_BYTES and len(counted) > 1:
                 message = "the formulas up to here have too many clauses for one request: send fewer items at once"
                 raise RequestError(413, message, where=f"items[{number}]")
     return tasks
