@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
@@ -22,6 +23,15 @@ MAX_BODY = 256 * 1024
 
 MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
 """Limit of a request body with an image, in bytes: 16 MB in base64."""
+
+MAX_WORD = 200
+"""Maximum length of a word in formulas and scenes: answers repeat it for each of perhaps thousands of clauses."""
+
+_WORDS = re.compile(r"""'[^'\n]*+'|"[^"\n]*+"|[^\s()'"]++|['"]""")
+"""Words of a formula, with their quotes."""
+
+_LONG_FORMULA = 4_000
+"""Formulas up to this length may have words of any length: all of their clauses together have few megabytes."""
 
 BODY_TIMEOUT = 30.0
 """Seconds that a client has to send a body, as for the head of a request."""
@@ -79,6 +89,13 @@ def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
     if len(value) > max_length:
         raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {max_length:,}")
     return value
+
+
+def has_long_word(formula: str) -> bool:
+    """Return whether a long formula has a word of more than `MAX_WORD` characters."""
+    return len(formula) > _LONG_FORMULA and any(
+        word.end() - word.start() > MAX_WORD + 2 for word in _WORDS.finditer(formula)
+    )
 
 
 async def _read(request: Request, read: bytearray, max_bytes: int) -> None:

@@ -35,14 +35,13 @@ class RepeatFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is written; its text may be changed."""
         _explain_no_files(record)
-        now = self._clock()
+        now, kind = self._clock(), _kind(record)
         if now - self._since >= _INTERVAL:
             left_out = sum(self._counts.values()) - len(self._counts)
             self._since, self._counts = now, {}
             if left_out > 0:
                 record.msg = f"{record.getMessage()} ({left_out:,} messages like those before were left out)"
                 record.args = ()
-        kind = _kind(record)
         is_known = kind in self._counts
         if not is_known and len(self._counts) >= _MAX_KINDS:
             return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-import re
 import stat
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,16 +17,12 @@ from formalimg.rewards import ImageLike, RewardTask, Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
+from formalimg.web import MAX_WORD, has_long_word
 
 _KEYS = ("items", "images", "parts")
 
-_LONG_WORD = 200
-"""Maximum length of a word in formulas and scenes: answers repeat it for each of perhaps thousands of clauses."""
-
 _MAX_FORMULA_BYTES = 64 * 1024 * 1024
 """Maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB."""
-
-_LONG_WORDS = re.compile(rf"[^\s()']{{{_LONG_WORD + 1}}}|'[^']{{{_LONG_WORD + 1}}}")
 
 
 class OutsideRootError(OSError):
@@ -177,8 +172,8 @@ def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
     if not isinstance(item, dict):
         raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=where)
     formula = item.get("formula")
-    if isinstance(formula, str) and len(formula) > _LONG_WORD and _LONG_WORDS.search(formula):
-        message = f"a word of the formula has more than {_LONG_WORD} characters: choose a shorter one"
+    if isinstance(formula, str) and has_long_word(formula):
+        message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
         raise RequestError(400, message, where=f"{where}.formula")
     try:
         return scorer.prepare(item)
@@ -218,8 +213,8 @@ def _parse_path(field: _ImageField) -> ImageLike:
 def _parse_scene(field: _ImageField) -> ImageLike:
     if not isinstance(field.value, dict):
         raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=field.where)
-    if len(field.body.text) > _LONG_WORD and _has_long_word(field.value):
-        message = f"a word of the scene has more than {_LONG_WORD} characters: choose a shorter one"
+    if len(field.body.text) > MAX_WORD and _has_long_word(field.value):
+        message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
         raise RequestError(400, message, where=field.where)
     return field.value
 
@@ -235,7 +230,7 @@ def _has_long_word(scene: Mapping[str, object]) -> bool:
                     values.append(value)
                 elif isinstance(value, list) and value and isinstance(value[0], str):  # states
                     values.extend(value)
-    return any(isinstance(value, str) and len(value) > _LONG_WORD for value in values)
+    return any(isinstance(value, str) and len(value) > MAX_WORD for value in values)
 
 
 def _parse_file(field: _ImageField) -> ImageLike:
