@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, TypeGuard
 
 
-def loads_strict(text: str | bytes) -> Any:
+def loads_strict(text: str | bytes | bytearray) -> Any:
     """Parse a JSON text.
 
     Raises:
