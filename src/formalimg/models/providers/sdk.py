@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, json_object, one_line
+from formalimg.models.providers.limits import served_error
 
 
 class Closeable(Protocol):
@@ -147,6 +148,8 @@ class SdkClient(Generic[Client]):
             return error_from_response(
                 _error_response(error.status_code, error.body, error.response.headers), self._endpoint
             )
+        if (served := served_error(error)) is not None:
+            return served
         if isinstance(error, self._library.APITimeoutError):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
