@@ -20,6 +20,7 @@ from formalimg.models.options import (
     without_none,
 )
 from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
+from formalimg.models.providers.limits import MAX_CHAT_BYTES, limit_answers
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
@@ -179,9 +180,13 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
         raise FormalimgError(f"{model} needs the anthropic library: pip install 'formalimg[anthropic]'") from None
     key = server_api_key(model, [_KEY_NAME], base_url)
     url = base_url or _DEFAULT_URL
+    hooks = limit_answers(MAX_CHAT_BYTES)
 
     def connect() -> AsyncAnthropic:
-        return anthropic.AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0)
+        http_client = anthropic.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
+        return anthropic.AsyncAnthropic(
+            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
+        )
 
     return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
 

@@ -26,6 +26,7 @@ from formalimg.models.providers.gemini_client import (
     token_usage,
 )
 from formalimg.models.providers.http import one_line
+from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
 
@@ -165,7 +166,7 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
     retry_policy = chat_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout)
+    client = open_gemini_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
     given.reject_unknown()
     return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 

@@ -16,6 +16,7 @@ from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, parse_extra_fields, read_temperature, with_base_url, without_none
 from formalimg.models.providers.http import download, plain_fields, sum_counts
+from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import (
     OpenAIClient,
     connect_openai,
@@ -223,7 +224,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given.accept_old_name("limit", "max_tokens_field")
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout)
+    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
     limit = given.choice(
         "max_tokens_field",

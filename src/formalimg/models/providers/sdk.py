@@ -22,6 +22,7 @@ from formalimg.models.providers.http import (
     one_line,
     sum_counts,
 )
+from formalimg.models.providers.limits import served_error
 
 
 class Closeable(Protocol):
@@ -157,6 +158,8 @@ class SdkClient(Generic[Client]):
                 ),
                 _body(error.response),
             )
+        if (served := served_error(error)) is not None:
+            return served
         if isinstance(error, self._library.APITimeoutError):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
