@@ -11,8 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from formalimg import human_eval
 from formalimg.cli.help_groups import configure_logging
 from formalimg.cli.streams import VisibleFormatter
+from formalimg.human_eval import RaterSummary
 from tests.support.command import formalimg
 
 EVIL = "\x1b]0;owned\x07\x1b[8m\u202e\x9b2J"
@@ -97,3 +101,14 @@ def test_captions_in_a_table_for_spreadsheets(tmp_path: Path) -> None:
     with (tmp_path / "out" / "per_caption.csv").open(newline="") as file:
         found = [row["caption"] for row in csv.DictReader(file)]
     assert found == ["'=cmd|' /C calc'!A0", "a red cat", "'-2 cats", "-2"]
+
+
+def test_names_of_raters_are_shown_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "\x1b[2J[red]ann[/red]"
+    named = RaterSummary(name, finished=1, of=2, checks=0, checks_passed=0, seconds=60.0, median_seconds=None)
+    (tmp_path / "study.toml").touch()
+    monkeypatch.setattr(human_eval, "read_study", lambda place: place)
+    monkeypatch.setattr(human_eval, "summarize_raters", lambda study: [named])
+    done = formalimg("annotate", str(tmp_path), "--status")
+    assert done.code == 0
+    assert "\\x1b[2J[red]ann[/red]" in done.out

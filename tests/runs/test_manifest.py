@@ -261,7 +261,7 @@ def test_many_long_settings_and_large_seeds_are_refused(tmp_path: Path) -> None:
     settings = {f"text {number}": "x" * 100_000 for number in range(11)}
     with pytest.raises(FormalimgError, match=r"settings of test/speckles and its judge have 1,1.* give shorter ones"):
         execute(order(Speckles(settings=settings)), tmp_path / "run")
-    with pytest.raises(FormalimgError, match="a seed of .* cannot be stored"):
+    with pytest.raises(FormalimgError, match=r"a seed of .* cannot be stored"):
         order(seed=2**64)
 
 

@@ -86,7 +86,7 @@ def _set_aside(folder: Path) -> None:
 
     moved = set_aside(folder)
     if moved is not None:
-        typer.echo(f"the earlier run is in {moved}", err=True)
+        echo(f"the earlier run is in {moved}", err=True)
 
 
 def print_rates(finished: FinishedRuns) -> None:
@@ -141,7 +141,7 @@ def print_estimated_calls(count: int) -> None:
     """Say how many calls were counted by an upper estimate, because what they used was not reported."""
     if count:
         calls = "1 call" if count == 1 else f"{count:,} calls"
-        typer.echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
+        echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:

@@ -24,14 +24,13 @@ from formalimg.runs.progress import Progress
 from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
 from formalimg.runs.reader import (
     Judged,
-    PlannedItem,
-    RunCost,
     RunRecord,
     StoredRun,
     load_layouts,
     locate_image,
     open_run,
 )
+from formalimg.runs.rows import PlannedItem, RunCost
 
 __all__ = [
     "MAX_SAMPLES",

@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar
 
 from formalimg._util.stored_values import (
     MAX_COST,
-    MAX_NAME,
     StoredValueError,
     stored_digest,
     stored_file_name,
-    stored_integer,
     stored_json,
     stored_number,
-    stored_text,
     wrong_value,
 )
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Setting
 from formalimg.runs.database import open_for_reading, run_database_errors
 from formalimg.runs.image_store import ImageLocation, open_image_store
@@ -32,7 +29,6 @@ from formalimg.runs.manifest import MANIFEST_FILE, Identity, RunManifest, read_m
 from formalimg.runs.plan import judge_key
 from formalimg.runs.queries import (
     ALL_IMAGES,
-    MAX_SCORE,
     OUTCOME_COLUMNS,
     OUTCOME_WIDTH,
     ImageFile,
@@ -46,6 +42,19 @@ from formalimg.runs.queries import (
     image_page,
     read_outcome,
 )
+from formalimg.runs.rows import (
+    ExistingImage,
+    PlannedItem,
+    RunCost,
+    existing_image,
+    item_record,
+    judge_identity,
+    planned_item,
+    question_and_image,
+    run_cost,
+    unscored_reason,
+    verdict_part,
+)
 from formalimg.scenes import Scene, SceneError, read_layout
 from formalimg.suites import Item, ItemsError, decode_item
 
@@ -55,24 +64,6 @@ _IMPOSSIBLE_COSTS = (
 )
 
 Converted = TypeVar("Converted")
-
-
-class PlannedItem(NamedTuple):
-    """An item of a run.
-
-    Attributes:
-        id: its id in the suite.
-        level: its level.
-        prompt: the prompt sent to the model.
-        formula: its formula as text; empty for suites without.
-        tags: words to group items by.
-    """
-
-    id: str
-    level: int
-    prompt: str
-    formula: str
-    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -94,25 +85,6 @@ class Judged:
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
     sha256: str = ""
-
-
-class RunCost(NamedTuple):
-    """The cost of a run.
-
-    Attributes:
-        dollars: in US dollars, as far as prices are known.
-        unpriced: number of images and verdicts with an unknown price.
-    """
-
-    dollars: float
-    unpriced: int
-
-
-class ExistingImage(NamedTuple):
-    """An image that exists: its content key, and the digest of its file."""
-
-    key: str
-    sha256: str
 
 
 class RunRecord(Protocol):
@@ -183,21 +155,21 @@ class StoredRun:
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite."""
         query = "SELECT id, level, prompt, formula, tags FROM items ORDER BY position"
-        return {item.id: item for item in self._read(_planned_item, query)}
+        return {item.id: item for item in self._read(planned_item, query)}
 
     def item(self, name: str) -> PlannedItem | None:
         """Return the item with this id, or None."""
         query = "SELECT id, level, prompt, formula, tags FROM items WHERE id = :item"
-        return next(self._read(_planned_item, query, item=name), None)
+        return next(self._read(planned_item, query, item=name), None)
 
     def suite_item(self, name: str) -> Item[object] | None:
         """Return the item with this id as the suite has it, or None."""
-        rows = self._read(_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
+        rows = self._read(item_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
         return next((self._suite_item(*row) for row in rows), None)
 
     def suite_items(self) -> list[Item[object]]:
         """Return the items as the suite has them, for judging them again."""
-        rows = list(self._read(_record, "SELECT id, level, record FROM items ORDER BY position"))
+        rows = list(self._read(item_record, "SELECT id, level, record FROM items ORDER BY position"))
         return [self._suite_item(*row) for row in rows]
 
     def outcomes(self) -> Sequence[ImageOutcome]:
@@ -208,12 +180,12 @@ class StoredRun:
         """Return the cost of the run so far, for all attempts and all judges."""
         costs = "SELECT cost, unpriced FROM pictures UNION ALL SELECT cost, unpriced FROM verdicts"
         sums = f"SELECT total(cost), coalesce(sum(unpriced), 0), {_IMPOSSIBLE_COSTS} FROM ({costs})"
-        (found,) = self._read(_run_cost, sums)
+        (found,) = self._read(run_cost, sums)
         return found
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
-        return tuple(self._read(_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
+        return tuple(self._read(judge_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""
@@ -242,12 +214,12 @@ class StoredRun:
 
     def made(self) -> dict[tuple[str, int], ExistingImage]:
         """Return the images that exist, by item and sample."""
-        return dict(self._read(_existing, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'"))
+        return dict(self._read(existing_image, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'"))
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
         """Return question and image of all verdicts of a judge."""
         query = "SELECT question, picture FROM verdicts WHERE judge = :one AND passed IS NOT NULL"
-        return set(self._read(_question_and_image, query, one=judge_key(judge)))
+        return set(self._read(question_and_image, query, one=judge_key(judge)))
 
     def close(self) -> None:
         """Close the database."""
@@ -282,9 +254,9 @@ class StoredRun:
         seen = stored_json(evidence, "evidence", dict) if evidence else {}
         verdict: Verdict | Unscored
         if outcome.passed is None:
-            verdict = Unscored(_reason(outcome.reason), outcome.detail, seen, cost)
+            verdict = Unscored(unscored_reason(outcome.reason), outcome.detail, seen, cost)
         else:
-            verdict = Verdict(outcome.passed, tuple(map(_part, stored_json(parts, "parts", list))), seen, cost)
+            verdict = Verdict(outcome.passed, tuple(map(verdict_part, stored_json(parts, "parts", list))), seen, cost)
         if type(seed) is not int:
             raise wrong_value("seed", seed)
         settings = stored_json(served, "served", dict)
@@ -348,63 +320,3 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
             advice = "make one with `formalimg run knolling --task layout`"
             raise FormalimgError(f"{run.folder} is not a run of the layout task ({error}): {advice}") from error
     return layouts
-
-
-def _planned_item(row: tuple[Any, ...]) -> PlannedItem:
-    id_, level, prompt, formula, tags = row
-    return PlannedItem(
-        stored_text(id_, "id", MAX_NAME),
-        stored_integer(level, "level"),
-        stored_text(prompt, "prompt"),
-        stored_text(formula, "formula"),
-        tuple(stored_text(tag, "tags", MAX_NAME) for tag in stored_json(tags, "tags", list)),
-    )
-
-
-def _record(row: tuple[Any, ...]) -> tuple[str, int, str]:
-    id_, level, record = row
-    return stored_text(id_, "id", MAX_NAME), stored_integer(level, "level"), stored_text(record, "record")
-
-
-def _run_cost(row: tuple[Any, ...]) -> RunCost:
-    dollars, unpriced, impossible = row
-    if impossible:
-        raise StoredValueError("a cost cannot be that")
-    return RunCost(stored_number(dollars, "cost"), stored_integer(unpriced, "unpriced"))
-
-
-def _identity(row: tuple[Any, ...]) -> Identity:
-    name, settings = row
-    found = stored_json(settings, "settings", dict)
-    for value in found.values():
-        if value is not None and not isinstance(value, str | int | float):
-            raise wrong_value("settings", value)
-    return Identity(stored_text(name, "name", MAX_NAME), found)
-
-
-def _existing(row: tuple[Any, ...]) -> tuple[tuple[str, int], ExistingImage]:
-    item, sample, key, sha256 = row
-    place = stored_text(item, "item", MAX_NAME), stored_integer(sample, "sample")
-    return place, ExistingImage(stored_text(key, "key", MAX_NAME), stored_digest(sha256, "sha256"))
-
-
-def _question_and_image(row: tuple[Any, ...]) -> tuple[str, str]:
-    question, image = row
-    return stored_text(question, "question", MAX_NAME), stored_text(image, "picture", MAX_NAME)
-
-
-def _part(found: object) -> Part:
-    try:
-        part = Part.from_json(found)  # type: ignore[arg-type]  # what is not an object is caught here
-    except (FormalimgError, LookupError, TypeError):
-        raise wrong_value("parts", found) from None
-    if not (abs(part.score) <= MAX_SCORE and 0 <= part.weight <= MAX_SCORE):
-        raise wrong_value("parts", found)
-    return part
-
-
-def _reason(text: str) -> UnscoredReason:
-    if text not in get_args(UnscoredReason):
-        shown = truncate(ascii(text), 60, 20)
-        raise FormalimgError(f"an image is unscored for the unknown reason {shown}: use the version that made the run")
-    return text  # type: ignore[return-value]
