@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         Witness,
         keeps_margin,
         solve,
+        solve_natural,
     )
+    from formalimg.scenes.spatial_axioms import axiom_violations
 
 # Lazy, so that a program that only verifies starts quickly.
 __getattr__ = lazy_exports(
@@ -52,7 +54,9 @@ __getattr__ = lazy_exports(
             "Witness",
             "keeps_margin",
             "solve",
+            "solve_natural",
         ],
+        "spatial_axioms": ["axiom_violations"],
     },
 )
 
@@ -80,6 +84,7 @@ __all__ = [
     "SolverLimitError",
     "Unsatisfiable",
     "Witness",
+    "axiom_violations",
     "contact_sheet",
     "draw",
     "drawable_classes",
@@ -89,4 +94,5 @@ __all__ = [
     "natural_aspect",
     "read_layout",
     "solve",
+    "solve_natural",
 ]
