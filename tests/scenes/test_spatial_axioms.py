@@ -7,7 +7,7 @@ import random
 import pytest
 import z3
 
-from formalimg.logic import And, Atom, Exists, FormulaError, Value, Variable, verify
+from formalimg.logic import And, Atom, Exists, FormulaError, Value, Variable, parse, verify
 from formalimg.scenes import (
     Box,
     Scene,
@@ -16,6 +16,7 @@ from formalimg.scenes import (
     Unsatisfiable,
     Witness,
     axiom_violations,
+    is_natural_witness,
     solve_natural,
 )
 from tests.support.sizes import tries
@@ -88,6 +89,16 @@ JACKET = (
 )
 
 
+def test_a_direction_must_be_clear_of_both_objects() -> None:
+    formula = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'table') (LeftOf ?a ?b))))")
+    for right_edge, clear in ((150, True), (280, True), (320, False)):
+        boxes = (("cup", (right_edge - 200, 100, right_edge, 200)), ("table", (200, 450, 800, 900)))
+        beside = scene(*boxes, relations=())
+        assert verify(formula, beside)
+        assert is_natural_witness(formula, beside) == clear
+    assert not is_natural_witness(formula, scene(("cup", (80, 100, 280, 200)), boxes[1], relations=()), margin=30)
+
+
 def test_a_contradiction_names_the_conjuncts_that_cannot_be_true_together() -> None:
     refused = solve_natural(JACKET)
     assert isinstance(refused, Unsatisfiable)
@@ -155,10 +166,10 @@ def possible_by_z3(stated: list[tuple[str, int, int]], count: int) -> bool:
         down = z3.And(y0[a] < y1[b], y0[b] < y1[a])
         solver.add(
             {
-                "LeftOf": x1[a] < cx(b),
-                "RightOf": x0[a] > cx(b),
-                "Above": y1[a] < cy(b),
-                "Below": y0[a] > cy(b),
+                "LeftOf": z3.And(x1[a] < cx(b), cx(a) < x0[b]),
+                "RightOf": z3.And(x0[a] > cx(b), cx(a) > x1[b]),
+                "Above": z3.And(y1[a] < cy(b), cy(a) < y0[b]),
+                "Below": z3.And(y0[a] > cy(b), cy(a) > y1[b]),
                 "On": z3.And(x0[b] < cx(a), cx(a) < x1[b], y1[a] > y0[b] - 20, y1[a] < y1[b], cy(a) < cy(b)),
                 "In": z3.And(x0[a] > x0[b], x1[a] < x1[b], cy(a) > y0[b], y1[a] < y1[b]),
                 "Holding": z3.And(x0[a] < x1[b], x0[b] < x1[a], down),

@@ -10,6 +10,7 @@ import typer
 
 from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.output import require_image_name, save_image
+from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 
 
@@ -41,13 +42,18 @@ def solve_command(
     Exit code 0: there is a scene. 1: there is none, at all or up to --max-objects; the output says which. 2: wrong
     usage, or undecided.
     """
-    from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
+    from formalimg.scenes import Witness, draw, solve, solve_natural  # here, so that other commands start faster
 
     if image is not None:
         require_image_name(image)
     instruction = formula_argument(formula)
-    detect_vocabulary(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, max_objects=max_objects)
+    text = parse(instruction.text)
+    if detect_vocabulary(instruction).name == "natural":
+        if image is not None:
+            raise FormalimgError("only scenes of knolling objects can be drawn: leave --draw out")
+        result = solve_natural(text, instances=instances, margin=margin, seed=seed)
+    else:
+        result = solve(text, instances=instances, margin=margin, seed=seed, max_objects=max_objects)
     if as_json:
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

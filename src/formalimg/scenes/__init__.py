@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         solve,
         solve_natural,
     )
-    from formalimg.scenes.spatial_axioms import axiom_violations
+    from formalimg.scenes.spatial_axioms import axiom_violations, is_natural_witness
 
 # Lazy, so that a program that only verifies starts quickly.
 __getattr__ = lazy_exports(
@@ -56,7 +56,7 @@ __getattr__ = lazy_exports(
             "solve",
             "solve_natural",
         ],
-        "spatial_axioms": ["axiom_violations"],
+        "spatial_axioms": ["axiom_violations", "is_natural_witness"],
     },
 )
 
@@ -88,6 +88,7 @@ __all__ = [
     "contact_sheet",
     "draw",
     "drawable_classes",
+    "is_natural_witness",
     "keeps_margin",
     "layout_image",
     "layout_png",

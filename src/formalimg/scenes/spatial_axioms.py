@@ -1,18 +1,21 @@
 """Spatial axioms of Natural scenes: what `On`, `In`, `Holding` and `NextTo` mean for the boxes of two objects.
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
-relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. Together
-with the rules for `LeftOf`, `RightOf`, `Above` and `Below` they show which instructions no image can satisfy. They are
-necessary conditions, stated in docs/natural.md; solver and check use this one definition.
+relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
+`RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
+which instructions no image can satisfy. They are necessary conditions, stated in docs/natural.md; solver and check use
+this one definition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
+from formalimg.logic import Formula, members, verify
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene, SceneRelation
@@ -41,6 +44,11 @@ class AxiomLess(NamedTuple):
         return Inequality(terms, 2 * (margin - self.plus) if margin else 1 - 2 * self.plus)
 
 
+def _beyond(first: int, start: Measure, center: Measure, end: Measure) -> tuple[tuple[AxiomLess, ...], ...]:
+    """Return that one object ends before the centre of the other, which begins after the centre of the one."""
+    return ((AxiomLess((first, end), (1 - first, center)), AxiomLess((first, center), (1 - first, start))),)
+
+
 _OVERLAP_ACROSS = (AxiomLess((0, "xmin"), (1, "xmax")), AxiomLess((1, "xmin"), (0, "xmax")))
 _OVERLAP_DOWN = (AxiomLess((0, "ymin"), (1, "ymax")), AxiomLess((1, "ymin"), (0, "ymax")))
 
@@ -64,6 +72,10 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
             AxiomLess((0, "ymax"), (1, "ymax")),
         ),
     ),
+    "LeftOf": _beyond(0, "xmin", "center_x", "xmax"),
+    "RightOf": _beyond(1, "xmin", "center_x", "xmax"),
+    "Above": _beyond(0, "ymin", "center_y", "ymax"),
+    "Below": _beyond(1, "ymin", "center_y", "ymax"),
     "Holding": ((*_OVERLAP_ACROSS, *_OVERLAP_DOWN),),
     # Side by side at the same height, one just left of the other.
     "NextTo": tuple(
@@ -77,11 +89,45 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
 }
 """For each relation the alternatives, all parts of one of which hold."""
 
+DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")
+"""The relations that are read from boxes, and not recorded."""
+
 
 @cache
 def axiom_alternatives(predicate: str, margin: int) -> Alternatives:
     """Return what a relation that is recorded requires of the boxes, by at least a margin."""
     return tuple(tuple(part.inequality(margin) for part in way) for way in AXIOMS[predicate])
+
+
+def is_natural_witness(formula: Formula, scene: Scene, margin: int = 0, *, style: str | None = None) -> bool:
+    """Return whether a scene satisfies a Natural formula, with directions that are clear, and keeps the axioms."""
+    world = _ClearScene(scene.objects, scene.relations, margin)
+    return verify(formula, world, style=style).passed and not axiom_violations(scene, margin)
+
+
+@dataclass(frozen=True)
+class _ClearScene(Scene):
+    """A scene whose directions hold only as clearly as their axioms demand, by a margin."""
+
+    margin: int = 0
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
+        if predicate not in DIRECTIONS:
+            return super().seconds(predicate, firsts, among)
+        return sum(1 << b for b in members(among) if any(self._is_clear(predicate, a, b) for a in members(firsts)))
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
+        if predicate not in DIRECTIONS:
+            return super().firsts(predicate, seconds, among)
+        return sum(1 << a for a in members(among) if any(self._is_clear(predicate, a, b) for b in members(seconds)))
+
+    def pairs(self, predicate: str) -> None:
+        """Return None: sets are enough for scenes of this size."""
+
+    def _is_clear(self, predicate: str, first: int, second: int) -> bool:
+        return _fits(predicate, self.objects[first].box, self.objects[second].box, self.margin)
 
 
 def carrying(relation: SceneRelation) -> tuple[int, int] | None:
@@ -104,7 +150,7 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
     found = [
         f"{name}({scene.describe(first)}, {scene.describe(second)}) does not fit the boxes"
         for name, first, second in relations
-        if name in AXIOMS and not _fits(name, boxes[first], boxes[second], margin)
+        if name in AXIOMS and name not in DIRECTIONS and not _fits(name, boxes[first], boxes[second], margin)
     ]
     places = [pair for relation in relations if (pair := carrying(relation)) is not None]
     found += [f"{scene.describe(thing)} has two places" for thing in sorted(_repeated(thing for thing, _ in places))]

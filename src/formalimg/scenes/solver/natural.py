@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from formalimg.logic import STYLE_PREDICATE, Formula, FormulaError, Problem, atoms, parse, rename_apart, verify
+from formalimg.logic import STYLE_PREDICATE, Formula, FormulaError, Problem, atoms, parse, rename_apart
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
-from formalimg.scenes.rules import BINARY_RULES
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives
 from formalimg.scenes.solver.instantiation import (
@@ -29,12 +28,11 @@ from formalimg.scenes.solver.layout import FreeBox, FreeLayout, initial_boxes
 from formalimg.scenes.solver.nnf import build_claim, conjuncts
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solver.search import mentioned_styles, minimal_conflict
-from formalimg.scenes.spatial_axioms import AXIOMS, axiom_alternatives, axiom_violations, carrying
+from formalimg.scenes.spatial_axioms import AXIOMS, DIRECTIONS, axiom_alternatives, carrying, is_natural_witness
 
 _LAYOUT = FreeLayout(unit=10, min_side=60, max_side=900, gap=10, border=0)
 _PROOF_LAYOUT = FreeLayout(unit=5, min_side=20, max_side=1000, gap=0, border=0)
 _EFFORT, _PROOF_EFFORT = 2.0, 10.0
-_PLACES = ("LeftOf", "RightOf", "Above", "Below")
 
 
 def solve_natural(
@@ -73,7 +71,7 @@ def solve_natural(
 
 
 def _require_natural(formula: Formula) -> None:
-    known = ("Is", *ATTRIBUTE_PREDICATES, *AXIOMS, *_PLACES, STYLE_PREDICATE)
+    known = ("Is", *ATTRIBUTE_PREDICATES, *AXIOMS, STYLE_PREDICATE)
     problems = [
         Problem("undecided", f"the spatial axioms say nothing of {atom.predicate}", atom.span)
         for atom in atoms(formula)
@@ -101,10 +99,15 @@ def _arrange(
         return found if isinstance(found, str) else "possible"
     scene, style = found
     styles = mentioned_styles(formula)
-    if not verify(formula, scene, style=style or (styles[0] if styles else None)) or axiom_violations(scene, margin):
+    if not is_natural_witness(formula, scene, margin, style=style or (styles[0] if styles else None)):
         return "undecided"  # a disjunction that the layout does not decide: never a witness that was not verified
     bindings = {name: slot for name, slot in slots.names.items() if slot < len(scene)}
     return Witness(scene, formula, margin, instances, bindings, style)
+
+
+def _unclear(predicate: str, margin: int) -> Alternatives:
+    """Return the ways in which a direction fails by at least a margin."""
+    return alternatives(predicate, False, margin)
 
 
 def _is_about_slots(claim: GroundClaim) -> bool:
@@ -137,6 +140,8 @@ class _SpatialModel:
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed % (1 << 31)
         solver.parameters.max_deterministic_time = effort
+        solver.parameters.linearization_level = 0
+        # Otherwise boxes shrink to the smallest size in the first place, and the hints are lost.
         solver.parameters.keep_all_feasible_solutions_in_presolve = True
         status = solver.solve(self.model)
         if status == self.cp.INFEASIBLE:
@@ -170,8 +175,9 @@ class _SpatialModel:
             case AtLeast(number, parts):
                 self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
             case GroundAtom(predicate, objects, _, holds):
-                if len(objects) == 2 and predicate in BINARY_RULES:
-                    self.require_one(alternatives(predicate, holds, self.margin), objects, when)
+                if predicate in DIRECTIONS:
+                    ways = (axiom_alternatives if holds else _unclear)(predicate, self.margin)
+                    self.require_one(ways, objects, when)
                     return
                 literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(claim)
                 self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, try_parse, verify
-from formalimg.scenes import Scene, SceneError, axiom_violations
+from formalimg.scenes import Scene, SceneError, axiom_violations, is_natural_witness
 from formalimg.suites.record import Record
 
 NEEDED = ("dsl",)
@@ -136,8 +136,9 @@ def _read_witness(record: Record, name: str, formula: Formula, style: str | None
         scene = Scene.from_json(record.fields[name])
         if not verify(formula, scene, style=style):
             record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
-        elif scene.relations is not None and (broken := axiom_violations(scene)):
-            record.wrong(f"{name} breaks a spatial axiom: {broken[0]}; replace it, or leave it out")
+        elif scene.relations is not None and not is_natural_witness(formula, scene, style=style):
+            broken = [*axiom_violations(scene), "a direction is not clear"]
+            record.wrong(f"{name} does not keep the spatial axioms ({broken[0]}): replace it, or leave it out")
         else:
             return scene
     except FormulaError as error:
