@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test coverage test-local test-ray lint bench clean
+.PHONY: help demo test coverage test-local soak test-ray lint bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on an
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local
+
+soak: $(VENV)/.installed-test  ## Ten minutes of killed runs, failing servers, and damaged or hostile run folders
+	FORMALIMG_SOAK_SECONDS=600 $(BIN)/python -m pytest -s tests_local/test_soak.py
 
 test-ray: $(VENV)/.installed-ray  ## Run the tests on a Ray cluster of two nodes on this machine
 	$(BIN)/python -m pytest tests_ray

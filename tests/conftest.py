@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 from hypothesis import settings
 
+from formalimg.models import secrets
 from formalimg.suites import defaults, loader
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
@@ -39,3 +40,9 @@ def _clients_are_let_go_of(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.parent.name in ("models", "remote"):
         gc.collect()
         gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _keys_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that one test uses must not be redacted from what another one reads."""
+    monkeypatch.setattr(secrets, "_registered", set())

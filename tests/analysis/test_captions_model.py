@@ -6,16 +6,18 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.chat import estimate_caption_study, load_question
+from formalimg.analysis.captions.chat import CaptionAnswerCache, estimate_caption_study, load_question
 from formalimg.analysis.captions.mentions import find_categories
 from formalimg.analysis.captions.study import caption_study_csv, caption_study_json, study_captions
 from formalimg.errors import FormalimgError
 from formalimg.models import Answered, AnswerType, Message, ParseFailure, Reply, Unanswered, parse_answer
+from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema
 
 CAPTIONS = ["a red cat", "two dogs", "nothing to see", "a red cat", "a huge glass house behind a tree", "a round table"]
 
@@ -185,3 +187,24 @@ def test_every_format_has_all_figures(file: Path) -> None:
     assert {len(row) for row in rows} == {6}
     assert sum(int(row[4]) for row in rows if row[:2] == ["all", "histogram"]) == 6
     assert len([row for row in rows if row[:2] == ["with_object", "together"]]) == 64
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_answers_with_another_schema_are_refused(tmp_path: Path, name: str) -> None:
+    with closing(CaptionAnswerCache(tmp_path, {"model": "m"})) as cache:
+        cache.put("a cat", 1, "raw")
+    change_schema(tmp_path / "answers.sqlite", name, "answers", "found")
+    with pytest.raises(FormalimgError, match=r"answers\.sqlite (holds|lacks) the .*: choose another folder"):
+        CaptionAnswerCache(tmp_path, {"model": "m"})
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_answers_that_we_did_not_write_are_refused(tmp_path: Path, value: str) -> None:
+    with closing(CaptionAnswerCache(tmp_path, {"model": "m"})) as cache:
+        cache.put("a cat", 1, "raw")
+    apply_edit(tmp_path / "answers.sqlite", HostileEdit("answers", "found", value), all_rows=True)
+    with (
+        closing(CaptionAnswerCache(tmp_path, {"model": "m"})) as cache,
+        pytest.raises(FormalimgError, match=r"answers\.sqlite cannot be used: .*; choose another folder"),
+    ):
+        cache.get("a cat")

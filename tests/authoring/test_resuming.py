@@ -9,17 +9,21 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from formalimg.authoring import AuthoringPlan, author_suite
+from formalimg.authoring.journal import AuthoringJournal
+from formalimg.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.errors import FormalimgError
 from formalimg.logic import check
 from formalimg.models import AnswerType, Message, Reply, Unanswered, Usage
 from formalimg.suites import load
 from tests.authoring.scripted import Scripted, draft, honest_draft
 from tests.authoring.write_in_process import PLAN
+from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -157,3 +161,42 @@ def test_a_finished_writing_asks_nothing_more(tmp_path: Path) -> None:
     model = Scripted(honest_draft)
     assert author_suite(plan, model, tmp_path) == first
     assert model.asked == []
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_journal_with_another_schema_is_refused(tmp_path: Path, name: str) -> None:
+    with closing(AuthoringJournal(tmp_path, "knolling", {"seed": 1})):
+        pass
+    change_schema(tmp_path / "writing.sqlite", name, "heard", "slot")
+    with pytest.raises(FormalimgError, match=r"writing\.sqlite (holds|lacks) the .*: choose another folder"):
+        AuthoringJournal(tmp_path, "knolling", {"seed": 1})
+
+
+@pytest.mark.parametrize("column", ["outcome", "slot", "attempt"])
+@pytest.mark.parametrize("value", [value for value in VALUES if value != "a huge number"])
+def test_outcomes_that_we_did_not_write_are_one_line(tmp_path: Path, column: str, value: str) -> None:
+    outcome = AttemptOutcome(1, 0, Rejection("refused", "no"))
+    with closing(AuthoringJournal(tmp_path, "knolling", {"seed": 1})) as journal:
+        journal.keep(outcome)
+        assert journal.outcomes() == [outcome]
+    apply_edit(tmp_path / "writing.sqlite", HostileEdit("outcomes", column, value), all_rows=True)
+    with (
+        closing(AuthoringJournal(tmp_path, "knolling", {"seed": 1})) as journal,
+        pytest.raises(FormalimgError, match=r"writing\.sqlite cannot be read: .*; choose another folder") as raised,
+    ):
+        journal.outcomes()
+    assert len(str(raised.value).splitlines()) == 1
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_answers_that_we_did_not_write_are_one_line(tmp_path: Path, value: str) -> None:
+    with closing(AuthoringJournal(tmp_path, "knolling", {"seed": 1})) as journal:
+        journal.remember(1, 0, "q", "{}")
+    edit = HostileEdit("heard", "answer", value)
+    apply_edit(tmp_path / "writing.sqlite", edit, all_rows=True)
+    with closing(AuthoringJournal(tmp_path, "knolling", {"seed": 1})) as journal:
+        with pytest.raises(FormalimgError, match=r"writing\.sqlite cannot be read: .*; choose another folder"):
+            journal.recall(1, 0, "q")
+        with pytest.raises(FormalimgError, match=r"writing\.sqlite cannot be read: .*; choose another folder"):
+            journal.keep(AttemptOutcome(1, 0, Rejection("unanswered", "")))

@@ -164,3 +164,12 @@ def test_the_judge_is_known_by_its_grounder_and_its_rules() -> None:
     judge = SceneJudge(SeesThis(Grounding(DESK)))
     assert (judge.name, judge.concurrency) == ("test/sees-this", 7)
     assert judge.settings == {"sharpness": 3, "semantics": "strict", "judging_rules": 1}
+
+
+def test_a_scene_of_very_many_objects_is_not_judged() -> None:
+    many = [SceneObject("cup", Box(n % 90, n // 90, n % 90 + 9, n // 90 + 9), "red") for n in range(3000)]
+    answer = judged(CUP.format(color="red"), Grounding(Scene.of(many), cost=0.5))
+    assert isinstance(answer, Unscored)
+    assert (answer.reason, answer.cost) == ("not understood", 0.5)
+    assert "3,000 objects were found, the limit is 1,000" in answer.detail
+    assert isinstance(judged(CUP.format(color="red"), Grounding(Scene.of(many[:1000]))), Verdict)

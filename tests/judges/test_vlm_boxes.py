@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges import LoadedImage
+from formalimg.judges.base import MAX_OBJECTS
 from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.grounders.boxes import box_convention
 from formalimg.judges.grounders.vlm import (
@@ -22,6 +23,7 @@ from formalimg.judges.grounders.vlm import (
     is_same_object,
     resolve_objects,
 )
+from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.scenes import Box
 from tests.support.scripted_chat import numbered
 
@@ -62,6 +64,21 @@ def test_the_name_of_a_model_tells_how_it_writes_boxes(name: str, boxes: str) ->
 def test_one_box_in_all_conventions(convention: str, written: list[float]) -> None:
     """In an image of 800 by 400 pixels."""
     assert box_convention("", convention).on_canvas(written, 800, 400) == Box(100, 200, 300, 600)
+
+
+@pytest.mark.parametrize("convention", ["xyxy-1000", "yxyx-1000", "pixels"])
+@pytest.mark.parametrize("written", [[0, 0, 1, 1], [0.1, 0.2, 0.3, 0.6], [0, 0.5, 1.0, 1]])
+def test_a_box_with_no_number_above_1_looks_like_unit_coordinates(convention: str, written: list[float]) -> None:
+    found = box_convention("", convention).on_canvas(written, 800, 400)
+    assert isinstance(found, str)
+    assert "looks like unit coordinates" in found
+    assert isinstance(box_convention("", "unit").on_canvas(written, 800, 400), Box)
+
+
+def test_a_reply_in_unit_coordinates_is_unreadable_with_that_reason() -> None:
+    whole = SeenThing(label="cup", color="red", box_2d=[0, 0, 1, 1])
+    problem = find_problem(SeenThings(objects=[whole]), FRAME)
+    assert problem == "the box [0, 0, 1, 1] looks like unit coordinates: [xmin, ymin, xmax, ymax] goes from 0 to 1000"
 
 
 @given(st.sampled_from(["xyxy-1000", "yxyx-1000", "pixels", "unit"]), st.lists(numbers, max_size=6), sides, sides)
@@ -155,3 +172,28 @@ def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:
     assert problem is not None
     assert problem.count("swapped") == 3
     assert problem.endswith("and 6 more boxes are wrong")
+
+
+boxes = st.builds(
+    lambda x, y, across, down: Box(x, y, min(x + across, 1000), min(y + down, 1000)),
+    *(st.integers(0, 99).map(lambda n: n * 10.0),) * 2,
+    *(st.sampled_from([7.0, 10.0, 70.0, 100.0, 700.0, 1000.0]),) * 2,
+)
+
+
+@given(st.lists(boxes, max_size=60), boxes, st.sampled_from([0.01, 0.5, 0.7, 1.0]))
+def test_boxes_compared_all_at_once_are_those_compared_one_by_one(kept: list[Box], box: Box, least: float) -> None:
+    collection = KeptBoxes()
+    for one in kept:
+        collection.add(one)
+    assert collection.overlapping(box, least) == [n for n, one in enumerate(kept) if overlap(box, one) >= least]
+
+
+def test_reading_stops_at_more_objects_than_an_image_shows() -> None:
+    things = [
+        SeenThing(label="cup", color="red", box_2d=[n % 90 * 10, n // 90 * 10, n % 90 * 10 + 9, n // 90 * 10 + 9])
+        for n in range(3000)
+    ]
+    repeated = SeenThings(objects=things[:MAX_OBJECTS] * 5)
+    assert len(resolve_objects([ClassAnswer(("cup",), repeated)], FRAME, ["red"]).objects) == MAX_OBJECTS
+    assert len(resolve_objects([ClassAnswer(("cup",), SeenThings(objects=things))], FRAME, ["red"]).objects) == 1001

@@ -191,7 +191,7 @@ def test_fractions_are_not_taken_for_thousandths() -> None:
     unit = for_class("pen", lambda entries, before: entries[0].update(box_2d=[0.151, 0.56, 0.45, 0.59]))
     answer, _ = grounded(unit)
     assert isinstance(answer, Unscored)
-    assert "too small" in answer.detail
+    assert "looks like unit coordinates" in answer.detail
 
 
 @pytest.mark.parametrize("requests", ["per class", "all at once"])
@@ -298,3 +298,19 @@ def test_the_grounder_is_known_by_its_model_its_options_and_its_texts(tmp_path: 
 def test_wrong_options_are_told(option: Any) -> None:
     with pytest.raises(FormalimgError, match="known are"):
         VlmGrounder(ScriptedChat({}, tells_objects), **option)
+
+
+def test_more_objects_than_an_image_shows_are_unscored_and_repeated_ones_are_one() -> None:
+    def listing(count: int) -> Spoil:
+        entry = {"label": "cup", "color": "red"}
+        boxes = [[n % 90 * 10, n // 90 % 90 * 10, n % 90 * 10 + 9, n // 90 % 90 * 10 + 9] for n in range(count)]
+        return lambda raw, before: json.dumps({"objects": [{**entry, "box_2d": box} for box in boxes]})
+
+    answer, _ = grounded(listing(3000))
+    assert isinstance(answer, Unscored)
+    assert answer.reason == "not understood"
+    assert answer.detail == "test/scripted lists more than 1,000 different objects: look at its answers"
+    assert len(plain(answer)["answers"]) == 3
+    again = json.dumps({"objects": [{"label": "cup", "color": "red", "box_2d": [10, 10, 90, 90]}] * 3000})
+    answer, _ = grounded(lambda raw, before: again)
+    assert len(seen(answer)) == 1

@@ -148,3 +148,26 @@ def test_a_proof_that_takes_too_long_says_so_in_one_line(monkeypatch: pytest.Mon
     assert "\n" not in verdict.explain()
     assert verdict.to_json()["proof"] == verdict.proof.to_json()
     assert verdict.proof.holds is False
+
+
+_PLATES = " ".join(["(Is ?x 'plate')"] * 2000)
+_PAIR = "(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup') (LeftOf ?x ?y) (LeftOf ?y ?x))))"
+LARGE_DISJUNCTIONS = {
+    "of words": f"(exists ?x (or {_PLATES}))",
+    "with a class": f"(exists ?x (and (Is ?x 'cup') (or {_PLATES})))",
+    "for all": f"(forall ?x (implies (Is ?x 'cup') (or {_PLATES})))",
+    "of formulas": f"(or {' '.join([_PAIR] * 500)})",
+}
+
+
+@pytest.mark.parametrize("name", LARGE_DISJUNCTIONS)
+def test_a_large_disjunction_is_explained_in_few_more_steps_than_it_is_decided(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formula = LARGE_DISJUNCTIONS[name]
+    scene = crowd(60)
+    monkeypatch.setattr(relations, "MAX_STEPS", 6 * steps_taken(formula, scene))
+    verdict = verify(formula, scene)
+    assert not verdict
+    assert "too many steps" not in verdict.explain()
+    assert verdict.explain().count("\n") < 3000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import random
 import sqlite3
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from formalimg.models.chat import Answered, Attachment, Completion, Message, Rep
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
+from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema, corrupt
 
 
 @pytest.fixture(autouse=True)
@@ -192,3 +194,39 @@ def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPa
     assert cache_folder() == tmp_path / ".cache" / "formalimg"
     monkeypatch.setattr("sys.platform", "win32")
     assert cache_folder() == tmp_path / "AppData" / "Local" / "formalimg" / "Cache"
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "a missing table"])
+def test_a_memory_with_another_schema_is_refused_and_says_how_to_go_on(folder: Path, name: str) -> None:
+    _ask(Talker([YES]))
+    change_schema(folder / "answers.sqlite", name, "answers", "text")
+    with pytest.raises(FormalimgError, match=r"answers\.sqlite (holds|lacks) the .*remove the file.*cache=off"):
+        _ask(Talker([YES]))
+
+
+@pytest.mark.parametrize("column", ["text", "served"])
+@pytest.mark.parametrize("value", VALUES)
+def test_a_remembered_value_that_cannot_be_read_is_asked_anew_and_replaced(
+    folder: Path, column: str, value: str
+) -> None:
+    _ask(Talker([YES]))
+    apply_edit(folder / "answers.sqlite", HostileEdit("answers", column, value), all_rows=True, key="question")
+    for _ in range(2):
+        assert isinstance(_ask(Talker([YES])), Answered)
+    assert isinstance(_ask(Talker([])), Answered)
+
+
+def test_damaged_memories_are_one_line_or_are_asked_anew(folder: Path) -> None:
+    dice = random.Random(16)
+    _ask(Talker([YES]))
+    kept = (folder / "answers.sqlite").read_bytes()
+    for _ in range(40):
+        for path in folder.iterdir():
+            path.unlink()
+        (folder / "answers.sqlite").write_bytes(kept)
+        corrupt(folder / "answers.sqlite", dice)
+        try:
+            assert isinstance(_ask(Talker([YES])), Answered)
+        except FormalimgError as error:
+            assert "cache=off" in str(error)
+            assert len(str(error).splitlines()) == 1

@@ -123,7 +123,7 @@ def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> N
 )
 def test_declining_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> None:
     with _server(fault) as server:
-        assert _answer(server, max_attempts="3") == Refused(reason)
+        assert _answer(server, max_attempts="3") == Refused(reason, cost=(10 * 0.30 + 1297 * 30.00) / 1_000_000)
     assert len(server.requests) == 1
 
 

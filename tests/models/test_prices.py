@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from datetime import date
 from importlib.resources import files
@@ -95,3 +96,35 @@ def test_our_list_says_how_old_it_is() -> None:
     text = (files("formalimg.models") / "prices.toml").read_text(encoding="utf-8")
     assert date.fromisoformat(tomllib.loads(text)["as_of"]) <= date.today()
     assert len(parse_prices(text, "ours")) > 10
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "x = " + "[" * 50_000,
+        "[prices]\n" + "a." * 5_000 + "b = 1",
+        '[prices]\n"a/b" = ' + "{x = " * 5_000 + "1" + "}" * 5_000,
+        '[prices]\n"a/b" = {image = ' + "9" * 5_000 + "}",
+        '[prices]\n"a/b" = {image = 9' + "0" * 400 + "}",
+        '[prices]\n"a/b" = {image = -1}',
+        '[prices]\n"a/b" = {image = nan}',
+        '[prices]\n"a/b" = {image = inf}',
+        '[prices]\n"a/b" = {image = true}',
+        '[prices]\n"a/b" = {image = "1"}',
+        '[prices]\n"a/b" = [1]',
+        '[prices]\n"' + "a" * 10_000 + '" = 1',
+        "prices = 1\n" + "# " * 1_000_000,
+    ],
+)
+def test_a_list_that_cannot_be_prices_is_one_short_line(content: str) -> None:
+    Path("prices.toml").write_text(content)
+    with pytest.raises(FormalimgError, match=r"prices\.toml") as raised:
+        get_price("a/b")
+    assert len(str(raised.value)) < 500
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_pipe_is_no_list_of_prices() -> None:
+    os.mkfifo("prices.toml")
+    with pytest.raises(FormalimgError, match="is not a file"):
+        get_price("a/b")

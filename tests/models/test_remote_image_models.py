@@ -59,13 +59,20 @@ def test_an_unknown_price_is_no_price() -> None:
     ]
 
 
+WASTED = 0.039 + 0.039 + 0.039
+"""Three answers of no use, each counted as one image."""
+
 CASES: dict[str, tuple[Exception, Callable[[str], ImageResult], int]] = {
     "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
     "unavailable": (CallError("unavailable", "reset"), lambda shown: Failed("unavailable: reset"), 3),
-    "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML"), 3),
+    "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML", cost=WASTED), 3),
     "rejected": (CallError("rejected", "too long"), lambda shown: Failed("rejected: too long"), 1),
     "refused": (CallError("refused", "unsafe"), lambda shown: Refused("unsafe"), 1),
-    "unexpected": (ZeroDivisionError("oh"), lambda shown: Failed("wrong: ZeroDivisionError: oh"), 3),
+    "unexpected": (
+        ZeroDivisionError("oh"),
+        lambda shown: Failed("wrong: ZeroDivisionError: oh", cost=WASTED),
+        3,
+    ),
 }
 
 

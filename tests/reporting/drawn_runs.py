@@ -159,4 +159,5 @@ def _judged(
         verdict = Unscored(reason, f"because of {reason}")
     else:
         verdict = judge_grounding(item.spec.formula, Grounding(scene))
-    return Judged(outcome_of(item.id, item.level, verdict), dice.randrange(1000), image, {}, verdict)
+    digest = "" if image is None else hashlib.sha256(image.read_bytes()).hexdigest()
+    return Judged(outcome_of(item.id, item.level, verdict), dice.randrange(1000), image, {}, verdict, digest)

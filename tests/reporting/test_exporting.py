@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -101,8 +102,8 @@ def test_the_images_are_found_again_in_the_authors_layout(samples: int, tmp_path
     prompts = {item.id: item.prompt for item in ITEMS}
     assert len(found) == 4 * samples
     for outcome, image in found:
-        assert isinstance(image, Path), outcome
-        with Image.open(image) as opened:
+        assert image is not None, outcome
+        with Image.open(io.BytesIO(image.read_bytes())) as opened:
             assert opened.getpixel((9, 9)) == _shade(prompts[outcome.item]).getpixel((9, 9))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from PIL import Image
 from formalimg.reporting.examples import choose
 from formalimg.reporting.images import Thumbnail, make_thumbnail
 from formalimg.runs import ImageOutcome
+from formalimg.runs.image_store import RunFolderImage
 
 
 def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> ImageOutcome:
@@ -60,7 +63,7 @@ def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
     sideways.save(tmp_path / "a.jpg", exif=exif)
-    small = make_thumbnail(tmp_path / "a.jpg")
+    small = _thumbnail(tmp_path / "a.jpg")
     assert isinstance(small, Thumbnail)
     assert (small.width, small.height) == (320, 128)
     assert small.address.startswith("data:image/webp;base64,")
@@ -70,14 +73,14 @@ def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
 def test_all_kinds_of_images_can_be_shown(tmp_path: Path, mode: str) -> None:
     name = "a.jpg" if mode == "CMYK" else "a.png"
     Image.new(mode, (40, 30)).save(tmp_path / name)
-    small = make_thumbnail(tmp_path / name)
+    small = _thumbnail(tmp_path / name)
     assert isinstance(small, Thumbnail)
     assert (small.width, small.height) == (40, 30)
 
 
 def test_transparent_parts_are_white_as_the_judges_see_them(tmp_path: Path) -> None:
     Image.new("RGBA", (40, 30), (0, 0, 0, 0)).save(tmp_path / "a.png")
-    small = make_thumbnail(tmp_path / "a.png")
+    small = _thumbnail(tmp_path / "a.png")
     assert isinstance(small, Thumbnail)
     with Image.open(io.BytesIO(small.data)) as shown:
         assert min(shown.convert("L").tobytes()) >= 250
@@ -88,7 +91,30 @@ def test_what_cannot_be_shown_says_why(tmp_path: Path) -> None:
     Image.effect_noise((64, 64), 90).save(tmp_path / "whole.png")
     (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:900])
     Image.new("1", (20_000, 10_000)).save(tmp_path / "huge.png")
-    assert make_thumbnail(tmp_path / "words.png") == "the file cannot be read as an image"
-    assert make_thumbnail(tmp_path / "cut.png") == "the file cannot be read as an image"
-    assert make_thumbnail(tmp_path / "gone.png") == "the file of the image is missing"
-    assert make_thumbnail(tmp_path / "huge.png") == "the image is too large to be shown"
+    assert _thumbnail(tmp_path / "words.png") == "the file cannot be read as an image"
+    assert _thumbnail(tmp_path / "cut.png") == "the file cannot be read as an image"
+    assert _thumbnail(tmp_path / "gone.png") == "the file of the image is missing"
+    assert _thumbnail(tmp_path / "huge.png") == "the image is too large to be shown"
+
+
+@pytest.mark.parametrize("change", ["another file", "a link", "a pipe"])
+def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
+    path, other = tmp_path / "a.png", tmp_path / "b.png"
+    Image.new("RGB", (40, 30), "red").save(path)
+    digest = sha256(path.read_bytes()).hexdigest()
+    assert isinstance(make_thumbnail(RunFolderImage(tmp_path, path.name, digest)), Thumbnail)
+    path.rename(other)
+    if change == "another file":
+        Image.new("RGB", (40, 30), "blue").save(path)
+    elif change == "a link":
+        path.symlink_to(other)
+    else:
+        os.mkfifo(path)
+    shown = make_thumbnail(RunFolderImage(tmp_path, path.name, digest))
+    assert isinstance(shown, str)
+    assert shown.startswith("the file of the image cannot be read: it is ")
+
+
+def _thumbnail(path: Path) -> Thumbnail | str:
+    digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    return make_thumbnail(RunFolderImage(path.parent, path.name, digest))

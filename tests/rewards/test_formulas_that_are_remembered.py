@@ -14,14 +14,20 @@ def long(name: str) -> str:
     return f"(exists ?x (and {clauses}))"
 
 
-def test_long_formulas_count_as_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_MAX_CACHED", 7)
+def size(text: str) -> int:
+    prepared = Scorer().prepare(text).formula
+    assert prepared is not None
+    return max(tasks._MIN_CACHED_BYTES, prepared.estimated_bytes)
+
+
+def test_long_formulas_count_by_the_memory_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert size(long("a")) == size(long("b")) > 10 * size(SHORT)
+    monkeypatch.setattr(tasks, "_MAX_CACHED_BYTES", 2 * size(long("a")) + size(SHORT))
     scorer = Scorer()
-    assert 2000 < len(long("a")) <= 3000
     first, second = scorer.prepare(long("a")), scorer.prepare(long("b"))
     short = scorer.prepare(SHORT)
     assert scorer.prepare(long("b")) is second
-    assert scorer.prepare(long("a")) is first  # 3 + 3 + 1
+    assert scorer.prepare(long("a")) is first  # all three fit
     scorer.prepare(long("c"))  # and one too many, so that those who were asked for longest ago go
     assert scorer.prepare(long("a")) is first
     assert scorer.prepare(SHORT) is not short

@@ -111,3 +111,13 @@ def until_closed(connection: socket.socket) -> bytes:
         while got := connection.recv(65536):
             read += got
     return read
+
+
+def until_there(connection: socket.socket, end: bytes) -> bytes:
+    """What comes, up to this end, over a connection that stays open."""
+    read = b""
+    while not read.endswith(end):
+        got = connection.recv(65536)
+        assert got, f"the connection was closed after {read!r}"
+        read += got
+    return read

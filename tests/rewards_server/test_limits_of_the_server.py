@@ -30,6 +30,7 @@ from tests.rewards_server.servers import (
     image_request,
     on_a_port,
     until_closed,
+    until_there,
     visitor,
 )
 
@@ -121,14 +122,17 @@ def test_who_comes_when_there_are_too_many_connections_is_told_to_come_back_and_
         response = connection.getresponse()
         return response.status, response.getheader("Retry-After"), response.read().decode()
 
-    with on_a_port(limits=Limits(max_connections=2)) as port:
-        first, second, third, watching = (HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(4))
-        with closing(first), closing(second), closing(third), closing(watching):
-            assert answer(first, "/v1/about")[0] == answer(second, "/v1/about")[0] == 200
+    with on_a_port(limits=Limits(max_connections=2)) as port, connected(port) as busy, connected(port) as busier:
+        for connection in (busy, busier):
+            connection.sendall(head("Content-Length: 10"))  # and the body is still to come
+        idle, third, watching = (HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(3))
+        with closing(idle), closing(third), closing(watching):
+            assert answer(idle, "/healthz")[2] == "ok\n"  # which is answered all the same
             assert answer(third, "/v1/about")[:2] == (503, "1")
-            assert answer(watching, "/healthz")[2] == "ok\n"  # which is answered all the same
             assert 'path="/v1/about",status="503"} 1\n' in answer(watching, "/metrics")[2]
-            assert answer(first, "/v1/about")[0] == 200
+            busy.sendall(b"{} not JSON")
+            assert until_there(busy, b"}").startswith(b"HTTP/1.1 400 ")
+            assert answer(idle, "/v1/about")[0] == 200  # now that one of the two is done
 
 
 def test_a_request_that_takes_long_does_not_hold_up_all_others() -> None:
@@ -199,7 +203,7 @@ def test_so_many_pixels_are_not_decoded() -> None:
 
 def test_all_that_is_held_at_once_has_a_limit() -> None:
     limits = Limits(max_body_bytes=1000)
-    assert limits.max_held_bytes == 8000
+    assert limits.max_held_bytes == 8000 + 100 * limits.max_values  # as sent, and the values of one as parsed
     small = visitor(limits=limits)
     assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200
     assert "\nformalimg_held_bytes 0\n" in small.get("/metrics").text

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from formalimg.rewards.server import Limits
-from tests.rewards_server.servers import CUP, RED_CUP, asked, connected, on_a_port, until_closed, visitor
+from tests.rewards_server.servers import CUP, RED_CUP, asked, connected, on_a_port, until_closed, until_there, visitor
 
 HEAD = "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 CHUNKED = HEAD + "Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n"
@@ -26,16 +25,6 @@ CHUNKED = HEAD + "Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n"
 def port() -> Iterator[int]:
     with on_a_port() as port:
         yield port
-
-
-def until_there(connection: socket.socket, end: bytes) -> bytes:
-    """What comes, up to this end, over a connection that stays open."""
-    read = b""
-    while not read.endswith(end):
-        got = connection.recv(65536)
-        assert got, f"the connection was closed after {read!r}"
-        read += got
-    return read
 
 
 @pytest.mark.parametrize(
@@ -72,12 +61,15 @@ def test_who_asks_for_what_is_not_there_is_told_what_is() -> None:
     assert client.get("/v1/score").json() == {"error": "GET is not allowed here: send POST"}
 
 
-def test_far_too_many_connections_are_closed_at_once() -> None:
+def test_of_far_too_many_connections_the_one_that_is_idle_longest_is_closed() -> None:
     with on_a_port(limits=Limits(max_connections=1)) as port, ExitStack() as held:
         several = [held.enter_context(connected(port)) for _ in range(4)]
-        several[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert until_there(several[-1], b"ok\n").startswith(b"HTTP/1.1 200 ")
-        assert until_closed(held.enter_context(connected(port))) == b""
+        fifth = held.enter_context(connected(port))
+        fifth.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert until_there(fifth, b"ok\n").startswith(b"HTTP/1.1 200 ")
+        assert until_closed(several[0]) == b""
+        several[1].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert until_there(several[1], b"ok\n").startswith(b"HTTP/1.1 200 ")
 
 
 def test_one_key_among_very_many_that_is_told_twice_is_found() -> None:

@@ -29,7 +29,11 @@ _CARD = RunManifest("knolling", "1", "abc", Identity("a/b", {}), None, 2, 3, 64,
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _SETTINGS = st.dictionaries(
     _TEXT,
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _TEXT,
 )
 
 
@@ -182,3 +186,92 @@ def test_a_folder_of_someone_else_can_be_read_but_not_written() -> None:
             f"cannot make the run folder {folder / 'inside'}",
         ]
         assert names == "['images', 'lock', 'results.sqlite', 'run.toml']"
+
+
+def _settings(text: str) -> tuple[str, str]:
+    return "[model.settings]", f"[model.settings]\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("seed = 1", f"seed = {'9' * 5000}", "run.toml is damaged: "),
+        ("seed = 1", f"seed = 0x{'f' * 5000}", "run.toml is damaged: seed is missing or has the wrong type"),
+        ("seed = 1", f"seed = {2**64}", "run.toml is damaged: seed"),
+        ("seed = 1", f"seed = {-(2**63) - 1}", "run.toml is damaged: seed"),
+        ("seed = 1", "seed = true", "run.toml is damaged: seed"),
+        (
+            "seed = 1",
+            f"seed = {'[' * 100_000}{']' * 100_000}",
+            "run.toml is damaged: values in it are nested too deeply",
+        ),
+        (
+            "seed = 1",
+            f"seed = {'{a=' * 100_000}1{'}' * 100_000}",
+            "run.toml is damaged: values in it are nested too deep",
+        ),
+        ("seed = 1", f"{'a.' * 100_000}a = 1", "run.toml is damaged: a key in it has more than 32 parts"),
+        ("seed = 1", f"[{'a . ' * 100_000}a]", "run.toml is damaged: a key in it has more than 32 parts"),
+        ("seed = 1", "'a'.\"b\"." * 50_000 + "a = 1", "run.toml is damaged: a key in it has more than 32 parts"),
+        (
+            "seed = 1",
+            f"seed = 1\n# {'x' * 1_000_000}",
+            "cannot read .*run.toml: it has 1,000,[0-9]* bytes, and no more",
+        ),
+        ("seed = 1", 'x = {y = """z"""", ' + "a." * 99 + "a = 1}", "run.toml is damaged: a key in it has more than 32"),
+        (
+            "seed = 1",
+            "x = {y = '''z''''', " + "a." * 99 + "a = 1}",
+            "run.toml is damaged: a key in it has more than 32",
+        ),
+        ("seed = 1", "# " + '"""' + "\n" + "a." * 99 + "a = 1", "run.toml is damaged: a key in it has more than 32"),
+        ("schema = 1", f"schema = {'[' * 90}{']' * 90}", "has run schema of type list, this version"),
+        ("schema = 1", f"schema = '{'x' * 100_000}'", "has run schema '[x]*, this version"),
+        (*_settings("steps = [1]"), "run.toml is damaged: model.settings.'steps' is missing or has the wrong type"),
+        (*_settings("steps = {a = 1}"), "run.toml is damaged: model.settings.'steps'"),
+        (*_settings("steps = 2026-01-31"), "run.toml is damaged: model.settings.'steps'"),
+        (*_settings("steps = nan"), "run.toml is damaged: model.settings.'steps'"),
+        (*_settings(f"steps = 0x{'f' * 5000}"), "run.toml is damaged: model.settings.'steps'"),
+        (*_settings(f"steps = '{'x' * 100_001}'"), "run.toml is damaged: model.settings.'steps'"),
+        (*_settings('"\\u001b[2J" = [1]'), r"run.toml is damaged: model.settings.'\\x1b\[2J'"),
+    ],
+    ids=lambda text: text[:24],
+)
+def test_a_hostile_card_is_refused_with_one_short_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    folder = tmp_path / "run"
+    execute(order(), folder)
+    _edited(folder, old, new)
+    for use in (lambda: open_run(folder), lambda: execute(order(), folder), lambda: judge_run(folder, NumberJudge())):
+        with pytest.raises(FormalimgError, match=told) as refused:
+            use()
+        assert "\n" not in str(refused.value)
+        assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, "x" * 100_001])
+def test_settings_that_could_not_be_read_back_are_refused(tmp_path: Path, value: Setting) -> None:
+    with pytest.raises(FormalimgError, match="the setting 'steps' of test/speckles is ") as refused:
+        execute(order(Speckles(settings={"steps": value})), tmp_path / "run")
+    assert len(str(refused.value)) < 1000
+    execute(order(Speckles(settings={"steps": 2**64 - 1, "text": "x" * 100_000})), tmp_path / "run")
+    assert open_run(tmp_path / "run").manifest.model.settings["steps"] == 2**64 - 1
+
+
+def test_many_long_settings_and_large_seeds_are_refused(tmp_path: Path) -> None:
+    settings = {f"text {number}": "x" * 100_000 for number in range(11)}
+    with pytest.raises(FormalimgError, match=r"settings of test/speckles and its judge have 1,1.* give shorter ones"):
+        execute(order(Speckles(settings=settings)), tmp_path / "run")
+    with pytest.raises(FormalimgError, match=r"a seed of .* cannot be stored"):
+        order(seed=2**64)
+
+
+def test_texts_with_many_dots_are_no_keys(tmp_path: Path) -> None:
+    settings: dict[str, Setting] = {
+        "version": "1." * 31,
+        "dots": "." * 1000,
+        "words": "one. two.\n" * 1000,
+        "a.b." * 20: 1,
+        "quotes": '""" \'\'\' # \\" ' + "a." * 50,
+    }
+    execute(order(Speckles(settings=settings)), tmp_path / "run")
+    assert open_run(tmp_path / "run").manifest.model.settings == settings

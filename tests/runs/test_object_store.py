@@ -92,7 +92,12 @@ def test_a_run_on_a_store_is_the_same_run(scheme: str, tmp_path: Path, bucket: o
     here, there = contents(near), contents(far)
     assert stored(url) == here.pop("files")
     assert there.pop("files") == {}
-    assert there.pop("card") == [*here["card"][:14], f'images = "{url}"', *here.pop("card")[14:]]
+    lines = there.pop("card")
+    assert [line for line in lines if not line.startswith("images_id")] == [
+        *here["card"][:14],
+        f'images = "{url}"',
+        *here.pop("card")[14:],
+    ]
     assert here == there
     judge_run(far, NumberJudge(name="test/second"))
     for one, other in zip(judged(near), judged(far), strict=True):
@@ -155,10 +160,11 @@ def test_only_what_is_lost_or_cut_short_is_made_again(tmp_path: Path, bucket: ty
     system, root = fsspec.core.url_to_fs(URL)
     system.rm_file(f"{root}/3.png")
     system.pipe_file(f"{root}/5.png", b"short")
-    system.pipe_file(f"{root}/6.webp", b"left over")
+    system.pipe_file(f"{root}/6.webp", b"somebody else's")
     execute(order(model, images=URL), folder, NumberJudge())
     assert sorted(item for item, _ in model.asked[8:]) == ["3", "5"]
-    assert len(stored(URL)) == 8 + 1
+    assert stored(URL).pop("6.webp") == b"somebody else's", "the run never recorded it"
+    assert len(stored(URL)) == 8 + 1 + 1
 
 
 def test_a_store_out_of_reach_costs_verdicts_until_it_is_back_and_never_images(
@@ -229,11 +235,18 @@ def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
     with contextlib.closing(open_run(tmp_path / "run")) as run:
         found = run.image_file("3", 0)
     assert found is not None
+    with pytest.raises(OSError, match=r"has no file \.formalimg-run that says it holds the images of the run"):
+        found.path.read_bytes()
+    (tmp_path / "secret" / ".formalimg-run").write_bytes((tmp_path / "store" / ".formalimg-run").read_bytes())
+    with contextlib.closing(open_run(tmp_path / "run")) as run:
+        found = run.image_file("3", 0)
+    assert found is not None
     with pytest.raises(OSError, match="not the file that was made"):
         found.path.read_bytes()
-    for name in ("../store/3.png", "..\\store\\3.png", "..", ""):
+    store = locate_image(tmp_path / "run" / "images" / "gone.png", "").store  # type: ignore[attr-defined]
+    for name in ("../store/3.png", "..\\store\\3.png", "..", "", ".formalimg-run"):
         with pytest.raises(OSError, match="leads out"):
-            locate_image(tmp_path / "run" / "images" / "gone.png", "").store.read(name)  # type: ignore[union-attr]
+            store.read(name)
 
 
 def test_the_command_keeps_images_on_a_store_and_the_others_read_them(tmp_path: Path) -> None:

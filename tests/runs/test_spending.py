@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Verdict
-from formalimg.models import Generated, ImageRequest, ImageResult, Refused
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import execute, judge_run
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
@@ -67,19 +67,54 @@ def test_verdicts_cost_when_they_come_and_not_when_they_are_recorded(tmp_path: P
     assert rows(tmp_path / "run", "SELECT total(cost) FROM verdicts") == [(done.cost,)]
 
 
-def test_what_gives_no_image_is_free_and_broken_images_are_not(tmp_path: Path) -> None:
-    def answer(request: ImageRequest) -> ImageResult:
-        broken = Generated(b"no image", {}, None if request.item == "1" else 1.0)
-        return Refused("no") if request.item == "0" else broken
-
-    done = execute(order(Speckles(answer=answer), small_items(4)), tmp_path / "run", None)
-    assert (done.cost, done.unpriced) == (2, 1)
+def test_what_gives_no_image_costs_what_it_says_as_broken_images_do(tmp_path: Path) -> None:
+    results: dict[str, ImageResult] = {
+        "0": Refused("no"),
+        "1": Generated(b"no image", {}, None),
+        "2": Generated(b"no image", {}, 1.0),
+        "3": Refused("no", cost=2.0),
+        "4": Failed("no", cost=4.0),
+        "5": Failed("no", cost=None),
+        "6": Generated(b"no image", {"not": object()}, 8.0),  # type: ignore[dict-item]
+        "7": Generated("no bytes", {}, 16.0),  # type: ignore[arg-type]
+    }
+    config = order(Speckles(answer=lambda request: results[request.item]), small_items(8))
+    done = execute(config, tmp_path / "run", None)
+    assert (done.cost, done.unpriced, done.made) == (31, 2, 0)
     assert rows(tmp_path / "run", "SELECT item, cost, unpriced FROM pictures ORDER BY item") == [
         ("0", 0, 0),
         ("1", 0, 1),
         ("2", 1, 0),
-        ("3", 1, 0),
+        ("3", 2, 0),
+        ("4", 4, 0),
+        ("5", 0, 1),
+        ("6", 8, 0),
+        ("7", 16, 0),
     ]
+    assert execute(config, tmp_path / "run", None).cost == 62, "all were tried again"
+
+
+@pytest.mark.parametrize("result", [Failed("no", cost=1.0), Refused("no", cost=1.0)])
+def test_failed_and_refused_images_use_up_a_budget_also_after_a_restart(tmp_path: Path, result: ImageResult) -> None:
+    model = Speckles(answer=lambda request: result, concurrency=1)
+    config = order(model, small_items(20), budget=5.0)
+    assert execute(config, tmp_path / "run").cost == len(model.asked) == 5
+    again = execute(config, tmp_path / "run")
+    assert (again.stopped, again.cost, len(model.asked)) == (True, 5, 5)
+    more = execute(order(model, small_items(20), budget=6.0), tmp_path / "run")
+    assert (more.stopped, more.cost, len(model.asked)) == (True, 6, 6)
+
+
+def test_a_budget_ends_a_run_whose_costs_nobody_knows(tmp_path: Path) -> None:
+    model = Speckles(answer=lambda request: Generated(b"no image", {}, None), concurrency=1)
+    with pytest.raises(FormalimgError, match=f"nobody knows what {model.name} costs, so no budget can be kept"):
+        execute(order(model, small_items(20), budget=5.0), tmp_path / "run")
+    assert len(model.asked) == 1
+    judge = NumberJudge(verdict=lambda item, image: Verdict(True, cost=None), concurrency=1)
+    execute(order(Speckles(), small_items(20)), tmp_path / "judged")
+    with pytest.raises(FormalimgError, match=f"nobody knows what {judge.name} costs, so no budget can be kept"):
+        judge_run(tmp_path / "judged", judge, budget=5.0)
+    assert len(judge.judged) == 1
 
 
 @pytest.mark.parametrize("budget", [-0.01, math.nan])

@@ -345,3 +345,59 @@ def test_the_sources_hold_together() -> None:
         assert not matches_any("scripts/run.py", found.data + found.papers)
     with pytest.raises(PullError, match="did you mean cf-world"):
         source("cfworld")
+
+
+def _header(name: str, size: int, kind: bytes, link: str = "") -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.type, member.linkname = size, kind, link
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def _extension(kind: bytes, data: bytes) -> bytes:
+    return _header("extension", len(data), kind) + data + b"\0" * (-len(data) % 512)
+
+
+def _record(key: str, value: str) -> bytes:
+    rest = f" {key}={value}\n"
+    length = len(rest) + 2 if len(rest) < 97 else len(rest) + 3
+    return f"{length:0{length - len(rest)}}{rest}".encode()
+
+
+ODD_TARS: dict[str, tuple[bytes, str]] = {
+    "a chain of long names": (_extension(b"L", b"name\0") * 3000, "describe each other"),
+    "a chain of long links": (_extension(b"K", b"name\0") * 3000, "describe each other"),
+    "a chain of pax headers": (_extension(b"x", _record("path", "a")) * 3000, "describe each other"),
+    "a chain of global headers": (_extension(b"g", _record("path", "a")) * 3000, "describe each other"),
+    "a mixed chain": ((_extension(b"x", _record("path", "a")) + _extension(b"L", b"n\0")) * 999, "describe each other"),
+    "a huge pax header": (_header("x", 200_000_000, b"x") + bytes(1_000_000), "describe each other"),
+    "a hard link": (_header("data/1.json", 0, b"1", "/etc/passwd"), "is a link"),
+    "a hard link inside": (_header("data/1.json", 0, b"1", "data/2.json"), "is a link"),
+    "an old sparse file": (_header("data/1.json", 0, b"S"), "sparse"),
+    "a new sparse file": (
+        _extension(b"x", _record("GNU.sparse.major", "1") + _record("GNU.sparse.realsize", "999999999999"))
+        + _header("data/1.json", 0, b"0"),
+        "sparse",
+    ),
+    "a size of its own": (_extension(b"x", _record("size", "99999999999")) + _header("data/1.json", 2, b"0"), "sparse"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_TARS)
+def test_odd_headers_of_a_tar_are_refused(name: str, tmp_path: Path) -> None:
+    data, says = ODD_TARS[name]
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(data + bytes(1024), 1))
+    assert says in refused(path, tmp_path)
+
+
+def test_long_names_and_comments_of_a_tar_are_read(tmp_path: Path) -> None:
+    """As tar writes them: one header for the name, after one for the whole archive."""
+    deep = f"data/{'a' * 90}/{'b' * 90}/1.json"
+    for number, form in enumerate((tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)):
+        path = tmp_path / f"{number}.tgz"
+        with tarfile.open(path, "w:gz", format=form, pax_headers={"comment": "a" * 40}) as archive:
+            member = tarfile.TarInfo(deep)
+            member.size = 2
+            archive.addfile(member, io.BytesIO(b"{}"))
+        pull(SOURCE, tmp_path / f"out{number}", path)
+        assert (tmp_path / f"out{number}" / deep).read_bytes() == b"{}"

@@ -205,7 +205,7 @@ def test_what_makes_no_sense_is_refused_in_words(opened: Open) -> None:
     assert _kept(opened) == []
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"value": NaN}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"value": NaN}', b"\xff", b"[" * 40_000])
 def test_broken_bodies_are_refused(opened: Open, body: bytes) -> None:
     headers = {**OWN, "Content-Type": "application/json"}
     answer = opened.visitor.post(f"/rate/{opened.links['rater-1']}/answer", content=body, headers=headers)

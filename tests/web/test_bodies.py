@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message
 
-from formalimg.web.security import json_endpoint
+from formalimg.web.json_body import json_endpoint
 
 
 @pytest.mark.parametrize(("chunks", "taken"), [(3, 3), (40, 17)])

@@ -175,5 +175,5 @@ def test_a_run_that_lies_about_an_image_does_not_change_what_other_runs_show(
     digest = "ab" * 32
     concept_run(tmp_path / "runs" / "liar", 1)
     change(tmp_path / "runs" / "liar", "UPDATE pictures SET sha256 = ?", digest)
-    assert visitor(tmp_path / "runs").get("/thumbnail?run=liar&item=item-0").status_code == 200
+    assert visitor(tmp_path / "runs").get("/thumbnail?run=liar&item=item-0").status_code == 404
     assert not list((tmp_path / "cache").rglob(f"{digest}*"))

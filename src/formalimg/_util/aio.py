@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -15,6 +18,21 @@ def run_sync(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work())
+        with _interrupts_cancel():
+            return asyncio.run(work())
     with ThreadPoolExecutor(1) as other:
         return other.submit(lambda: asyncio.run(work())).result()
+
+
+@contextmanager
+def _interrupts_cancel() -> Iterator[None]:
+    """Let Ctrl-C cancel the coroutine: asyncio sees to that only where Python's own handler is installed."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

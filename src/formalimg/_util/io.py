@@ -1,4 +1,4 @@
-"""Atomic writes: files and folders that appear whole under their name, or not at all."""
+"""Files: atomic writes, which appear whole under their name or not at all, and reading of plain files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from formalimg._util.plain_files import open_plain, refuse_special_file
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 PARTIAL_SUFFIX = ".part"
 """How files end that are being written; their names begin with a dot."""
+
+_FSYNC_THREADS = 16
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hint: str = "") -> None:
@@ -22,7 +30,7 @@ def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hi
     Args:
         path: the file; its folder must exist.
         chunks: the content.
-        fsync: whether the content must be on disk before the old file is replaced.
+        fsync: whether the content must be on disk before the old file is replaced, and its name before this returns.
         hint: what to do if the file cannot be written; added to the error message.
 
     Raises:
@@ -32,7 +40,7 @@ def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hi
     name = str(path)
     partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{PARTIAL_SUFFIX}")  # noqa: PTH118, PTH119, PTH120
     try:
-        with open(partial, "wb") as file:  # noqa: PTH123
+        with open(partial, "wb", opener=_create) as file:
             file.writelines(chunks)
             if fsync:
                 file.flush()
@@ -40,10 +48,54 @@ def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hi
         if fsync and path.exists():
             shutil.copymode(path, partial)
         os.replace(partial, name)  # noqa: PTH105
+        if fsync:
+            fsync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(partial)  # noqa: PTH108
         raise FormalimgError(f"cannot write {path}: {error.strerror}{f'; {hint}' if hint else ''}") from error
+
+
+def fsync_files(folder: Path, names: Iterable[str]) -> None:
+    """Wait until these files of a folder, and their names in it, are on disk and survive a loss of power.
+
+    Raises:
+        OSError: if they could not be written.
+    """
+    paths = [folder / name for name in names]
+    # At the same time, because a file system does all that are waiting in one go: that takes a tenth of the time.
+    done = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
+    for path in paths[:1]:
+        _fsync(path)
+    for one in done:
+        one.result()
+    fsync_folder(folder)
+
+
+@cache
+def _fsync_threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # here, because most commands need none
+
+    return ThreadPoolExecutor(_FSYNC_THREADS, "formalimg-fsync")
+
+
+def _fsync(path: Path) -> None:
+    # On Windows only a file that is open for writing can be flushed.
+    descriptor = open_plain(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def fsync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, where the system can do that."""
+    with contextlib.suppress(OSError):  # some file systems, and Windows, cannot; the files themselves are safe
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def atomic_write_text(path: Path, text: str) -> Path:
@@ -90,12 +142,23 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             (new / name).write_bytes(text.encode("utf-8"))
 
 
+def _create(path: str, flags: int) -> int:
+    """Create a file that is new, whatever lies there: a link left in its place would be written through."""
+    flags |= os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        return os.open(path, flags, 0o666)
+    except FileExistsError:
+        os.unlink(path)  # noqa: PTH108
+        return os.open(path, flags, 0o666)
+
+
 def read_text(path: Path) -> str:
     """Return the content of a UTF-8 text file, without a byte order mark.
 
     Raises:
         FormalimgError: if it cannot be read.
     """
+    refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:

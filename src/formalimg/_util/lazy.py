@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def lazy_exports(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], object]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, TypeGuard
 
 
-def loads_strict(text: str | bytes) -> Any:
+def loads_strict(text: str | bytes | bytearray) -> Any:
     """Parse a JSON text.
 
     Raises:
@@ -45,8 +46,8 @@ def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object from its pairs; an `object_pairs_hook` that refuses duplicate keys."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+        counts = Counter(name for name, _ in pairs)
+        raise ValueError(f"the key {next(name for name, count in counts.items() if count > 1)!r} occurs twice")
     return fields
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from formalimg._util.text import truncate
+from formalimg._util.text import read_csv_cell, truncate
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match
 
@@ -238,7 +238,9 @@ def _parse_header(cells: Sequence[str], columns: RatingColumns) -> list[str]:
 def _cells_by_column(header: Sequence[str], cells: Sequence[str], columns: RatingColumns) -> dict[str, str]:
     if len(cells) != len(header):
         raise BadRowError(f"there are {len(cells)} cells for {len(header)} columns")
-    found = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name in columns.known}
+    found = {
+        name: read_csv_cell(cell.strip()) for name, cell in zip(header, cells, strict=True) if name in columns.known
+    }
     for column in columns.required:
         if not found[column]:
             raise BadRowError(f"{column} is empty")

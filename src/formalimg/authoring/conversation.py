@@ -7,12 +7,14 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from formalimg.authoring.outcomes import AttemptCost, Rejection
-from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
+from formalimg._util.stored_values import stored_json, stored_text
+from formalimg.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
+from formalimg.errors import FormalimgError
+from formalimg.models import Answered, ChatModel, Message, Meter, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)
 
@@ -46,8 +48,25 @@ class Conversation:
         expense: what was heard so far, and what it cost.
     """
 
-    def __init__(self, slot: int, attempt: int, parts: Mapping[Part, LimitedChatModel], memory: AnswerMemory) -> None:
+    def __init__(
+        self,
+        slot: int,
+        attempt: int,
+        parts: Mapping[Part, LimitedChatModel],
+        memory: AnswerMemory,
+        meter: Meter | None = None,
+    ) -> None:
+        """Begin a conversation.
+
+        Args:
+            slot: the id of the place that the item is for.
+            attempt: the number of the attempt.
+            parts: the writer and the checker.
+            memory: stores answers until the attempt is finished.
+            meter: counts what new answers cost; None if there is no budget.
+        """
         self.expense = AttemptCost()
+        self._meter = meter
         self._place = (slot, attempt)
         self._parts = parts
         self._memory = memory
@@ -65,16 +84,32 @@ class Conversation:
         else:
             asked = self._parts[part]
             async with asked.door:
+                if self._meter is not None and not self._meter.may_begin_call():
+                    return _unanswered(Unanswered("failed", "the budget is used up"), part)
                 reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+            if self._meter is not None:
+                self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
             if isinstance(reply, Answered):
                 self._memory.remember(*self._place, question, _encoded(reply))
         self.expense = self.expense.with_reply(part, reply)
         return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
 
 
+def require_answer(answer: object) -> dict[str, Any]:
+    """Return the fields of a stored answer.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    kept: dict[str, Any] = stored_json(answer, "answer", dict)
+    stored_text(kept.get("raw"), "raw", MAX_ANSWER)
+    stored_expense(kept)
+    return kept
+
+
 def without_cost(answer: str) -> str:
     """Return a stored answer without its cost, which is already counted."""
-    return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0})
+    return json.dumps({**require_answer(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 
 def _encoded(reply: Answered[AnswerType]) -> str:
@@ -89,8 +124,11 @@ def _encoded(reply: Answered[AnswerType]) -> str:
 
 
 def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
-    kept = json.loads(answer)
-    value = answer_type.model_validate(kept["value"])
+    kept = require_answer(answer)
+    try:
+        value = answer_type.model_validate(kept.get("value"))
+    except ValidationError as error:
+        raise FormalimgError("a stored answer cannot be read any more: choose another folder") from error
     return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], cached=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from formalimg.authoring.acceptance import AuthoringState, current_state
 from formalimg.authoring.conversation import Conversation, LimitedChatModel, Part
 from formalimg.authoring.journal import JOURNAL_FILE, AuthoringJournal
 from formalimg.authoring.manifest import write_manifest
-from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
-from formalimg.authoring.plan import VERSION, AuthoringPlan
+from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection, add_costs
+from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.authoring.task import AuthoringTask, authoring_task, finished_items, write_results
 from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel
+from formalimg.models import UNKNOWN_PRICE, ChatModel, Spending, get_price, metered, unknown_cost_advice
 from formalimg.suites import Item
 
 _TURNS = 3
@@ -40,6 +40,8 @@ class AuthoringResult:
         missing: how many items of each level could not be had within the attempts.
         outstanding: how many answers did not come; the same call asks for them again.
         cost: of all answers, in US dollars; None if nobody knows the price.
+        over_budget: whether answers are outstanding because the budget is used up.
+        estimated: how many calls were counted by an upper estimate, because what they used was not reported.
     """
 
     items: tuple[Item[Any], ...]
@@ -51,6 +53,8 @@ class AuthoringResult:
     missing: Mapping[int, int]
     outstanding: int
     cost: float | None
+    over_budget: bool = False
+    estimated: int = 0
 
 
 def author_suite(
@@ -60,6 +64,7 @@ def author_suite(
     *,
     checker: ChatModel | None = None,
     prompts: Path | None = None,
+    budget: float | None = None,
     on_progress: Callable[[int], None] = lambda count: None,
 ) -> AuthoringResult:
     """Write items with a chat model, and accept only those that pass every check.
@@ -73,11 +78,15 @@ def author_suite(
         folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
         checker: judges whether the words say what they should; the writer itself if None.
         prompts: a folder with texts that replace ours.
+        budget: ask nothing more when the folder has cost this many US dollars in all; None for no limit.
         on_progress: is called with the number of items so far; it may fall again where two turn out to say the same.
 
     Raises:
-        FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
+        FormalimgError: if the folder holds something else, a model can never answer (a wrong key), or there is a
+            budget and nobody knows what an answer cost.
     """
+    if budget is not None and not budget >= 0:
+        raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
     place = Path(folder)
     require_own_items(place)
     craft = authoring_task(plan, prompts)
@@ -85,9 +94,13 @@ def author_suite(
     journal = AuthoringJournal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
-        work = _AuthoringRun(plan, craft, writer, checker or writer, journal, outcomes, on_progress)
+        spending = Spending()
+        spending.budget, spending.cost = budget, journal.cost(outcomes)
+        work = _AuthoringRun(plan, craft, writer, checker or writer, journal, outcomes, spending, on_progress)
         stands = run_sync(work.to_the_end)
-        return _result(plan, craft, asked, place, outcomes, stands)
+        result = _result(plan, craft, asked, place, outcomes, stands)
+        over_budget = bool(stands.to_ask) and spending.over_budget
+        return replace(result, over_budget=over_budget, estimated=spending.estimated)
     finally:
         journal.close()
 
@@ -123,6 +136,7 @@ class _AuthoringRun:
     checker: ChatModel
     journal: AuthoringJournal
     outcomes: list[AttemptOutcome]
+    spending: Spending
     on_progress: Callable[[int], None]
 
     async def to_the_end(self) -> AuthoringState:
@@ -137,7 +151,7 @@ class _AuthoringRun:
         while True:
             stands = current_state(self.plan, self.outcomes, self.craft.likeness)
             self.on_progress(len(stands.shelf.items) + len(stands.missing))
-            if not stands.to_ask or turns[stands.round] == _TURNS:
+            if not stands.to_ask or turns[stands.round] == _TURNS or not self.spending.may_spend:
                 return stands
             turns[stands.round] += 1
             await self._all(stands, parts, at_a_time)
@@ -148,14 +162,11 @@ class _AuthoringRun:
         slots = deque(stands.to_ask)
 
         async def hand() -> None:
-            while slots:
-                slot = slots.popleft()
-                talk = Conversation(slot.id, stands.round, parts, self.journal)
-                outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
-                self.journal.keep(outcome)
-                self.outcomes.append(outcome)
-                if not isinstance(outcome.result, Rejection):
+            while slots and self.spending.may_spend:
+                outcome = await self._attempt(slots.popleft(), stands, parts)
+                if outcome is not None and not isinstance(outcome.result, Rejection):
                     self.on_progress(next(passed))
+            self._require_known_costs()
 
         hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
         try:
@@ -168,6 +179,34 @@ class _AuthoringRun:
             for task in hands:
                 task.cancel()
             await asyncio.gather(*hands, return_exceptions=True)
+
+    async def _attempt(
+        self, slot: Slot, stands: AuthoringState, parts: Mapping[Part, LimitedChatModel]
+    ) -> AttemptOutcome | None:
+        """Make an attempt and keep its outcome; None if the budget is used up and it has cost nothing."""
+        with metered(self.spending) as meter:
+            talk = Conversation(slot.id, stands.round, parts, self.journal, meter)
+            try:
+                outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
+            except FormalimgError as error:
+                if meter.cost:  # attempts at an answer that were paid for before the one that can never succeed
+                    cost = replace(talk.expense, cost=add_costs(talk.expense.cost, meter.cost))
+                    self._keep(AttemptOutcome(slot.id, stands.round, Rejection("unanswered", str(error)), cost))
+                raise
+        if meter.blocked and not outcome.is_final and outcome.expense.cost == 0:
+            return None
+        self._keep(outcome)
+        return outcome
+
+    def _keep(self, outcome: AttemptOutcome) -> None:
+        self.journal.keep(outcome)
+        self.outcomes.append(outcome)
+
+    def _require_known_costs(self) -> None:
+        if self.spending.budget is not None and self.spending.unpriced:
+            names = dict.fromkeys([self.writer.name, self.checker.name])
+            unknown = next((name for name in names if get_price(name) == UNKNOWN_PRICE), self.writer.name)
+            raise FormalimgError(unknown_cost_advice(unknown, get_price(unknown)))
 
 
 def _result(

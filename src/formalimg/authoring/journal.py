@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from formalimg.authoring.conversation import without_cost
+from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
+from formalimg._util.text import truncate
+from formalimg.authoring.conversation import require_answer, without_cost
 from formalimg.authoring.outcomes import AttemptOutcome, decode_outcome, encode_outcome
 from formalimg.errors import FormalimgError
 
@@ -45,13 +47,15 @@ class AuthoringJournal:
         self._suite = suite
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(self._path, timeout=0.5, isolation_level=None)
+            self._file = open_untrusted(self._path, timeout=0.5)
         except (OSError, sqlite3.Error) as error:
             raise FormalimgError(f"cannot write to {folder}: {error}") from error
         try:
             # The lock is kept until the file is closed, and given back by the system if the process is killed.
             self._file.execute("pragma locking_mode = exclusive")
             self._file.execute("begin exclusive")
+            if not has_no_schema(self._file):  # before the first write
+                require_our_schema(self._file, self._path, _TABLES, "choose another folder")
             for statement in filter(str.strip, _TABLES.split(";")):
                 self._file.execute(statement)
             self._require_same(asked)
@@ -74,6 +78,15 @@ class AuthoringJournal:
         try:
             rows = self._file.execute("select slot, attempt, outcome from outcomes order by number").fetchall()
             return [decode_outcome(slot, attempt, text, self._suite) for slot, attempt, text in rows]
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError, sqlite3.Error) as error:
+            raise self._unreadable(error) from error
+
+    def cost(self, outcomes: Iterable[AttemptOutcome]) -> float:
+        """Return what these outcomes and the answers of unfinished attempts cost in US dollars, as far as is known."""
+        try:
+            heard = self._file.execute("select answer from heard").fetchall()
+            costs = [json.loads(answer)["cost"] for (answer,) in heard]
+            return float(sum(cost or 0.0 for cost in (*(outcome.expense.cost for outcome in outcomes), *costs)))
         except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
             raise FormalimgError(f"{self._path} cannot be read: {error}; choose another folder") from error
 
@@ -85,8 +98,12 @@ class AuthoringJournal:
             self._file.execute(
                 "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
             )
-            heard = self._file.execute("select question, answer from heard where slot = ? and attempt = ?", place)
-            counted = [(without_cost(answer), *place, question) for question, answer in heard.fetchall()]
+            select = "select question, answer from heard where slot = ? and attempt = ?"
+            try:
+                heard = self._file.execute(select, place).fetchall()
+                counted = [(without_cost(answer), *place, question) for question, answer in heard]
+            except (ValueError, sqlite3.Error) as error:
+                raise self._unreadable(error) from error
             if outcome.is_final:
                 self._file.execute("delete from heard where slot = ? and attempt = ?", place)
             else:  # it is made again with what was answered, which the outcome has already counted
@@ -96,10 +113,18 @@ class AuthoringJournal:
             self._file.execute("commit")
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """Return the stored answer to a question of an unfinished attempt."""
-        row = self._file.execute(
-            "select answer from heard where slot = ? and attempt = ? and question = ?", (slot, attempt, question)
-        ).fetchone()
+        """Return the stored answer to a question of an unfinished attempt.
+
+        Raises:
+            FormalimgError: if it cannot be read any more.
+        """
+        select = "select answer from heard where slot = ? and attempt = ? and question = ?"
+        try:
+            row = self._file.execute(select, (slot, attempt, question)).fetchone()
+            if row is not None:
+                require_answer(row[0])
+        except (ValueError, sqlite3.Error) as error:
+            raise self._unreadable(error) from error
         return None if row is None else str(row[0])
 
     def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
@@ -118,6 +143,10 @@ class AuthoringJournal:
         except sqlite3.Error as error:
             raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
 
+    def _unreadable(self, error: Exception) -> FormalimgError:
+        reason = truncate(f"{type(error).__name__}: {error}", 200, 100)
+        return FormalimgError(f"{self._path} cannot be read: {reason}; choose another folder")
+
     def _require_same(self, asked: Mapping[str, object]) -> None:
         wanted = {name: json.dumps(value, sort_keys=True) for name, value in asked.items()}
         kept: dict[str, str] = dict(self._file.execute("select name, value from asked").fetchall())
@@ -126,7 +155,8 @@ class AuthoringJournal:
             return
         for name in {**wanted, **kept}:
             if wanted.get(name) != kept.get(name):
+                before = truncate(f"{name} {kept.get(name)}", 200, 100)
                 raise FormalimgError(
-                    f"{self._path.parent} holds a writing with {name} {kept.get(name)}, not {wanted.get(name)}: "
+                    f"{self._path.parent} holds a writing with {before}, not {wanted.get(name)}: "
                     "give the same options to go on with it, or another folder"
                 )

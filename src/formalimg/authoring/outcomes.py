@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg._util.stored_values import stored_integer, stored_json, stored_number, stored_text, wrong_value
 from formalimg.models import Answered, Setting, Unanswered, Usage
 from formalimg.suites import Item, decode_item, encode_item
 
@@ -99,6 +100,9 @@ class Rejection(NamedTuple):
 
 _KEPT = ("item", "rejection", "expense")
 
+MAX_ANSWER = 16_000_000
+"""Characters of an answer."""
+
 
 @dataclass(frozen=True)
 class AttemptCost:
@@ -162,13 +166,46 @@ def encode_outcome(outcome: AttemptOutcome) -> str:
 
 
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
-    """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
-    kept = json.loads(text)
-    result = Rejection(*kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
+    """The outcome that `encode_outcome` wrote; an item in it is checked anew.
+
+    Raises:
+        AttributeError, LookupError, TypeError, ValueError: if it is something else.
+    """
+    kept = stored_json(text, "outcome", dict)
+    result = _rejection(kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
     expense = kept["expense"]
+    stored_expense(expense)
+    for answer in expense["answers"]:
+        stored_text(answer, "answers", MAX_ANSWER)
+    stored_integer(slot, "slot")
+    stored_integer(attempt, "attempt")
     spent = AttemptCost(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
     notes = {name: value for name, value in kept.items() if name not in _KEPT}
     return AttemptOutcome(slot, attempt, result, spent, notes)
+
+
+def stored_expense(kept: Mapping[str, Any]) -> None:
+    """Check the fields `usage`, `cost` and `served` of something stored.
+
+    Raises:
+        LookupError, TypeError, ValueError: if they are not what we store.
+    """
+    usage, cost, served = (kept.get(name) for name in ("usage", "cost", "served"))
+    if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():
+        raise wrong_value("usage", usage)
+    for name, count in usage.items():
+        stored_integer(count, name)
+    if cost is not None:
+        stored_number(cost, "cost")
+    if not isinstance(served, dict):
+        raise wrong_value("served", served)
+
+
+def _rejection(kept: object) -> Rejection:
+    match kept:
+        case [str(reason), str(detail)]:
+            return Rejection(reason, detail)  # type: ignore[arg-type]  # another version may have had others
+    raise wrong_value("rejection", kept)
 
 
 def add_costs(cost: float | None, more: float | None) -> float | None:

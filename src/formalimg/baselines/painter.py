@@ -10,9 +10,13 @@ from __future__ import annotations
 import io
 import json
 import re
+from itertools import islice
 
 from formalimg.models import Failed, ImageRequest
 from formalimg.scenes import Scene, SceneError, read_layout
+
+_MAX_BRACKETS = 100
+"""So many places that look like a layout are tried; each takes time, and a prompt has one."""
 
 
 def compose_layout(request: ImageRequest) -> Scene | Failed:
@@ -35,10 +39,10 @@ def _layout_from_image(reference: bytes) -> Scene:
 def _layout_from_prompt(prompt: str) -> Scene:
     """Return the first JSON list of objects in the prompt; other brackets are skipped."""
     decoder = json.JSONDecoder()
-    for bracket in re.finditer(r"\[\s*\{", prompt):
+    for bracket in islice(re.finditer(r"\[\s*\{", prompt), _MAX_BRACKETS):
         try:
             objects, _ = decoder.raw_decode(prompt, bracket.start())
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return Scene.from_json({"objects": objects})
     raise SceneError(["there is no layout in the prompt"])

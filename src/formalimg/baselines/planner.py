@@ -120,11 +120,13 @@ class ChatPlanner:
     async def _plan(self, request: ImageRequest) -> ImageResult:
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
-            return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
+            if reply.kind == "refused":
+                return Refused(reply.reason, cost=reply.cost)
+            return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
         try:
             scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
-            return Failed(f"unreadable: the layout makes no sense: {error}")
+            return Failed(f"unreadable: the layout makes no sense: {error}", cost=reply.cost)
         data = await asyncio.to_thread(layout_png, scene)
         return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
 

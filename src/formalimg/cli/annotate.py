@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg._util.text import visible
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
 from formalimg.cli.output import print_table
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def annotate_command(
             if links and not links_shown:
                 raise FormalimgError(f"{error}, and --new-links: the links just created were not shown") from error
             raise
-    typer.echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
+    echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
 
 
 def _default_folder(folders: Sequence[Path], protocol: RatingProtocol | None) -> Path:
@@ -187,19 +189,20 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
     shown = (
         f"{images:,} image{'s' * (images != 1)}, {manifest.per_image} rater{'s' * (manifest.per_image != 1)} for each"
     )
-    typer.echo(f"{study.folder}: {manifest.protocol}, {shown}")
+    echo(f"{study.folder}: {manifest.protocol}, {shown}")
     for rater, link in addresses.items():
-        typer.echo(f"{rater:<10}{link}")
+        echo(f"{rater:<10}{link}")
     if addresses:
-        typer.echo("These links are shown only now: send each to one person.")
+        echo("These links are shown only now: send each to one person.")
     if len(addresses) < manifest.raters:
         who = "Other raters" if addresses else "Raters"
-        typer.echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
-    typer.echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
+        echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
+    echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
 
 
 def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from formalimg.human_eval import export_study, read_study, summarize_raters
 
@@ -210,11 +213,17 @@ def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None
         table.add_column(head, justify="right")
     for rater in raters:
         passed = f"{rater.checks_passed} of {rater.checks}" if rater.checks else "–"
-        table.add_row(rater.rater, f"{rater.finished:,}", f"{rater.of:,}", f"{rater.seconds / 60:,.1f}", passed)
+        table.add_row(
+            Text(visible(rater.rater, one_line=True)),
+            f"{rater.finished:,}",
+            f"{rater.of:,}",
+            f"{rater.seconds / 60:,.1f}",
+            passed,
+        )
     print_table(table)
     if export is not None:
         written = export_study(place, export, leave_out=leave_out)
         for path in written.files:
-            typer.echo(path)
+            echo(path)
         if written.unfinished:
-            typer.echo(f"{written.unfinished:,} ratings are still to come")
+            echo(f"{written.unfinished:,} ratings are still to come")

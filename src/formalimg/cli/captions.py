@@ -12,6 +12,7 @@ import typer
 from formalimg.cli.options import DryRun, Prompts, read_options
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.cli.progress import progress_bar
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def captions_command(
         stored = (
             f"all answers so far are stored in {out}; run the same command again to resume" if model and out else ""
         )
-        typer.echo(f"stopped; {stored or 'nothing was written'}", err=True)
+        echo(f"stopped; {stored or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
         from formalimg.reporting import study_figures
@@ -98,7 +99,7 @@ def captions_command(
         write_figures(study_figures(study), figures, formats, "no caption names an object")
     _show(study, format)
     if out is not None:
-        typer.echo(f"all results are in {out}", err=True)
+        echo(f"all results are in {out}", err=True)
     if study.unanswered:
         raise typer.Exit(1)
 
@@ -129,9 +130,9 @@ def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None
     if form == "terminal":
         print_table(caption_study_table(study))
         if "model" in study.asked:
-            typer.echo("cost: unknown" if study.cost is None else f"cost: ${study.cost:.4f}")
+            echo("cost: unknown" if study.cost is None else f"cost: ${study.cost:.4f}")
     else:
-        typer.echo(caption_study_json(study) if form == "json" else caption_study_csv(study), nl=False)
+        print_data(caption_study_json(study) if form == "json" else caption_study_csv(study))
 
 
 def _show_estimate(
@@ -141,8 +142,8 @@ def _show_estimate(
 
     estimate = estimate_caption_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at an unknown price" if estimate.cost is None else f"about ${estimate.cost:.4f}"
-    typer.echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
+    echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
     if estimate.first:
-        typer.echo("the first would be:")
+        echo("the first would be:")
         for line in estimate.first.splitlines():
-            typer.echo(f"  {line}".rstrip())
+            echo(f"  {line}".rstrip())

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
+from formalimg.cli.streams import echo
 from formalimg.suites import CATEGORIES, Item, load
 from formalimg.suites import suite as suite_of
 
@@ -43,7 +44,7 @@ def census_command(
         write_figures(item_figures(counted), figures, formats, "there are no items")
     show_census(suite, counted)
     for line in tidied:
-        typer.echo(line)
+        echo(line)
 
 
 def _is_published(items: Path) -> bool:
@@ -66,18 +67,18 @@ def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
 
     census = count_contents(suite, items)
     levels = ", ".join(f"K={level}: {count}" for level, count in sorted(census.levels.items()))
-    typer.echo(f"{census.items} items of {suite} ({levels})")
+    echo(f"{census.items} items of {suite} ({levels})")
     patterns = ", ".join(f"{name} {count / census.items:.0%}" for name, count in sorted(census.patterns.items()))
-    typer.echo(f"quantifiers: {patterns}")
-    typer.echo("\npredicates, as multiples of their mean:")
+    echo(f"quantifiers: {patterns}")
+    echo("\npredicates, as multiples of their mean:")
     for name, share in sorted(census.predicate_shares.items(), key=lambda entry: -entry[1]):
-        typer.echo(f"  {name:<20} {share:5.2f}  {census.predicates[name]:>6}  {'█' * round(share * 20)}")
+        echo(f"  {name:<20} {share:5.2f}  {census.predicates[name]:>6}  {'█' * round(share * 20)}")
     shares = sorted(census.class_shares.items(), key=lambda entry: -entry[1])
-    typer.echo(f"\nclasses, as multiples of their mean ({shares[-1][1]:.2f} to {shares[0][1]:.2f}):")
+    echo(f"\nclasses, as multiples of their mean ({shares[-1][1]:.2f} to {shares[0][1]:.2f}):")
     cells = [f"{name} {share:.2f}" for name, share in shares]
     width = max(map(len, cells)) + 2
     for start in range(0, len(cells), 5):
-        typer.echo("  " + "".join(f"{cell:<{width}}" for cell in cells[start : start + 5]).rstrip())
+        echo("  " + "".join(f"{cell:<{width}}" for cell in cells[start : start + 5]).rstrip())
 
 
 def _show_concepts(items: Sequence[Item[Any]]) -> None:
@@ -85,36 +86,34 @@ def _show_concepts(items: Sequence[Item[Any]]) -> None:
 
     census = concept_census(items)
     levels = ", ".join(f"k={level}: {count}" for level, count in sorted(census.levels.items()))
-    typer.echo(f"{census.items} items of conceptmix ({levels})")
+    echo(f"{census.items} items of conceptmix ({levels})")
     objects = ", ".join(f"{count} in {items / census.items:.0%}" for count, items in sorted(census.objects.items()))
-    typer.echo(f"objects asked for: {objects}; {census.references} more to compare or stand with")
+    echo(f"objects asked for: {objects}; {census.references} more to compare or stand with")
     words = ", ".join(f"k={level}: {count / census.levels[level]:.1f}" for level, count in sorted(census.words.items()))
-    typer.echo(f"words per prompt: {words}")
+    echo(f"words per prompt: {words}")
     total = census.concepts.total()
-    typer.echo("\ncategories, and how often each of their concepts is asked for:")
+    echo("\ncategories, and how often each of their concepts is asked for:")
     for category in CATEGORIES:
         inside = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}
-        typer.echo(f"  {category:<8} {sum(inside.values()) / total:6.1%}  {_listed(inside)}")
+        echo(f"  {category:<8} {sum(inside.values()) / total:6.1%}  {_listed(inside)}")
 
 
 def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     levels = Counter(item.level for item in items)
     groups = len({item.spec.group for item in items})
     counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
-    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
+    echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
     if suite_of(suite).has_field_tags:
         tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
         for field, count in sorted(tagged.items()):
-            typer.echo(f"  {field:<28} {count:>6,}")
+            echo(f"  {field:<28} {count:>6,}")
     elif directions := Counter(tag for item in items for tag in item.tags):
-        typer.echo(f"rules are changed in {len(directions)} ways: {_listed(directions, shown=5)}")
+        echo(f"rules are changed in {len(directions)} ways: {_listed(directions, shown=5)}")
     questions = Counter(question.dimension for item in items for question in item.spec.questions)
-    typer.echo(
-        f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}"
-    )
+    echo(f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}")
     without = [item.id for item in items if not item.spec.questions]
     if without:
-        typer.echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
+        echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
 
 
 def _listed(counts: Mapping[str, int], shown: int | None = None) -> str:

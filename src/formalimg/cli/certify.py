@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.options import MAX_COUNT, MAX_SEED
+from formalimg.cli.streams import echo, print_data
+
 
 def certify_command(
     grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="The grounder to measure.")] = "builtin/icons",
-    scenes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of random scenes.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the scenes.")] = 7,
-    others: Annotated[int, typer.Option(min=0, metavar="N", help="Number of images that are not drawings.")] = 50,
+    scenes: Annotated[int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Number of random scenes.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, metavar="N", help="Seed of the scenes.")] = 7,
+    others: Annotated[
+        int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Number of images that are not drawings.")
+    ] = 50,
     require: Annotated[
         float | None,
         typer.Option(
@@ -32,7 +37,7 @@ def certify_command(
 
     certificate = certify(open_grounder(grounder), scenes=scenes, seed=seed, others=others)
     if as_json:
-        print(json.dumps(certificate.to_json(), indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(certificate.to_json(), indent=2, ensure_ascii=False)}\n")
     else:
-        typer.echo(str(certificate))
+        echo(str(certificate))
     raise typer.Exit(1 if require is not None and not certificate.reaches(require) else 0)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.inputs import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, Problem, Vocabulary, check, clauses, complexity, parse, vocabulary
 
@@ -59,17 +60,17 @@ def check_command(
         else:
             _show(instruction, problems, terms.name)
     if as_json:
-        print(json.dumps(findings, indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(findings, indent=2, ensure_ascii=False)}\n")
     elif len(paths) > 1:
-        typer.echo(f"{len(paths)} formulas: {len(paths) - invalid} fine, {invalid} with problems")
+        echo(f"{len(paths)} formulas: {len(paths) - invalid} fine, {invalid} with problems")
     raise typer.Exit(code)
 
 
 def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None:
     for problem in problems:
-        typer.echo(f"{instruction.name}: {problem.render()}", err=True)
+        echo(f"{instruction.name}: {problem.render()}", err=True)
     if not problems:
-        typer.echo(f"{instruction.name}: fine ({suite}): {_measures(instruction)}")
+        echo(f"{instruction.name}: fine ({suite}): {_measures(instruction)}")
 
 
 def _implausible(instruction: Instruction, terms: Vocabulary) -> list[Problem]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.streams import echo, print_data
+
 _SIGNS = {"fine": "✓", "broken": "✗", "absent": "–"}
 
 
@@ -25,10 +27,10 @@ def doctor_command(
     for finding in run_checks():
         findings.append(finding)
         if not as_json:
-            typer.echo(f"{_SIGNS[finding.state]} {finding.name:<18} {finding.detail}")
+            echo(f"{_SIGNS[finding.state]} {finding.name:<18} {finding.detail}")
     if as_json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False)}\n")
     broken = [finding.name for finding in findings if finding.state == "broken"]
     if broken and not as_json:
-        typer.echo(f"\nbroken: {', '.join(broken)}. Do not trust any number of this installation.", err=True)
+        echo(f"\nbroken: {', '.join(broken)}. Do not trust any number of this installation.", err=True)
     raise typer.Exit(1 if broken else 0)

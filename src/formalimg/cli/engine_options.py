@@ -8,8 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import typer
-
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -76,5 +75,5 @@ class EngineOptions:
             ) as pool,
         ):
             count = f"{pool.size} workers" if pool.size > 1 else "1 worker"
-            typer.echo(f"Ray: up to {count}, with {resources} each; the first take some seconds to start", err=True)
+            echo(f"Ray: up to {count}, with {resources} each; the first take some seconds to start", err=True)
             yield OpenedEngine(pool.model or local.model, pool.judge, pool.rates_text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
     from formalimg.runs import RunConfig, RunEstimate
@@ -43,14 +43,14 @@ def unscorable_warnings(suite: str, items: Sequence[Item[Any]], items_path: Path
 def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
     """Print what a run would do: its images once, its questions for each judge."""
     first = estimates[0]
-    typer.echo(f"{config.model.name}, in {folder}:")
-    typer.echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
+    echo(f"{config.model.name}, in {folder}:")
+    echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
     for estimate in estimates:
-        typer.echo(f"  images to judge  {estimate.verdicts:>7,}")
-        typer.echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
-    typer.echo("  the first image would be asked for with:")
+        echo(f"  images to judge  {estimate.verdicts:>7,}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
+    echo("  the first image would be asked for with:")
     for line in first.first.splitlines():
-        typer.echo(f"    {line}")
+        echo(f"    {line}")
 
 
 def _dollars(cost: float | None) -> str:

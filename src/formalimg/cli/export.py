@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.suites import suite_names
 
@@ -81,9 +82,9 @@ def _export_suite(
     from formalimg.suites import PublisherInfo, export_suite  # here, so that other commands start faster
 
     done = export_suite(name, out, items=items, published=published, imprint=PublisherInfo(*imprint))
-    typer.echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
+    echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
     if done.missing:
-        typer.echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
+        echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
 
 
 def _export_run(run: Path, out: Path, name: str | None) -> None:
@@ -93,9 +94,9 @@ def _export_run(run: Path, out: Path, name: str | None) -> None:
     called = name or run.resolve().name
     with closing(open_run(run)) as opened:
         done = export_conceptmix(opened, out, called)
-    typer.echo(f"{done.images:,} images in {done.folder / called}, {done.scored:,} with scores")
+    echo(f"{done.images:,} images in {done.folder / called}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
-        typer.echo(f"{count:,} without scores: {reason}")
+        echo(f"{count:,} without scores: {reason}")
 
 
 def _refuse(what: str, options: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are used, help screens in sections, and `--verbose` on every command.
+"""Commands that are imported when they are used, help screens in sections, and what all commands have in common.
 
 Commands and options are listed under headings: commands under the one they are registered with, options under their
 `rich_help_panel`. Help stays plain text, so that names such as formalimg[web] are not read as markup.
@@ -11,10 +11,14 @@ import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from formalimg._util.plain_files import refuse_special_file
+from formalimg.cli.streams import VisibleFormatter
 
 # Typer brings its own copy of click in some versions and uses the package in others, so its types are not named here.
 
@@ -31,6 +35,25 @@ class GroupedCommand(TyperCommand):
         """Return the parameters of the command, and `--verbose` before `--help`."""
         *params, help_option = super().get_params(ctx)
         return [*params, _verbose_option(), help_option]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; errors that quote them show no API key."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(message := getattr(error, "message", None), str):
+                from formalimg.models import redact  # here, so that commands start faster
+
+                error.message = redact(message)  # type: ignore[attr-defined]
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless a path that it was given is no file or folder."""
+        for value in ctx.params.values():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path):
+                    refuse_special_file(path)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then the options of each section, then the options without one."""
@@ -171,5 +194,5 @@ def configure_logging(verbosity: int) -> None:
     logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
     if verbosity and not logger.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(_FORMAT, datefmt="%H:%M:%S"))
+        handler.setFormatter(VisibleFormatter(_FORMAT, datefmt="%H:%M:%S"))
         logger.addHandler(handler)

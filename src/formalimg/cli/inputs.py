@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, Vocabulary, check, vocabulary, vocabulary_names
 from formalimg.scenes import Scene, SceneError
@@ -25,10 +26,15 @@ class Instruction:
 
 def read_bytes(path: str) -> bytes:
     """Return the contents of a file, or of standard input for `-`."""
+    if not path:
+        raise FormalimgError("a file name is empty")
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise FormalimgError("standard input is closed: give a file, or text on standard input")
     try:
-        if not path:
-            raise FormalimgError("a file name is empty")
-        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        if path == STANDARD_INPUT:
+            return sys.stdin.buffer.read()
+        refuse_special_file(path)
+        return Path(path).read_bytes()
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
 

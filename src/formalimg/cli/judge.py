@@ -27,7 +27,7 @@ def judge_command(
 ) -> None:
     """Judge the images of a run and print the pass rates.
 
-    Images that this judge has already scored are skipped.
+    Images that this judge has already scored are skipped. Exit code 1 if nothing could be scored.
     """
     from formalimg.runs import open_run  # here, so that other commands start faster
 

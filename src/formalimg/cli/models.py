@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.streams import echo, print_data
+
 
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
@@ -19,10 +21,10 @@ def models_command(
 
     found = installed_providers()
     if as_json:
-        print(json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False)}\n")
         return
     for provider in found:
         does = ", ".join(word for word, can in (("images", provider.images), ("answers", provider.answers)) if can)
-        typer.echo(f"{'–' if provider.missing else '✓'} {provider.name + '/…':<16} {does}")
+        echo(f"{'–' if provider.missing else '✓'} {provider.name + '/…':<16} {does}")
         for line in (*provider.summary, *(f"to do: {step}" for step in provider.missing)):
-            typer.echo(f"    {line}")
+            echo(f"    {line}")

@@ -11,9 +11,19 @@ from typing import Annotated, Literal
 import typer
 
 from formalimg.cli.help_groups import SECTIONS
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 _WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
+
+MAX_COUNT = 1_000_000
+"""The largest number of items, scenes or images that can be asked for; a larger one is a slip of the finger."""
+
+MAX_SEED = 2**63 - 1
+"""The largest seed: what a database and all random generators take."""
+
+MAX_PROCESSES = 1024
+"""The largest number of processes or workers that can be asked for."""
 
 SuiteName = Annotated[
     str,
@@ -78,12 +88,37 @@ Levels = Annotated[
 ]
 PerLevel = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Only the first N items of each level. Default: all.", rich_help_panel=_WHAT),
+    typer.Option(
+        min=1,
+        max=MAX_COUNT,
+        metavar="N",
+        help="Only the first N items of each level. Default: all.",
+        rich_help_panel=_WHAT,
+    ),
 ]
+
+
+def _check_samples(context: typer.Context, samples: int) -> int:
+    """Refuse a number of samples that no run can have, before a model is loaded."""
+    if context.resilient_parsing:  # only completing a command line
+        return samples
+    from formalimg.runs import MAX_SAMPLES  # here, so that help screens come up faster
+
+    if not 1 <= samples <= MAX_SAMPLES:
+        raise typer.BadParameter(f"{samples} is not in the range 1<=x<={MAX_SAMPLES}.")
+    return samples
+
+
 Samples = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Images per item, each with its own seed.", rich_help_panel=_WHAT)
+    int,
+    typer.Option(
+        callback=_check_samples, metavar="N", help="Images per item, each with its own seed.", rich_help_panel=_WHAT
+    ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Base seed of all images.", rich_help_panel=_WHAT)]
+Seed = Annotated[
+    int,
+    typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Base seed of all images.", rich_help_panel=_WHAT),
+]
 
 
 def _check_size(context: typer.Context, size: int) -> int:
@@ -195,6 +230,7 @@ Workers = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MAX_PROCESSES,
         metavar="N",
         help="Ray: number of workers, each with model and judge. Default: as many as fit.",
         rich_help_panel=_WHERE,
@@ -239,6 +275,15 @@ RunFolder = Annotated[
         "--out",
         metavar="DIR",
         help="The run folder. Default: named after suite and model, inside --runs.",
+        rich_help_panel=_WHERE,
+    ),
+]
+
+Restart = Annotated[
+    bool,
+    typer.Option(
+        "--restart",
+        help="Begin anew: move what is in the run folder to a folder beside it, NAME.old-TIME.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -320,4 +365,4 @@ def require_web_extra(what: str) -> Iterator[None]:
 
 def print_address(address: str) -> None:
     """Print the URL of a site, and how to stop it."""
-    typer.echo(f"{address}  (Ctrl+C ends it)")
+    echo(f"{address}  (Ctrl+C ends it)")

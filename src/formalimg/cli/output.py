@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ def write_output(
 
     if out is not None:
         atomic_write(out, [text().encode()])
-        typer.echo(out)
+        echo(out)
     elif form == "terminal":
         print_table(table())
     else:
-        typer.echo(text(), nl=False)
+        print_data(text())
 
 
 @contextmanager
@@ -145,4 +146,4 @@ def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[Fi
     if not drawings:
         raise FormalimgError(f"there is nothing to draw: {empty_reason}")
     written = write_figures(drawings, folder, formats)
-    typer.echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)
+    echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from formalimg._util.text import visible
+
 if TYPE_CHECKING:
     from formalimg.runs import Progress
 
@@ -19,6 +21,7 @@ _BETWEEN_LINES = 15
 def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar from the first step on; yield a callback for the number of steps done."""
     from rich.console import Console  # here, so that other commands start faster
+    from rich.markup import escape
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
@@ -26,7 +29,7 @@ def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: None
         return
     with Bar(transient=True, console=console) as progress:
-        task = progress.add_task(title, total=total, visible=False)
+        task = progress.add_task(escape(visible(title, one_line=True)), total=total, visible=False)
         yield lambda done: progress.update(task, completed=done, visible=True)
 
 
@@ -48,13 +51,13 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
     if not console.is_terminal:
         yield _ProgressLines(title, workers)
         return
-    bar = Bar(TextColumn("{task.description}"), BarColumn(), console=console)
-    task = bar.add_task(title, total=None, visible=False)
+    bar = Bar(TextColumn("{task.description}", markup=False), BarColumn(), console=console)
+    task = bar.add_task(visible(title, one_line=True), total=None, visible=False)
     figures = ending = ""
 
     def render() -> Group:
         # Below, where there is room for it: beside the bar it would be cut off.
-        return Group(bar, *[Text(line) for line in (figures, workers(), ending) if line])
+        return Group(bar, *[Text(visible(line)) for line in (figures, workers(), ending) if line])
 
     def update(progress: Progress) -> None:
         nonlocal figures, ending
@@ -79,7 +82,7 @@ class _ProgressLines:
         if ending != self._ending or time.monotonic() - self._last >= _BETWEEN_LINES:
             self._last, self._ending = time.monotonic(), ending
             line = "; ".join(filter(None, [_progress_text(progress), self._workers(), ending]))
-            print(f"{self._title}: {line}", file=sys.stderr, flush=True)
+            print(visible(f"{self._title}: {line}", one_line=True), file=sys.stderr, flush=True)
 
 
 def _progress_text(progress: Progress) -> str:

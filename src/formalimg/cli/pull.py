@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from formalimg.cli.streams import echo
+
 if TYPE_CHECKING:
     from formalimg.suites import PullResult
 
@@ -44,15 +46,13 @@ def pull_command(
 
 def _show(pulled: PullResult) -> None:
     at = f" at {pulled.commit}" if pulled.commit else ""
-    typer.echo(pulled.source.title)
-    typer.echo(f"from     {pulled.origin}{at}")
-    typer.echo(f"licence  {pulled.source.licence}")
-    typer.echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
-    typer.echo(f"in       {pulled.folder}")
+    echo(pulled.source.title)
+    echo(f"from     {pulled.origin}{at}")
+    echo(f"licence  {pulled.source.licence}")
+    echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
+    echo(f"in       {pulled.folder}")
     if not pulled.verified_by:
-        typer.echo(
-            "note: these files are not verified against the pinned commit; download with git to verify", err=True
-        )
+        echo("note: these files are not verified against the pinned commit; download with git to verify", err=True)
 
 
 def _exit_on_sigterm(_signal: int, _frame: FrameType | None) -> None:

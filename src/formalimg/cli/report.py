@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
+from formalimg.cli.options import MAX_COUNT
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
 from formalimg.stats import MissingPolicy
@@ -98,7 +100,9 @@ def report_command(
             show_default=False,
         ),
     ] = None,
-    gallery: Annotated[int, typer.Option(min=0, metavar="N", help="Images per run on an html page.")] = 24,
+    gallery: Annotated[
+        int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Images per run on an html page.")
+    ] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
         typer.Option(help="Images of an html page: embedded thumbnails, larger ones in a folder beside it, or none."),
@@ -128,7 +132,7 @@ def report_command(
             for record in _open_by_judge(_folder(run), judges == "all")
         ]
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
-            typer.echo(note, err=True)
+            echo(note, err=True)
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
         studies = [] if ratings is None else _compare_ratings(runs, ratings, exclude_inattentive, profile)
         if form == "html":
@@ -146,7 +150,7 @@ def report_command(
                 threshold=gate,
                 studied=studies,
             )
-            typer.echo(path)
+            echo(path)
             if figures is None:
                 return
         comparison = compare(
@@ -158,13 +162,13 @@ def report_command(
         return
     if out is not None:
         atomic_write(out, [render(comparison, form, details=details, studied=studies).encode()])
-        typer.echo(out)
+        echo(out)
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
         if studies:
             print_table(human_study_table(studies))
     else:
-        typer.echo(render(comparison, form, studied=studies), nl=False)
+        print_data(render(comparison, form, studied=studies))
 
 
 def _compare_ratings(

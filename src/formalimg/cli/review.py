@@ -10,6 +10,7 @@ import typer
 
 from formalimg.cli.help_groups import GroupedCommand
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
+from formalimg.cli.streams import echo
 
 _NAMED = 10
 """So many groups are named in a line; review.json has all of them."""
@@ -41,7 +42,7 @@ def export_queue_command(
     from formalimg.authoring import export_queue  # here, so that other commands start faster
 
     count = export_queue(source, out)
-    typer.echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
+    echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
 
 
 @review_app.command("open", cls=GroupedCommand)
@@ -78,12 +79,12 @@ def import_queue_command(
     path = write_review(review, out, version)
     for decision in ("accept", "edit", "reject"):
         count = list(review.decisions.values()).count(decision)
-        typer.echo(f"{decision:<12}{count:>6,}")
+        echo(f"{decision:<12}{count:>6,}")
     if review.overruled:
-        typer.echo(f"kept though the checker objects: {_named(review.overruled)}")
+        echo(f"kept though the checker objects: {_named(review.overruled)}")
     if review.undecided:
-        typer.echo(f"undecided, and left out: {_named(review.undecided)}")
-    typer.echo("no groups are kept" if path is None else f"{len(review.accepted) * 3:,} items in {path}")
+        echo(f"undecided, and left out: {_named(review.undecided)}")
+    echo("no groups are kept" if path is None else f"{len(review.accepted) * 3:,} items in {path}")
     if review.undecided or path is None:
         raise typer.Exit(1)
 

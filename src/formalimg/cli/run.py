@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import typer
-
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.run_execution import execute_all, open_judges, print_rates
+from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -51,12 +50,15 @@ class RunOptions:
     images: str | None
     runs: Path
     out: Path | None
+    restart: bool
     judge: list[str] | None = None
     judge_option: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
+        if self.restart and self.dry_run:
+            raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
         if self.task == "layout" or self.condition != "plain":
             self._require_layouts()
         if self.task == "layout" and self.condition != "plain":
@@ -165,10 +167,11 @@ def run_command(
     images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
+    restart: options.Restart = False,
 ) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
-    Run the same command again to resume. Ctrl-C stops cleanly.
+    Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored.
     """
     asked = RunOptions(**locals())
     done = execute_all(asked, judging=True)
@@ -202,12 +205,19 @@ def generate_command(
     images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
+    restart: options.Restart = False,
 ) -> None:
-    """Generate the images of a suite, to be judged later with `judge`."""
+    """Generate the images of a suite, to be judged later with `judge`.
+
+    Exit code 1 if no image could be made.
+    """
     asked = RunOptions(**locals())
     from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
 
-    for folder in execute_all(asked, judging=False).folders:
-        if not dry_run:
-            place = images_url(images, folder) if images else folder / "images"
-            typer.echo(f"images in {place}; judge them with: formalimg judge {folder}")
+    folders = execute_all(asked, judging=False).folders
+    if dry_run:
+        return
+    for folder in folders:
+        place = images_url(images, folder) if images else folder / "images"
+        echo(f"images in {place}; judge them with: formalimg judge {folder}")
+    exit_if_nothing_made(folders)

@@ -16,6 +16,7 @@ from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     require_prices(options.budget, names)
     builder = options.builder()
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
-        typer.echo(warning, err=True)
+        echo(warning, err=True)
     folders = []
     for model in models:
         folder = options.out or builder.folder(model.instance, options.runs)
@@ -72,13 +73,24 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
             estimates = [estimate(config, folder, judge.instance) for judge in judges]
             print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
+            if options.restart:
+                _set_aside(folder)
             _execute(config, model, folder, judges, engine)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
 
 
+def _set_aside(folder: Path) -> None:
+    """Move an earlier run in this folder aside, and say where it is."""
+    from formalimg.runs import set_aside
+
+    moved = set_aside(folder)
+    if moved is not None:
+        echo(f"the earlier run is in {moved}", err=True)
+
+
 def print_rates(finished: FinishedRuns) -> None:
-    """Print the table of these runs, a row for each judge, and their folders."""
+    """Print the table of these runs, a row for each judge, and their folders; exit code 1 if one has no score."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
@@ -88,8 +100,28 @@ def print_rates(finished: FinishedRuns) -> None:
             opened.enter_context(closing(open_run(folder, judge))) for folder in finished.folders for judge in judges
         ]
         print_table(terminal_table(compare(runs)))
+        unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
     for folder in finished.folders:
-        typer.echo(f"run in {folder}")
+        echo(f"run in {folder}")
+    for folder in unscored:
+        echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if unscored:
+        raise typer.Exit(1)
+
+
+def exit_if_nothing_made(folders: Sequence[Path]) -> None:
+    """End the command with exit code 1 if one of these runs has no image."""
+    from formalimg.runs import open_run
+
+    empty = []
+    for folder in folders:
+        with closing(open_run(folder)) as run:
+            if not run.made():
+                empty.append(folder)
+    for folder in empty:
+        echo(f"nothing was made in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    if empty:
+        raise typer.Exit(1)
 
 
 def judge_images(
@@ -101,14 +133,22 @@ def judge_images(
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
         result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress)
+    print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
+
+
+def print_estimated_calls(count: int) -> None:
+    """Say how many calls were counted by an upper estimate, because what they used was not reported."""
+    if count:
+        calls = "1 call" if count == 1 else f"{count:,} calls"
+        echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
     """End the command if the run was interrupted."""
     if stopped:
         advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
-        typer.echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
+        echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
         raise typer.Exit(130)
 
 
@@ -141,8 +181,9 @@ def _execute(
             folder,
             opened.judge,
             on_progress=on_progress,
-            on_match=lambda matching: typer.echo(matching.summary(), err=True),
+            on_match=lambda matching: echo(matching.summary(), err=True),
         )
+    print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
     for judge in judges[1:]:
         judge_images(folder, judge, f"{title}, judged by {judge.instance.name}", config.budget, engine)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from formalimg.cli.options import LOOPBACK, Port, read_options, require_web_extra
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def serve_command(
         port=port,
         token=_token(token_file),
         limits=limits,
-        on_progress=lambda address: typer.echo(f"{address}  (Ctrl+C ends it)"),
+        on_progress=lambda address: echo(f"{address}  (Ctrl+C ends it)"),
     )
 
 

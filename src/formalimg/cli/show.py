@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from formalimg.cli.output import require_image_name, save_image
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load
@@ -47,41 +48,39 @@ def show_command(
 
 def _show_formula(item: Item[FormulaSpec]) -> None:
     spec = item.spec
-    typer.echo(f"{item.suite}/{item.id}, K = {complexity(spec.formula)}\n\n{item.prompt}\n")
-    typer.echo(to_pretty_text(spec.formula))
-    typer.echo("\nclauses")
+    echo(f"{item.suite}/{item.id}, K = {complexity(spec.formula)}\n\n{item.prompt}\n")
+    echo(to_pretty_text(spec.formula))
+    echo("\nclauses")
     for clause in clauses(spec.formula):
-        typer.echo(f"  {clause.kind:<9}  {clause.text}")
+        echo(f"  {clause.kind:<9}  {clause.text}")
     if spec.witness is not None:
-        typer.echo("\nwitness")
+        echo("\nwitness")
         for number, obj in enumerate(spec.witness.objects):
-            typer.echo(f"  #{number:<2} {obj.describe():<24} {obj.box}")
+            echo(f"  #{number:<2} {obj.describe():<24} {obj.box}")
 
 
 def _show_concepts(item: Item[ConceptSpec]) -> None:
-    typer.echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
+    echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
     for title, texts in (
         ("statements", [concept.statement for concept in item.spec.concepts]),
         ("questions", [concept.question for concept in item.spec.concepts]),
     ):
-        typer.echo(title)
+        echo(title)
         for concept, text in zip(item.spec.concepts, texts, strict=True):
-            typer.echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
-        typer.echo("")
+            echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
+        echo("")
     if item.spec.binding is not None:
-        typer.echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
+        echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
 
 
 def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
-    typer.echo(
-        f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n"
-    )
-    typer.echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
+    echo(f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n")
+    echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
     if not item.spec.questions:
-        typer.echo("  none, so it cannot be scored")
+        echo("  none, so it cannot be scored")
     for question in item.spec.questions:
-        typer.echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
-        typer.echo(f"              {question.criteria}")
+        echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
+        echo(f"              {question.criteria}")
 
 
 def _draw_witness(item: Item[Any], name: str, image: Path) -> None:

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.inputs import detect_vocabulary, formula_argument
+from formalimg.cli.options import MAX_SEED
 from formalimg.cli.output import require_image_name, save_image
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 
@@ -23,7 +25,7 @@ def solve_command(
     ] = 2,
     margin: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Margin by which relations must hold, on the canvas of 1000."),
+        typer.Option(min=0, max=1000, metavar="N", help="Margin by which relations must hold, on the canvas of 1000."),
     ] = 20,
     max_objects: Annotated[
         int,
@@ -31,7 +33,9 @@ def solve_command(
             min=1, max=20, metavar="N", help="Maximum number of objects, where the formula sets no bound itself."
         ),
     ] = 6,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of colours and positions.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Seed of colours and positions.")
+    ] = 0,
     image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
@@ -42,22 +46,28 @@ def solve_command(
     Exit code 0: there is a scene. 1: there is none, at all or up to --max-objects; the output says which. 2: wrong
     usage, or undecided.
     """
-    from formalimg.scenes import Witness, draw, solve, solve_natural  # here, so that other commands start faster
+    from formalimg.scenes import (  # here, so that other commands start faster
+        RECORDED_PREDICATES,
+        Witness,
+        draw,
+        solve,
+        solve_natural,
+    )
 
     if image is not None:
         require_image_name(image)
     instruction = formula_argument(formula)
     text = parse(instruction.text)
-    if detect_vocabulary(instruction).name == "natural":
+    if not RECORDED_PREDICATES.isdisjoint(detect_vocabulary(instruction).predicates):
         if image is not None:
             raise FormalimgError("only scenes of knolling objects can be drawn: leave --draw out")
         result = solve_natural(text, instances=instances, margin=margin, seed=seed)
     else:
         result = solve(text, instances=instances, margin=margin, seed=seed, max_objects=max_objects)
     if as_json:
-        print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(result.to_json(), indent=2, ensure_ascii=False)}\n")
     else:
-        typer.echo(str(result))
+        echo(str(result))
     if image is not None and isinstance(result, Witness):
         save_image(draw(result.scene), image)
     raise typer.Exit(0 if isinstance(result, Witness) else 1)

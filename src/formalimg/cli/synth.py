@@ -10,8 +10,18 @@ from typing import Annotated, Any, Literal
 import typer
 
 from formalimg.cli.census import show_census
-from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
+from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_PROCESSES,
+    MAX_SEED,
+    ConceptsFolder,
+    DifficultyName,
+    OnlyCategory,
+    ProfileName,
+    read_levels,
+)
 from formalimg.cli.progress import progress_bar
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.suites import Category, Item, Kind, suite_names, write_items
 from formalimg.suites import suite as suite_of
@@ -28,9 +38,9 @@ def synth_command(
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
+        typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the items.")] = 1,
+    seed: Annotated[int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Seed of the items.")] = 1,
     objects: Annotated[
         int | None,
         typer.Option(
@@ -49,7 +59,10 @@ def synth_command(
         bool, typer.Option("--published", help="Also write DIR/published, in the format of the authors' files.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="FormalImg: number of processes. Default: one per core.")
+        int | None,
+        typer.Option(
+            min=1, max=MAX_PROCESSES, metavar="N", help="FormalImg: number of processes. Default: one per core."
+        ),
     ] = None,
 ) -> None:
     """Sample new items and prove that they can be satisfied.
@@ -136,5 +149,5 @@ def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path:
     from formalimg.suites import instruction_digest
 
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(rejected.items())) or "none"
-    typer.echo(f"\ndraws given up: {reasons}")
-    typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")
+    echo(f"\ndraws given up: {reasons}")
+    echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.inputs import detect_vocabulary, formula_argument, read_scene
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.logic import Semantics, parse, verify
 
@@ -43,14 +44,14 @@ def verify_command(
         raise FormalimgError(f"unknown style {style!r}: {terms.name} knows {', '.join(terms.words['style'])}")
     grounded = read_scene(scene)
     for warning in grounded.unknown_words(terms):
-        typer.echo(f"warning: {scene}: {warning}", err=True)
+        echo(f"warning: {scene}: {warning}", err=True)
     verdict = verify(parse(instruction.text), grounded, semantics, style)
     if as_json:
-        print(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
+        print_data(f"{json.dumps(verdict.to_json(), indent=2, ensure_ascii=False)}\n")
     else:
-        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {_object_count(len(grounded))})")
+        echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {_object_count(len(grounded))})")
         if explain:
-            typer.echo(f"\n{verdict.explain()}")
+            echo(f"\n{verdict.explain()}")
     raise typer.Exit(0 if verdict else 1)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match, vocabulary, vocabulary_names
 
@@ -24,7 +25,7 @@ def vocabulary_command(
 ) -> None:
     """List the classes and predicates of a suite, or its concepts."""
     if not suite:
-        typer.echo("\n".join(_names()))
+        echo("\n".join(_names()))
         return
     if suite == _CONCEPTS:
         _show_concepts()
@@ -33,15 +34,15 @@ def vocabulary_command(
         raise FormalimgError(_why_unknown(suite))
     terms = vocabulary(suite)
     for kind, listed in terms.words.items():
-        typer.echo(f"{kind} ({len(listed)}): {', '.join(listed)}\n")
+        echo(f"{kind} ({len(listed)}): {', '.join(listed)}\n")
     usages = {
         p.name: f"({' '.join([p.name, *(_placeholder(kind) for kind in p.arguments)])})"
         for p in terms.predicates.values()
     }
     width = max(map(len, usages.values()))
-    typer.echo(f"predicates ({len(usages)}):")
+    echo(f"predicates ({len(usages)}):")
     for predicate in terms.predicates.values():
-        typer.echo(f"  {usages[predicate.name]:<{width}}  {predicate.meaning}")
+        echo(f"  {usages[predicate.name]:<{width}}  {predicate.meaning}")
 
 
 def _names() -> list[str]:
@@ -63,11 +64,11 @@ def _show_concepts() -> None:
 
     pools = load_pools()
     for category, pool in pools.items():
-        typer.echo(f"{category} ({len(pool.values)}): {', '.join(pool.values)}")
-        typer.echo(f"    {pool.statement}\n")
-    typer.echo("k   different sets of concepts   and bindings to objects")
+        echo(f"{category} ({len(pool.values)}): {', '.join(pool.values)}")
+        echo(f"    {pool.statement}\n")
+    echo("k   different sets of concepts   and bindings to objects")
     for k in range(1, 8):
-        typer.echo(f"{k}   {count_combinations(k, pools):>26,}   {count_bindings(k, pools):>31,}")
+        echo(f"{k}   {count_combinations(k, pools):>26,}   {count_bindings(k, pools):>31,}")
 
 
 def _placeholder(kind: str) -> str:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.options import (
+    MAX_COUNT,
+    MAX_SEED,
+    Budget,
     ConceptsFolder,
     DifficultyName,
     DryRun,
@@ -17,6 +20,8 @@ from formalimg.cli.options import (
     read_options,
 )
 from formalimg.cli.progress import progress_bar
+from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
+from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
     from formalimg.authoring import AuthoringPlan, AuthoringResult
@@ -44,10 +49,15 @@ def write_command(
     per_level: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs."
+            min=1,
+            max=MAX_COUNT,
+            metavar="N",
+            help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other assignments.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Another seed, other assignments.")
+    ] = 1,
     checker: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="The chat model that checks the words. Default: the one that writes."),
@@ -56,6 +66,7 @@ def write_command(
         int | None,
         typer.Option(
             min=1,
+            max=1000,
             metavar="N",
             help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
         ),
@@ -98,7 +109,9 @@ def write_command(
             "Default: the laws of the groups that ship.",
         ),
     ] = None,
-    per_law: Annotated[int, typer.Option(min=1, metavar="N", help="CF-World, groups: how many of each law.")] = 1,
+    per_law: Annotated[
+        int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="CF-World, groups: how many of each law.")
+    ] = 1,
     items: Annotated[
         Path | None,
         typer.Option(
@@ -106,6 +119,7 @@ def write_command(
             help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship.",
         ),
     ] = None,
+    budget: Budget = None,
     dry_run: DryRun = False,
 ) -> None:
     """Write new items with a chat model, and check every one.
@@ -148,16 +162,21 @@ def write_command(
     )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    require_prices(budget, [writing.name, *([checking.name] if checking else [])])
     if dry_run:
         _show_outlook(plan, writing, checking, out, prompts)
         return
     try:
         with progress_bar(f"writing {suite}", len(plan.slots)) as on_progress:
-            written = author_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=on_progress)
+            written = author_suite(
+                plan, writing, out, checker=checking, prompts=prompts, budget=budget, on_progress=on_progress
+            )
     except KeyboardInterrupt:
-        typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
+        echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
     _show(written, plan)
+    print_estimated_calls(written.estimated)
+    exit_if_stopped(written.over_budget, out, over_budget=True)
     if written.missing or written.outstanding:
         raise typer.Exit(1)
 
@@ -169,13 +188,11 @@ def _show_outlook(
 
     outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
-    typer.echo(
-        f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}"
-    )
+    echo(f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}")
     if outlook.first:
-        typer.echo("the first would be:")
+        echo("the first would be:")
         for line in outlook.first.splitlines():
-            typer.echo(f"  {line}".rstrip())
+            echo(f"  {line}".rstrip())
 
 
 _TASKS = {"groups": "cf-world", "denominalise": "cf-world-denominalised", "pairs": "cf-world-attributes"}
@@ -199,16 +216,16 @@ def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]
     rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]
-    typer.echo(f"{'attempts':<28}{written.tried:>8,}")
+    echo(f"{'attempts':<28}{written.tried:>8,}")
     for name, count in rows:
         if count:
-            typer.echo(f"  {name:<26}{count:>8,}  {count / written.tried:>6.1%}")
-    typer.echo("cost: unknown" if written.cost is None else f"cost: ${written.cost:.4f}")
+            echo(f"  {name:<26}{count:>8,}  {count / written.tried:>6.1%}")
+    echo("cost: unknown" if written.cost is None else f"cost: ${written.cost:.4f}")
     if written.outstanding:
-        typer.echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
+        echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
     whole = {"cf-world": "groups", "cf-world-attributes": "pairs", "cf-world-denominalised": "outcomes"}.get(plan.suite)
     for level, count in written.missing.items():
         name = whole or f"{suite(plan.suite).level}={level}"
-        typer.echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
+        echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
     if written.path is not None:
-        typer.echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")
+        echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

@@ -18,11 +18,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg._util.databases import (
+    OpenMode,
+    UntrustedConnection,
+    database_errors,
+    open_untrusted,
+    readers_mode,
+    require_our_schema,
+)
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.runs import StoredRun, database_errors, readonly_uri
+from formalimg.runs import StoredRun
 from formalimg.suites import Item
 
 if TYPE_CHECKING:
@@ -31,35 +39,26 @@ if TYPE_CHECKING:
 RATINGS_FILE = "ratings.sqlite"
 _BUSY_TIMEOUT = 30
 """Seconds to wait for a lock of the database."""
+_DAMAGED = "the file is damaged: restore it from a copy"
 
 
-def create_database(folder: Path) -> sqlite3.Connection:
+def create_database(folder: Path) -> UntrustedConnection:
     """Create the database of a new study."""
     with rating_errors(folder):
-        connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rwc")
+        connection = open_untrusted(folder / RATINGS_FILE, "rwc", timeout=_BUSY_TIMEOUT)
         connection.execute("PRAGMA journal_mode = WAL")
-        tables = (files("formalimg.human_eval") / "schema.sql").read_text(encoding="utf-8")
-        connection.executescript(f"BEGIN; {tables} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        connection.executescript(f"BEGIN; {_tables()} PRAGMA user_version = {SCHEMA}; COMMIT;")
         return connection
 
 
-def open_for_answers(folder: Path) -> sqlite3.Connection:
+def open_for_answers(folder: Path) -> UntrustedConnection:
     """Open the database for answers. Every statement is on disk before it returns, so that no answer is lost."""
-    _require_there(folder)
-    with rating_errors(folder):
-        connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rw")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        return _of_our_schema(connection, folder)
+    return _opened(folder, "rw", ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"))
 
 
-def open_for_reading(folder: Path) -> sqlite3.Connection:
+def open_for_reading(folder: Path) -> UntrustedConnection:
     """Open the database read-only; raters may go on answering meanwhile."""
-    _require_there(folder)
-    with rating_errors(folder):
-        connection = _connected(readonly_uri(folder / RATINGS_FILE))
-        connection.execute("PRAGMA query_only = ON")
-        return _of_our_schema(connection, folder)
+    return _opened(folder, readers_mode(folder / RATINGS_FILE), ("PRAGMA query_only = ON",))
 
 
 def rating_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
@@ -67,28 +66,39 @@ def rating_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     return database_errors(
         folder / RATINGS_FILE,
         full="free some space, then continue; no answer is lost",
-        damaged="the file is damaged: restore it from a copy",
+        damaged=_DAMAGED,
     )
 
 
-def _connected(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
-
-
-def _require_there(folder: Path) -> None:
-    if not (folder / RATINGS_FILE).is_file():
+def _opened(folder: Path, mode: OpenMode, settings: Sequence[str]) -> UntrustedConnection:
+    file = folder / RATINGS_FILE
+    if not os.path.lexists(file):
         raise FormalimgError(f"{folder} is not a study: it has no {RATINGS_FILE}")
+    with rating_errors(folder):
+        connection = open_untrusted(file, mode, timeout=_BUSY_TIMEOUT)
+        try:
+            for setting in settings:
+                connection.execute(setting)
+            _require_schema(connection, folder)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
-def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
+    file = folder / RATINGS_FILE
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found != SCHEMA:
-        connection.close()
         raise FormalimgError(
-            f"{folder / RATINGS_FILE} has schema {found}, this version of formalimg reads {SCHEMA}: use the version "
+            f"{file} has schema {found}, this version of formalimg reads {SCHEMA}: use the version "
             "that made it, or make a new study"
         )
-    return connection
+    require_our_schema(connection, file, _tables(), _DAMAGED)
+
+
+def _tables() -> str:
+    return (files("formalimg.human_eval") / "schema.sql").read_text(encoding="utf-8")
 
 
 class PlannedTask(NamedTuple):

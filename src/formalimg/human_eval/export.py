@@ -12,6 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
+from formalimg._util.text import csv_cell
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import passed_check
 from formalimg.human_eval.protocol import RatingProtocol, RatingStep
@@ -231,5 +232,5 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heads)
-    writer.writerows(rows)
+    writer.writerows(map(csv_cell, row) for row in rows)
     return text.getvalue()

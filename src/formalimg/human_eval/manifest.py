@@ -13,6 +13,7 @@ from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.runs import read_manifest_table
 
 MANIFEST_FILE = "study.toml"
+MAX_RATERS = 100_000
 SCHEMA = 1
 """Schema version of studies; another number means that another version of formalimg made them."""
 
@@ -116,7 +117,13 @@ def read_study_manifest(folder: Path) -> StudyManifest:
             raise KeyError("protocol")
         if not isinstance(table.get("runs"), list):
             raise KeyError("runs")
+        if not 1 <= plain["raters"] <= MAX_RATERS or not 0 <= plain["checks"] <= 1:  # also refuses NaN
+            raise KeyError("raters or checks")
+        if not all(type(level) is int for level in plain["levels"]):
+            raise KeyError("levels")
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
+        if any("\0" in run.folder for run in runs):
+            raise KeyError("folder")
         return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs})
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error

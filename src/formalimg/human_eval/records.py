@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.stored_values import (
+    MAX_NAME,
+    StoredValueError,
+    stored_integer,
+    stored_number,
+    stored_text,
+    wrong_value,
+)
+from formalimg._util.text import truncate
 from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import AnswerValue, RatingStep
+from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
+from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time
 from formalimg.stats import complies
 
 _TASKS = """
@@ -97,29 +106,49 @@ def read_study(folder: str | Path) -> StudyRecord:
         for task, step, value, *when in database.execute(
             "SELECT task, step, value, seconds, at FROM answers ORDER BY number"
         ):
-            answers.setdefault(task, []).append(GivenAnswer(step, json.loads(value), *when))
-    parsed: dict[str, tuple[RatingStep, ...]] = {}
-    return StudyRecord(manifest, tuple(_task(row, answers, parsed) for row in rows))
+            answers.setdefault(stored_text(task, "task", MAX_NAME), []).append(_answer(step, value, *when))
+        tasks = tuple(_task(row, answers) for row in rows)
+        raters, runs = (
+            {f"rater-{number}" for number in range(1, manifest.raters + 1)},
+            {it.name for it in manifest.runs},
+        )
+        for task in tasks:
+            if task.rater not in raters or task.run not in runs:
+                raise wrong_value("rater, run", (task.rater, task.run))
+        return StudyRecord(manifest, tasks)
 
 
-def _task(
-    row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[str, tuple[RatingStep, ...]]
-) -> RatedTask:
+def _answer(step: object, value: object, seconds: object, at: object) -> GivenAnswer:
+    return GivenAnswer(
+        stored_text(step, "step", MAX_NAME),
+        parse_answer(value),
+        stored_number(seconds, "seconds", 0, MAX_SECONDS),
+        stored_time(at),
+    )
+
+
+def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]]) -> RatedTask:
     id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished = row
-    if steps not in asked:
-        asked[steps] = tuple(RatingStep(**step) for step in json.loads(steps))
+    asked, history = parse_steps(stored_text(steps, "steps")), tuple(said.get(stored_text(id_, "id", MAX_NAME), ()))
+    kinds = {step.name: step.kind for step in asked}
+    for answer in history:
+        if not is_answer_of(kinds.get(answer.step), answer.value):
+            raise wrong_value("value", answer.value)
+    done = "" if finished is None else stored_time(finished)
+    if done and kinds.keys() != {answer.step for answer in history}:
+        raise StoredValueError(f"the finished task {truncate(ascii(id_), 40, 20)} lacks answers")
     return RatedTask(
-        rater,
-        run,
-        item,
-        sample,
-        level,
-        words_of,
-        bool(is_check),
-        asked[steps],
-        tuple(said.get(id_, ())),
-        finished or "",
-        None if grounded is None else json.loads(grounded),
+        stored_text(rater, "name", MAX_NAME),
+        stored_text(run, "run", MAX_NAME),
+        stored_text(item, "item", MAX_NAME),
+        stored_integer(sample, "sample"),
+        stored_integer(level, "level"),
+        stored_text(words_of, "item", MAX_NAME),
+        bool(stored_integer(is_check, "is_check", 0, 1)),
+        asked,
+        history,
+        done,
+        parse_grounded(grounded),
     )
 
 

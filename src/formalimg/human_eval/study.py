@@ -11,6 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.stored_values import (
+    MAX_NAME,
+    StoredValueError,
+    stored_digest,
+    stored_file_name,
+    stored_integer,
+    stored_number,
+    stored_text,
+    wrong_value,
+)
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.database import link_digest, open_for_answers, rating_errors
@@ -38,9 +48,12 @@ from formalimg.human_eval.tasks import (
     RaterProgress,
     RatingTask,
     grounder_vocabulary,
+    parse_answer,
+    parse_grounded,
     parse_steps,
     read_image,
     run_folders,
+    stored_time,
 )
 from formalimg.runs import FolderLock
 
@@ -68,9 +81,13 @@ class Study:
         self._lock = FolderLock(self._folder, _TAKEN)
         try:
             self._database = open_for_answers(self._folder)
-            self._places = {name: RaterPosition(*place) for name, *place in self._rows(RATERS)}
-            for name, position in self._rows(AHEAD):
-                self._places[name].ahead.append(position)
+            with rating_errors(self._folder):
+                self._places = {
+                    stored_text(name, "name", MAX_NAME): RaterPosition(stored_integer(number, "number"), of)
+                    for name, number, of in self._rows(RATERS)
+                }
+                for name, position in self._rows(AHEAD):
+                    self._places[name].ahead.append(stored_integer(position, "position"))
         except BaseException:
             self._lock.release()
             raise
@@ -120,7 +137,8 @@ class Study:
                 return None
             place = self._places[rater]
             answers = self._answers(task.id)
-            seen = None if task.grounded is None else json.loads(task.grounded)
+            with rating_errors(self._folder):
+                seen = parse_grounded(task.grounded)
             missing = unanswered_steps(task.steps, answers)
             shown = visible_steps(task.steps, answers)
             number = place.finished + 1
@@ -200,12 +218,19 @@ class Study:
         found = self._rows(IMAGE, number=self._places[rater].number, token=token)
         if not found:
             raise AnswerError("this image is not among yours: go back to your link")
-        run, file, sha256 = found[0]
-        return read_image(self._runs[run] / file, sha256)
+        with rating_errors(self._folder):
+            run, file, sha256 = found[0]
+            folder, _, name = stored_text(file, "file", MAX_NAME).partition("/")
+            if run not in self._runs or folder != "images":
+                raise wrong_value("run, file", (run, file))
+            place = self._runs[run] / folder / stored_file_name(name, "file")
+            stored_digest(sha256, "sha256")
+        return read_image(place, sha256)
 
     def progress(self) -> tuple[RaterProgress, ...]:
         """Return the progress of each rater."""
-        return tuple(RaterProgress(*row) for row in self._rows(PROGRESS))
+        with rating_errors(self._folder):
+            return tuple(_progress(*row) for row in self._rows(PROGRESS))
 
     def close(self) -> None:
         """Close the database and release the folder."""
@@ -223,8 +248,19 @@ class Study:
         place = self._places[rater]
         if not place.ahead:
             return None
-        ((task, image, words, steps, grounded),) = self._execute(TASK, number=place.number, position=place.ahead[0])
-        return CurrentTask(task, image, words, parse_steps(steps), grounded)
+        with rating_errors(self._folder):
+            found = self._execute(TASK, number=place.number, position=place.ahead[0])
+            if len(found) != 1:
+                raise StoredValueError(f"task {place.ahead[0]} of rater {place.number} lacks its image or its words")
+            task, image, words, steps, grounded = found[0]
+            parse_grounded(grounded)
+            return CurrentTask(
+                stored_text(task, "id", MAX_NAME),
+                stored_text(image, "picture", MAX_NAME),
+                stored_text(words, "words"),
+                parse_steps(stored_text(steps, "steps")),
+                grounded,
+            )
 
     def _require_current(self, rater: str, task: str) -> CurrentTask:
         found = self._current(rater)
@@ -244,8 +280,9 @@ class Study:
         return bool(self._execute(KEPT, number=self._places[rater].number, **answer))
 
     def _answers(self, task: str) -> dict[str, AnswerValue]:
-        rows = self._execute("SELECT step, value FROM answers WHERE task = :task ORDER BY number", task=task)
-        return {step: json.loads(value) for step, value in rows}
+        with rating_errors(self._folder):
+            rows = self._execute("SELECT step, value FROM answers WHERE task = :task ORDER BY number", task=task)
+            return {stored_text(step, "step", MAX_NAME): parse_answer(value) for step, value in rows}
 
     def _rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         with self._one_at_a_time:
@@ -271,6 +308,11 @@ def open_study(folder: str | Path) -> Study:
         FormalimgError: if it is not a study, of another version of formalimg, or its runs are missing.
     """
     return Study(folder)
+
+
+def _progress(rater: object, finished: int, of: int, seconds: object, last: object) -> RaterProgress:
+    spent = stored_number(seconds, "seconds")
+    return RaterProgress(stored_text(rater, "name", MAX_NAME), finished, of, spent, stored_time(last) if last else "")
 
 
 def _now() -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from formalimg._util.stored_values import (
+    stored_integer,
+    stored_json,
+    stored_number,
+    stored_text,
+    wrong_value,
+)
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
-from formalimg.human_eval.protocol import AnswerValue, RatingStep
-from formalimg.runs import locate_image
-from formalimg.scenes import Scene
+from formalimg.human_eval.protocol import AnswerValue, RatingStep, StepKind
+from formalimg.runs import ChangedImageError, locate_image
+from formalimg.scenes import Scene, SceneError
+
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", re.ASCII)
+_STEP_FIELDS = {field.name for field in fields(RatingStep)}
 
 
 @dataclass(frozen=True)
@@ -120,15 +129,88 @@ class CurrentTask(NamedTuple):
 
 @lru_cache(4096)
 def parse_steps(text: str) -> tuple[RatingStep, ...]:
-    """Parse the steps of a task from JSON."""
-    return tuple(RatingStep(**step) for step in json.loads(text))
+    """Parse the steps of a task from JSON.
+
+    Raises:
+        StoredValueError: if they are not what we store.
+    """
+    steps = tuple(_step(step) for step in stored_json(text, "steps", list))
+    if not steps or len({step.name for step in steps}) < len(steps):
+        raise wrong_value("steps", text)
+    return steps
+
+
+def _step(found: object) -> RatingStep:
+    if not isinstance(found, dict) or not {"name", "kind", "asks"} <= found.keys() <= _STEP_FIELDS:
+        raise wrong_value("steps", found)
+    step = RatingStep(**found)
+    for text in (step.name, step.asks, step.criteria, step.about):
+        stored_text(text, "steps")
+    if step.kind not in get_args(StepKind) or not isinstance(step.once, bool):
+        raise wrong_value("steps", found)
+    if step.question is not None:
+        stored_integer(step.question, "steps", 1)
+    return step
+
+
+def parse_answer(text: object) -> AnswerValue:
+    """Parse an answer from JSON.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    value = stored_json(text, "value", object)
+    if isinstance(value, bool | dict):
+        return value
+    return stored_number(value, "value", 0, 5)
+
+
+def stored_time(text: object) -> str:
+    """Return a time of the database, in UTC.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    if not isinstance(text, str) or not _TIME.fullmatch(text):
+        raise wrong_value("at", text)
+    return text
+
+
+def is_answer_of(kind: StepKind | None, value: AnswerValue) -> bool:
+    """Return whether a stored answer is of the type that a step of this kind has."""
+    match kind:
+        case "yes or no":
+            return isinstance(value, bool)
+        case "likert":
+            return type(value) is int and 1 <= value <= 5
+        case "score":
+            return not isinstance(value, bool | Mapping) and 0 <= value <= 1
+        case "boxes":
+            return isinstance(value, Mapping)
+    return False
+
+
+def parse_grounded(text: object) -> dict[str, Any] | None:
+    """Parse the scene that a grounder saw from JSON; None if there is none.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    if text is None:
+        return None
+    found: dict[str, Any] = stored_json(text, "grounded", dict)
+    try:
+        Scene.from_json(found)
+    except SceneError:
+        raise wrong_value("grounded", found) from None
+    return found
 
 
 def grounder_vocabulary(grounded: str | None) -> set[tuple[str, str]]:
     """Return labels and attributes used by the grounder, with their kinds: raters may keep them."""
-    if grounded is None:
+    found = parse_grounded(grounded)
+    if found is None:
         return set()
-    found: Mapping[str, object] = json.loads(grounded)
     return {word for obj in Scene.from_json(found).objects for word in (("class", obj.label), *obj.attributes())}
 
 
@@ -154,11 +236,10 @@ def read_image(path: Path, sha256: str) -> bytes:
         FormalimgError: if it is missing, or has changed.
     """
     try:
-        data = locate_image(path, sha256).read_bytes()
+        return locate_image(path, sha256).read_bytes()
+    except ChangedImageError as error:
+        raise FormalimgError(f"{path} has changed since the study was created: restore the original image") from error
     except OSError as error:
         raise FormalimgError(
             f"cannot read {path}: {error.strerror}; put the run back where it was when the study was created"
         ) from error
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise FormalimgError(f"{path} has changed since the study was created: restore the original image")
-    return data

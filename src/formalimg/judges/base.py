@@ -25,6 +25,9 @@ UnscoredReason: TypeAlias = Literal[
     "not judged",  # no judge has looked yet
 ]
 
+MAX_OBJECTS = 1000
+"""The most objects of a scene that is judged: time grows with their number, and no image of a suite shows so many."""
+
 
 @dataclass(frozen=True)
 class Part:

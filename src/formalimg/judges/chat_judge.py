@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models import ChatModel, Message, Setting, Unanswered
+from formalimg.models import ChatModel, Message, Setting, Unanswered, note_waste, read_aside
 from formalimg.prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class ChatJudge:
             if isinstance(reply, Unanswered):
                 reason, detail = _explain(reply)
                 return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, raw)), cost)
-            problem = find_problem(reply.value)
+            problem = await read_aside(len(reply.raw), find_problem, reply.value)
             if problem is None:
                 return ValidAnswer(reply.value, tuple(raw), reply.served, cost)
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
@@ -159,6 +159,7 @@ class ChatJudge:
                 Message("assistant", (reply.raw,)),
                 Message("user", (self._retry.fill({"problem": problem}),)),
             ]
+        note_waste()
         await self._forget(messages, answer_type)
         detail = f"{self.name} answered twice what cannot be: {problem}"
         return NoValidAnswer("not understood", detail, tuple(raw), cost)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -152,12 +151,11 @@ class YesNoFinding(NamedTuple):
 
 def parse_yes_no(answer: str) -> bool | None:
     """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure` or `oui`."""
-    found = _ONE_WORD.fullmatch(answer)
-    return None if found is None else found[1].lower() == "yes"
+    word = answer.strip(_AROUND).removesuffix(".").rstrip(_AROUND).lower()
+    return {"yes": True, "no": False}.get(word)
 
 
-_AROUND = r"""[\s"'`“”‘’]*"""
-_ONE_WORD = re.compile(rf"{_AROUND}(yes|no){_AROUND}\.?{_AROUND}", re.IGNORECASE | re.ASCII)
+_AROUND = " \t\n\r\f\v\"'`“”‘’"
 """Blanks, quotes and a full stop around the word are ignored; nothing else is."""
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from formalimg.judges.base import Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.base import MAX_OBJECTS, Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
 from formalimg.logic import (
     BestBinding,
     ClauseResult,
@@ -88,6 +88,9 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
     evidence: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
         evidence["grounder"] = dict(grounding.evidence)
+    if len(grounding.scene) > MAX_OBJECTS:
+        detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
+        return Unscored("not understood", detail, evidence, grounding.cost)
     prepared = prepare_formula(formula)
     try:
         verification = prepared.verify(grounding.scene)

@@ -133,6 +133,9 @@ def _style_holds(literal: Literal, style: str | None) -> bool:
 
 __all__ = ["BestBinding", "ClauseResult", "PreparedFormula", "best_binding", "prepare_formula"]
 
+_BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
+"""What prepared formulas take in memory, measured: for the syntax tree, and for the clauses."""
+
 _MAX_WEIGHT = 1_000_000
 """With larger weights, the share of a play that misses a light clause would be rounded to 1."""
 
@@ -247,6 +250,21 @@ class PreparedFormula:
                         break
         self._require_agreement(held == everything, passed)
         return held / everything
+
+    @cached_property
+    def estimated_bytes(self) -> int:
+        """The memory it takes once a scene was judged, estimated from its length and its clauses, for caches."""
+        span = self.formula.span
+        estimate = _BYTES_PER_CHARACTER * (span.end - span.start)
+        try:
+            parts = self._prenex.parts
+        except FormulaError:  # not closed, or too many clauses, which then are not kept
+            return estimate
+        for part in parts:
+            for clause, _, _ in part.clauses:
+                texts = sum([literal.atom.span.end - literal.atom.span.start for literal in clause.literals])
+                estimate += _BYTES_PER_CLAUSE + _BYTES_PER_LITERAL * len(clause.literals) + texts
+        return estimate
 
     def _play_components(self, scene: World, style: str | None) -> tuple[TruthTables, list[list[int]]]:
         """Return where literals hold, and what the variables of each component stand for."""

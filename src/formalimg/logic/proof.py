@@ -21,6 +21,8 @@ from formalimg.logic.world import members
 MAX_LISTED = 5
 """How many candidates of one variable, or instances of one condition, are listed one by one."""
 
+MAX_PROVED = 50
+"""How many failing parts of one `or` are proved; of further ones the proof only says that they fail."""
 
 _GAVE_UP = "why that is takes too many steps to find out"
 
@@ -159,7 +161,10 @@ class _Prover:
         for part in parts:
             if self.evaluator.holds(part, binding):
                 return Proof(formula, True, "one part is enough", (), (self.prove(part, binding),))
-        return Proof(formula, False, "every part fails", (), tuple(self.prove(part, binding) for part in parts))
+        proofs = tuple(
+            self.prove(part, binding) if n < MAX_PROVED else Proof(part, False) for n, part in enumerate(parts)
+        )
+        return Proof(formula, False, "every part fails", (), proofs)
 
     def implication(self, formula: Formula, antecedent: Formula, consequent: Formula, binding: Binding) -> Proof:
         if not self.evaluator.holds(antecedent, binding):
@@ -228,9 +233,13 @@ class _Prover:
         MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
         """
         failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
-        for obj in range(len(self.world)):
-            tried = {**binding, variable: obj}
-            failed.append((next(n for n, claim in enumerate(claims) if not self.evaluator.holds(claim, tried)), obj))
+        others = {name: obj for name, obj in binding.items() if name != variable}
+        left = (1 << len(self.world)) - 1
+        for n, claim in enumerate(claims):
+            # One question for all objects: asked for each, a long claim would be read as often as there are objects.
+            fitting = left & self.evaluator.selected(variable, (), [claim], others)
+            failed.extend((n, obj) for obj in members(left & ~fitting))
+            left = fitting
         failed.sort(key=lambda entry: (-entry[0], entry[1]))
         listed: list[Proof] = []
         counted: Counter[int] = Counter()

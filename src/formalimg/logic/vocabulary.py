@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 
 
@@ -90,6 +91,7 @@ def _builtin(name: str) -> Vocabulary:
 def _load(path: Path) -> Vocabulary:
     import tomllib  # here, so that programs start faster
 
+    refuse_special_file(path)
     try:
         return _validate(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.options import Options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.public_identity import stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
     from formalimg.models.registry import (
         Provider,
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
         requires,
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-    from formalimg.models.secrets import get_api_key, redact
-    from formalimg.models.structured_output import ParseFailure, parse_answer
+    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
+    from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
+    from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
 
 # Lazy, so that a run loads only the kind of model it uses.
 __getattr__ = lazy_exports(
@@ -64,6 +66,7 @@ __getattr__ = lazy_exports(
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
         "options": ["Options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "public_identity": ["stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
         "registry": [
             "Provider",
@@ -76,8 +79,9 @@ __getattr__ = lazy_exports(
             "requires",
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
-        "secrets": ["get_api_key", "redact"],
-        "structured_output": ["ParseFailure", "parse_answer"],
+        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
+        "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
+        "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
     },
 )
 
@@ -106,6 +110,7 @@ __all__ = [
     "ImageResult",
     "MatchReport",
     "Message",
+    "Meter",
     "Options",
     "ParseFailure",
     "PremadeImageModel",
@@ -116,6 +121,7 @@ __all__ = [
     "RequestedImage",
     "RetryPolicy",
     "Setting",
+    "Spending",
     "Unanswered",
     "Usage",
     "build_chat_model",
@@ -127,17 +133,25 @@ __all__ = [
     "get_price",
     "image_model_providers",
     "image_retry_policy",
+    "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
+    "metered",
+    "note_usage",
+    "note_waste",
     "open_chat_model",
     "open_command",
     "open_folder",
     "open_image_model",
     "open_python_function",
     "parse_answer",
+    "read_aside",
     "read_checkpoint",
     "redact",
+    "redact_values",
     "require_modules",
     "requires",
     "silence_libraries",
+    "stored_text",
+    "unknown_cost_advice",
 ]

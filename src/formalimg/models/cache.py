@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
+from formalimg._util.stored_values import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting, Usage
 from formalimg.models.chat import Attachment, Completion, Message
@@ -34,6 +36,11 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _LOCK_TIMEOUT = 10
 """Seconds to wait for another process that is writing."""
+_MAX_ANSWER = 16_000_000
+"""Characters of an answer."""
+_ADVICE = (
+    f"remove the file, name another folder with {CACHE_VARIABLE}, or go on without a cache by the option cache=off"
+)
 
 
 def cache_folder() -> Path:
@@ -73,6 +80,14 @@ def _hashable(part: str | Attachment) -> object:
     return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
 
 
+def _served(text: object) -> dict[str, Setting]:
+    found = stored_json(text, "served", dict)
+    for value in found.values():
+        if value is not None and not isinstance(value, str | int | float):
+            raise wrong_value("served", value)
+    return found
+
+
 class AnswerCache:
     """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
 
@@ -86,24 +101,29 @@ class AnswerCache:
         path = folder / CACHE_FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
-            )
+            self._connection = open_untrusted(path, timeout=_LOCK_TIMEOUT)
+            if not has_no_schema(self._connection):
+                require_our_schema(self._connection, path, _TABLE, _ADVICE)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
-            raise FormalimgError(
-                f"cannot open the answer cache {path} ({error}): remove the file, name another folder with "
-                f"{CACHE_VARIABLE}, or go on without a cache by the option cache=off"
-            ) from None
+            raise FormalimgError(f"cannot open the answer cache {path} ({error}): {_ADVICE}") from None
 
     def get(self, key: str) -> Completion | None:
         """Return the cached answer, or None. Its usage is zero: it was paid for already."""
         select = "SELECT text, served FROM answers WHERE question = ?"
         with self._lock, contextlib.suppress(sqlite3.Error):  # an unreadable cache is a cache miss
-            row = self._connection.execute(select, (key,)).fetchone()
-            return None if row is None else Completion(row[0], served=json.loads(row[1]))
+            try:
+                row = self._connection.execute(select, (key,)).fetchone()
+                if row is None:
+                    return None
+                return Completion(stored_text(row[0], "text", _MAX_ANSWER), served=_served(row[1]))
+            except (StoredValueError, sqlite3.Error) as error:
+                if hasattr(error, "sqlite_errorcode"):  # SQLite cannot read the file, or not now
+                    return None
+                # A value that is not ours, or not UTF-8: it is asked for and stored anew.
+                self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
         return None
 
     def put(self, key: str, completion: Completion) -> None:

@@ -10,17 +10,21 @@ from functools import partial
 from re import Pattern
 
 from formalimg._util.text import truncate
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Setting
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
+from formalimg.models.chat_usage import complete_usage, maximum_input, maximum_output, without_impossible
+from formalimg.models.deduplication import CurrentQuestion, asking
 from formalimg.models.pricing import Price, get_price
+from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
+from formalimg.models.spending import NO_USAGE, RequestCost, note_waste
 from formalimg.models.structured_output import (
     ParseFailure,
     answer_schema,
     format_instruction,
-    parse_answer,
+    parse_answer_aside,
     with_format,
 )
 
@@ -38,9 +42,10 @@ class ProviderChatModel:
     """
 
     def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
-        self.name = provider.name
+        self.name = stored_text(provider.name)
         self.concurrency = retry_policy.concurrency
         self._provider = provider
+        self._settings = StoredSettings()
         self._policy = retry_policy
         self._limiter = limiter
         self._price = price
@@ -49,79 +54,82 @@ class ProviderChatModel:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Everything besides the messages that shapes the answers, with the version of how models are asked."""
-        return {**self._provider.settings, "asking": _VERSION, "format": format_instruction().version}
+        return {
+            **self._settings.of(self._provider.settings),
+            "asking": _VERSION,
+            "format": format_instruction().version,
+        }
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
+        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`.
+
+        Whoever asks the same while it is being asked waits for that answer, which is then paid for once.
+        """
         schema = answer_schema(answer_type)
         key = cache_key(self.name, self.settings, messages, schema)
-        cached = await self._cached(key)
-        if cached is not None:
-            value = parse_answer(cached.text, answer_type)
-            if not isinstance(value, ParseFailure):
-                _log.debug("%s: answer from the cache", self.name)
-                return Answered(value, cached.text, served=cached.served, cached=True)
-            await self._drop(key)  # the type's own checks have changed, and the first answer would stay
-        return await self._ask(key, messages, schema, answer_type)
+        if not self._policy.cache:
+            return await self._ask(key, messages, schema, answer_type, None)
+        async with asking(f"{cache_folder()} {key}") as current:
+            known = current.answer or await self._cached(key)
+            if known is not None:
+                value = await parse_answer_aside(known.text, answer_type)
+                if not isinstance(value, ParseFailure):
+                    _log.debug("%s: answer from the cache", self.name)
+                    return Answered(value, known.text, served=known.served, cached=True)
+                await self._drop(key)  # the type's own checks have changed, and the first answer would stay
+            return await self._ask(key, messages, schema, answer_type, current)
 
     async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
         """Remove a cached answer that has the requested form and still cannot be used."""
         await self._drop(cache_key(self.name, self.settings, messages, answer_schema(answer_type)))
 
     async def _ask(
-        self, key: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
+        self,
+        key: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, object],
+        answer_type: type[AnswerType],
+        current: CurrentQuestion | None,
     ) -> Reply[AnswerType]:
-        reply = Unanswered("unreadable", "nothing was asked")
+        longest = maximum_output(self._provider.settings)
+        sent = partial(maximum_input, messages, schema)
+        spent = RequestCost(self._price, partial(complete_usage, sent=sent, longest=longest))
+        send = partial(spent.attempt, partial(self._complete, messages, schema))
+        raw, reason = "", "nothing was asked"
         for attempt in range(1 + self._policy.parse_retries):
-            wasted: list[Usage] = []
             try:
-                completion = await self._limiter.call(partial(self._complete, messages, schema, wasted))
+                completion = await self._limiter.call(send)
             except CallError as error:
-                reply = self._add_usage(reply, *wasted)
                 if error.kind == "refused":
-                    return replace(reply, kind="refused", reason=error.reason)
-                return replace(reply, kind="failed", reason=f"{error.kind}: {error.reason}")
-            reply = replace(self._add_usage(reply, *wasted, completion.usage), raw=completion.text)
+                    return Unanswered("refused", error.reason, raw, spent.usage, spent.cost)
+                return Unanswered("failed", f"{error.kind}: {error.reason}", raw, spent.usage, spent.cost)
+            raw = completion.text
             if completion.ended == "refusal":
-                reason = truncate(" ".join(completion.text.split()), 300, 50)
-                return replace(reply, kind="refused", reason=reason or "the model declined")
-            answer = _parse(completion, answer_type)
+                reason = truncate(" ".join(raw.split()), 300, 50) or "the model declined"
+                return Unanswered("refused", reason, raw, spent.usage, spent.cost)
+            answer = await _parse(completion, answer_type)
             if not isinstance(answer, ParseFailure):
+                if current is not None:
+                    current.answer = completion
                 if self._cache is not None:
                     await asyncio.to_thread(self._cache.put, key, completion)
-                return Answered(answer, completion.text, reply.usage, reply.cost, completion.served)
-            reply = replace(reply, reason=answer.reason)
+                served = {**completion.served, "usage": NO_USAGE} if spent.estimated else completion.served
+                return Answered(answer, raw, spent.usage, spent.cost, served)
+            reason = answer.reason
+            note_waste()
             # Without the reason, which quotes the answer.
             _log.info("%s: answer %d of %d cannot be parsed", self.name, attempt + 1, 1 + self._policy.parse_retries)
-        return reply
+        return Unanswered("unreadable", reason, raw, spent.usage, spent.cost)
 
-    async def _complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object], wasted: list[Usage]
-    ) -> Completion:
-        """Make one call; append what it used to `wasted` if it fails.
-
-        A provider may find out during a run that its server has no structured output.
-        """
+    async def _complete(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
+        """Make one call. A provider may find out during a run that its server has no structured output."""
         if not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
-        try:
-            completion = await self._provider.complete(messages, schema)
-        except CallError as error:
-            if error.usage != Usage():  # mostly nothing was used, or nobody says how much
-                wasted.append(error.usage)
-            raise
+        completion = without_impossible(await self._provider.complete(messages, schema))
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
         return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
 
-    def _add_usage(self, reply: Unanswered, *used: Usage) -> Unanswered:
-        costs = [reply.cost, *map(self._price.cost, used)]
-        known = [cost for cost in costs if cost is not None]
-        total = sum(known) if len(known) == len(costs) else None
-        return replace(reply, usage=sum(used, reply.usage), cost=total)
-
     async def _cached(self, key: str) -> Completion | None:
-        if not self._policy.cache:
-            return None
         if self._cache is None:
             self._cache = AnswerCache(cache_folder())
         return await asyncio.to_thread(self._cache.get, key)
@@ -142,7 +150,7 @@ def build_chat_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
     return ProviderChatModel(provider, retry_policy, limiter, get_price(provider.name))
 
 
@@ -189,7 +197,7 @@ class SchemaMode:
         return await send(plain, None, "none"), True
 
 
-def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
+async def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
     if completion.ended == "length":
         return ParseFailure("the answer was cut off by the limit on its length")
-    return parse_answer(completion.text, answer_type)
+    return await parse_answer_aside(completion.text, answer_type)

@@ -18,6 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
+from formalimg.models.public_identity import stored_command, stored_text
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
 
@@ -36,7 +37,7 @@ class CommandModel:
     failure, with the last line of standard error as the reason.
 
     Attributes:
-        name: `command/` and the command as the user wrote it.
+        name: `command/` and the command as the user wrote it, with `<secret>` in place of keys.
         takes_images: whether `{reference}` is among the arguments.
         settings, batch, concurrency, sees_spec: as for every image model.
     """
@@ -58,13 +59,13 @@ class CommandModel:
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
-            raise FormalimgError(f"cannot read the command {command!r}: {error}") from None
+            raise FormalimgError(f"cannot read the command {stored_text(command)!r}: {error}") from None
         if not self._arguments or shutil.which(self._arguments[0]) is None:
             raise FormalimgError(
                 f"there is no program {(self._arguments or [''])[0]!r}: give one on the PATH, or its path, as in "
                 "command/./paint.sh {prompt} {out}"
             )
-        self.name = f"command/{command}"
+        self.name = f"command/{stored_command(command, self._arguments)}"
         self.settings: Mapping[str, Setting] = {}
         self.concurrency = concurrency
         self.takes_images = any("{reference}" in argument for argument in self._arguments)
@@ -97,7 +98,7 @@ class CommandModel:
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:  # not executable, or a prompt that no argument can hold
-                return Failed(f"the program cannot be started: {error}")
+                return Failed(redact(f"the program cannot be started: {error}"))
             try:
                 code = await asyncio.wait_for(process.wait(), self._timeout)
             except TimeoutError:
@@ -123,7 +124,7 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     Raises:
         FormalimgError: if there is no such program or option.
     """
-    given = Options(f"command/{model}", options)
+    given = Options(stored_text(f"command/{model}"), options)
     timeout = given.number("timeout", 600.0, minimum=0.01)
     concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
     given.reject_unknown()

@@ -39,7 +39,7 @@ class Generated:
     Attributes:
         data: the file as received: PNG, JPEG or WebP.
         served: what was actually used (model id, size, steps …), as far as the model reports it.
-        cost: cost in US dollars; None if the price is unknown.
+        cost: cost of all attempts in US dollars; None if the price is unknown.
     """
 
     data: bytes
@@ -49,9 +49,15 @@ class Generated:
 
 @dataclass(frozen=True)
 class Refused:
-    """The model declined to generate this image, for instance by a safety filter."""
+    """The model declined to generate this image, for instance by a safety filter.
+
+    Attributes:
+        reason: what happened, on one line.
+        cost: cost of all attempts in US dollars, as some refusals are paid for; None if the price is unknown.
+    """
 
     reason: str
+    cost: float | None = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,12 @@ class Failed:
     Attributes:
         reason: what happened, on one line.
         absent: no generation was attempted: the image should have existed already and does not.
+        cost: cost of all attempts in US dollars: an answer of no use is paid for; None if the price is unknown.
     """
 
     reason: str
     absent: bool = False
+    cost: float | None = 0.0
 
 
 ImageResult: TypeAlias = Generated | Refused | Failed

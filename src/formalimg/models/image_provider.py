@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from formalimg.models.base import CallError, Identified, Setting, Usage
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.pricing import Price, get_price
+from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
+from formalimg.models.spending import NO_USAGE, RequestCost
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,18 @@ class ProviderImageModel:
     sees_spec = False
 
     def __init__(self, provider: ImageProvider, limiter: RateLimiter, concurrency: int, price: Price) -> None:
-        self.name = provider.name
+        self.name = stored_text(provider.name)
         self.concurrency = concurrency
         self.takes_images = provider.takes_images
         self._provider = provider
+        self._settings = StoredSettings()
         self._limiter = limiter
         self._price = price
 
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Everything besides the request that shapes the images."""
-        return self._provider.settings
+        return self._settings.of(self._provider.settings)
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
@@ -78,11 +81,24 @@ class ProviderImageModel:
     async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only, but an image was to go with them")
+        spent = RequestCost(self._price, self._complete_usage)
         try:
-            completion = await self._limiter.call(lambda: self._provider.complete(request))
+            completion = await self._limiter.call(lambda: spent.attempt(lambda: self._provider.complete(request)))
         except CallError as error:
-            return Refused(error.reason) if error.kind == "refused" else Failed(f"{error.kind}: {error.reason}")
-        return Generated(completion.data, redact_values(completion.served), self._price.cost(completion.usage))
+            if error.kind == "refused":
+                return Refused(error.reason, cost=spent.cost)
+            return Failed(f"{error.kind}: {error.reason}", cost=spent.cost)
+        served = redact_values(completion.served)
+        return Generated(completion.data, {**served, "usage": NO_USAGE} if spent.estimated else served, spent.cost)
+
+    def _complete_usage(self, reported: Usage) -> Usage:
+        """Return a usage with what a provider may have left out: it is taken to bill one image."""
+        if self._price.output is None:  # a price by the image, or none
+            return reported if reported.images else replace(reported, images=1)
+        if reported.output_tokens > 0 or (reported.input_tokens > 0 and not reported.images):
+            return reported
+        # The price of an image, if there is one: tokens without those of the image are not its cost.
+        return Usage(images=max(1, reported.images))
 
 
 def build_image_model(
@@ -95,5 +111,5 @@ def build_image_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
     return ProviderImageModel(provider, limiter, retry_policy.concurrency, get_price(provider.name))

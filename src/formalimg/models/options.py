@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
@@ -120,7 +121,10 @@ class Options:
         return text
 
     def url(self, name: str, default: Default) -> str | Default:
-        """Return an option that is the URL of a server. It is stored with the results, so it must hold no password."""
+        """Return an option that is the URL of a server. It is stored with the results, so it must hold no password.
+
+        A key in its path is stored as `<secret>`, as in all settings.
+        """
         text = self._take(name)
         if text is None:
             return default
@@ -128,10 +132,13 @@ class Options:
             parts = urlsplit(text)
         except ValueError:  # it may hold a password, and nobody knows where
             raise FormalimgError(f"{name} of {self._model} is not a URL: write it as {_EXAMPLE_URL}") from None
-        if parts.username or parts.password or parts.query:
-            for value in (parts.username, parts.password, parts.query.rpartition("=")[2]):
+        if parts.username or parts.password or parts.query or parts.fragment:
+            fields = re.split("[&#]", f"{parts.query}#{parts.fragment}")
+            for value in (parts.username, parts.password, *(field.rpartition("=")[2] for field in fields)):
                 register_secret(value or "")
-            raise FormalimgError(f"{name} of {self._model} must not hold a user, a password or a query: it is stored")
+            raise FormalimgError(
+                f"{name} of {self._model} must not hold a user, a password or a query, nor a fragment: it is stored"
+            )
         if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
             raise FormalimgError(f"{name}={text!r} of {self._model} is not a URL: write it as {_EXAMPLE_URL}")
         return text

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Usage
 
@@ -21,6 +22,8 @@ PRICES_FILE = Path("prices.toml")
 """The user's own price list, in the current folder."""
 
 _RATES = ("input", "output", "image")
+_MAX_BYTES = 1_000_000
+"""The longest price list that is read."""
 _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-preview(-\d{2}-\d{2,4})?")
 """What may follow the name of a model without making it another model."""
 
@@ -90,7 +93,10 @@ def _user_prices() -> Mapping[str, Price]:
     variable = os.environ.get(PRICES_VARIABLE)
     path = Path(variable) if variable else PRICES_FILE
     try:
-        text = path.read_text(encoding="utf-8")
+        if path.exists() and not path.is_file():  # a pipe would keep us waiting
+            raise FormalimgError(f"cannot read the prices in {path}: it is not a file")
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES + 1).decode("utf-8")
     except FileNotFoundError:
         if not variable:
             return {}
@@ -106,10 +112,16 @@ def parse_prices(text: str, source: str) -> Mapping[str, Price]:
     Raises:
         FormalimgError: if it is anything else; the message names the source and the entry.
     """
+    if len(text) > _MAX_BYTES:
+        raise FormalimgError(f"{source} is too long for prices: keep it below {_MAX_BYTES:,} bytes")
     try:
         table = tomllib.loads(text).get("prices")
     except tomllib.TOMLDecodeError as error:
-        raise FormalimgError(f"{source} is not TOML: {error}") from None
+        raise FormalimgError(f"{source} is not TOML: {truncate(str(error), 200, 100)}") from None
+    except RecursionError:
+        raise FormalimgError(f"{source} is nested too deep: it needs a table [prices] of simple entries") from None
+    except ValueError:  # an integer of thousands of digits, or a date that cannot be
+        raise FormalimgError(f"{source} holds a number that is no price: write prices below 1,000,000") from None
     if not isinstance(table, dict):
         raise FormalimgError(f"{source} holds no prices: it needs a table [prices]")
     return {name: _parse_price(name, entry, source) for name, entry in table.items()}
@@ -121,6 +133,7 @@ def _parse_price(name: str, entry: object, source: str) -> Price:
         rate in _RATES and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
         for rate, value in rates.items()
     )
+    name = truncate(name, 80, 20)
     if not valid:
         raise FormalimgError(
             f"the price of {name!r} in {source} cannot be read: "

@@ -20,6 +20,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.image import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
+from formalimg.models.public_identity import stored_settings
 from formalimg.models.registry import requires
 
 
@@ -49,7 +50,7 @@ class CallableModel:
             function: generates images. With a batch of more than 1 it takes a list of prompts (and of seeds) and
                 returns a list of images.
             name: name in tables.
-            settings: other settings that shape its images, to record.
+            settings: other settings that shape its images, to record; keys among them are recorded as `<secret>`.
             batch: number of prompts per call.
             concurrency: maximum number of concurrent calls; one unless the function is thread-safe.
         """
@@ -59,7 +60,7 @@ class CallableModel:
             raise FormalimgError("batch and concurrency must be 1 or more")
         self._function = function
         self.name = name or f"python/{getattr(function, '__qualname__', type(function).__name__)}"
-        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self.settings: Mapping[str, Setting] = stored_settings(settings or {})
         self.batch = batch
         self.concurrency = concurrency
         self._takes = _parameters(function)

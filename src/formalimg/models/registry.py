@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -10,9 +11,12 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
+from formalimg.models.base import Identified
 from formalimg.models.chat import ChatModel
 from formalimg.models.image import ImageModel
-from formalimg.models.secrets import find_api_key
+from formalimg.models.public_identity import stored_settings, stored_text
+from formalimg.models.redaction import is_location
+from formalimg.models.secrets import find_api_key, known_secrets, redact
 
 IMAGE_MODELS = "formalimg.image_models"
 """Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
@@ -27,6 +31,7 @@ ChatModelFactory: TypeAlias = Callable[[str, Mapping[str, str]], ChatModel]
 """Creates a chat model from the rest of the name and the options."""
 
 Model = TypeVar("Model")
+AnyModel = TypeVar("AnyModel", bound=Identified)
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__formalimg_needs__"
@@ -47,7 +52,8 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     if provider not in known and provider in chat_model_providers():
         raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
     factory: ImageModelFactory = _load(provider, model, known)
-    return factory(model, options or {})
+    with _redacted_errors(name, options or {}):
+        return _without_keys(factory(model, options or {}))
 
 
 def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> ChatModel:
@@ -65,7 +71,8 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     if provider not in known and provider in image_model_providers():
         raise FormalimgError(f"{provider}/… answers no questions: its models make images")
     factory: ChatModelFactory = _load(provider, model, known)
-    return factory(model, options or {})
+    with _redacted_errors(name, options or {}):
+        return _without_keys(factory(model, options or {}))
 
 
 def image_model_providers() -> dict[str, EntryPoint]:
@@ -189,15 +196,15 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
 def _split(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
-        raise FormalimgError(f"cannot read the model {name!r}: write provider/model, as in {example}")
+        raise FormalimgError(f"cannot read the model {stored_text(name)!r}: write provider/model, as in {example}")
     return provider, model
 
 
 def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
     if provider not in known:
         near = get_close_matches(provider, known, 1)
-        advice = f"did you mean {near[0]}/{model}?" if near else f"known are {', '.join(sorted(known))}"
-        raise FormalimgError(f"unknown provider {provider!r}: {advice}")
+        advice = f"did you mean {near[0]}/{stored_text(model)}?" if near else f"known are {', '.join(sorted(known))}"
+        raise FormalimgError(f"unknown provider {stored_text(provider)!r}: {advice}")
     try:
         factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
     except (ImportError, AttributeError) as error:
@@ -206,6 +213,39 @@ def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callabl
         ) from error
     require_modules(provider, factory)
     return factory
+
+
+@contextmanager
+def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
+    """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
+    stored_text(name)
+    stored_settings(options)  # both register what they find
+    try:
+        yield
+    except FormalimgError as error:
+        text = redact(str(error))
+        if text == str(error):
+            raise
+        raise FormalimgError(text) from None
+
+
+def _without_keys(model: AnyModel) -> AnyModel:
+    """Return a model if neither its name nor its settings hold a known key.
+
+    Ours never do. A provider of somebody else's may; it cannot be given another name.
+
+    Raises:
+        FormalimgError: if there is a key; the message says what to do.
+    """
+    secrets = [secret for secret in known_secrets() if not is_location(secret)]
+    for what, value in (("name", model.name), *model.settings.items()):
+        if isinstance(value, str) and any(secret in value for secret in secrets):
+            where = "its name" if what == "name" else f"its setting {what}"
+            raise FormalimgError(
+                f"{stored_text(model.name)} holds a key in {where}, which is stored with the results: give the key in "
+                "an environment variable that the provider reads"
+            )
+    return model
 
 
 def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:

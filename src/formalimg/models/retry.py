@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.options import Options
 from formalimg.models.secrets import redact
+from formalimg.models.spending import may_begin_call
 
 Result = TypeVar("Result")
 
@@ -117,22 +118,25 @@ class RateLimiter:
         """Await `send()`, with retries; nothing that is raised contains an API key.
 
         Raises:
-            CallError: if no attempt succeeded: the error of the last one.
+            CallError: if no attempt succeeded: the error of the last one; also if a budget allows no further attempt.
             FormalimgError: if no call can succeed.
         """
         attempts = 0
+        failed: CallError | FormalimgError = CallError("rejected", "the budget is used up, so no call was begun")
         while True:
-            await self._wait_for_start()
+            if may_begin_call():
+                await self._wait_for_start()
+            if not may_begin_call():  # it may have been used up by others while this one waited
+                raise failed
             attempts += 1
             started = self._clock()
             _log.debug("%s: call, attempt %d", self._name, attempts)
-            failed: CallError | FormalimgError
             try:
                 result = await self._with_timeout(send)
                 _log.debug("%s: response after %.2f s", self._name, self._clock() - started)
                 return result
             except CallError as error:
-                failed = CallError(error.kind, redact(error.reason), error.retry_after)
+                failed = CallError(error.kind, redact(error.reason), error.retry_after, error.usage)
             except FormalimgError as error:
                 failed = FormalimgError(redact(str(error)))
             except Exception as error:  # of a library that the provider did not expect; its text may hold anything
@@ -143,7 +147,8 @@ class RateLimiter:
             retry_after = failed.retry_after or 0.0
             self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
             policy = self._policy
-            if not failed.is_retryable or attempts >= policy.max_attempts or retry_after > policy.max_wait:
+            last = not failed.is_retryable or attempts >= policy.max_attempts or retry_after > policy.max_wait
+            if last or not may_begin_call():
                 _log.info("%s: failed after attempt %d (%s: %s)", self._name, attempts, failed.kind, failed.reason)
                 raise failed
             delay = self._backoff(attempts)

@@ -7,37 +7,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import quote
 
+from formalimg._util.image_metadata import metadata_texts, without_metadata
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
+from formalimg.models.redaction import MIN_LENGTH, Redactor
 
 ENV_FILE = Path(".env")
 """File with keys, in the current folder. The environment takes precedence."""
 
-_REDACTED = "***"
-_MIN_LENGTH = 8
-"""Shorter values are not keys, and redacting them would garble messages."""
-
-_SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
-"""Suffixes of the names of variables that hold secrets."""
+_SECRET_WORDS = ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_DESCRIBING_WORDS = ("FILE", "PATH", "DIR", "URL", "NAME", "ID", "TYPE", "COUNT", "LIMIT", "LENGTH")
+"""Last words of the names of variables that tell about a secret and do not hold it."""
 
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<inside>[^'"]*)(?P=quote)(?:\s+#.*)?""")
-
-_BEFORE = r"(?:(?<![\w.*-])[\w.*-]{1,200})?"
-_AFTER = r"[\w.*-]{0,200}"
-"""What may stand beside a part of a key; bounded, because some messages are whole files."""
-
-_KEY_PATTERNS = {
-    "***": rf"{_BEFORE}\*{{3,}}{_AFTER}",  # what a provider shows of a key: its beginning, stars, its end
-    "sk-": r"\bsk-[\w-]{8,}",
-    "AIza": r"\bAIza[\w-]{16,}",
-    "hf_": r"\bhf_[A-Za-z0-9]{8,}",
-    "Bearer ": r"(?<=Bearer )\S{8,}",
-}
-"""Patterns of API keys, each by a substring that every match contains."""
 
 _registered: set[str] = set()
 
@@ -75,22 +59,45 @@ def find_api_key(names: Sequence[str]) -> str | None:
 
 def register_secret(value: str) -> None:
     """Redact this value from now on wherever `redacted` is used."""
-    if len(value) >= _MIN_LENGTH:
+    if len(value) >= MIN_LENGTH:
         _registered.add(value)
 
 
+def known_secrets() -> frozenset[str]:
+    """Return the registered secrets, and those in the environment and in the `.env` file, by their names."""
+    return frozenset({*_registered, *_secret_values()})
+
+
 def redact(text: str) -> str:
-    """Return a text in which API keys, parts of them, and what looks like one are replaced by `***`."""
+    """Return a text in which keys are replaced by `***`: whole, in part, encoded, and what looks like one."""
     return _redactor().redact_all(text)
 
 
 def redact_known_keys(text: str) -> str:
-    """Return a text in which known keys are replaced by `***` and nothing else: for raw answers."""
+    """Return a text in which echoes of known keys, also encoded ones, are replaced by `***`: for raw answers."""
     return _redactor().redact_known(text)
+
+
+def image_without_keys(data: bytes) -> bytes:
+    """Return an image file as it is; without its metadata if a key is in there, or text that cannot be searched.
+
+    Searched are known keys in all their forms, and those of well-known services. The pixels stay the same.
+    """
+    for content in metadata_texts(data):
+        if content is None:
+            return without_metadata(data)
+        redactor = _redactor()  # here, because most files hold no text
+        text = content.decode("utf-8", "replace")
+        is_utf16 = text.count("\0") >= MIN_LENGTH  # at least in part
+        if redactor.holds_key(text) or (is_utf16 and redactor.holds_key(text.replace("\0", ""))):
+            return without_metadata(data)
+    return data
 
 
 def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return a mapping with all its texts redacted."""
+    if not any(isinstance(value, str) for value in served.values()):
+        return dict(served)
     redactor = _redactor()
     return {name: redactor.redact_all(value) if isinstance(value, str) else value for name, value in served.items()}
 
@@ -115,61 +122,13 @@ def read_env_file(path: Path) -> Mapping[str, str]:
     return found
 
 
-def _replace_matches(text: str, patterns: Sequence[re.Pattern[str]]) -> str:
-    """Replace all matches of any of the patterns; overlapping ones as a whole."""
-    spans = sorted(found.span() for pattern in patterns for found in pattern.finditer(text) if found[0])
-    pieces, end = [], 0
-    for start, stop in spans:
-        if start >= end:
-            pieces += [text[end:start], _REDACTED]
-        end = max(end, stop)
-    return "".join([*pieces, text[end:]])
-
-
-class _Redactor(NamedTuple):
-    """Patterns that find keys in texts.
-
-    Attributes:
-        marks: a text without any of these substrings holds no key. Most texts are such, and this is a fast check.
-        whole: whole keys.
-        parts: parts of them.
-        similar: what looks like a key. A separate pattern: a longer match must win over a part that begins it.
-    """
-
-    marks: tuple[str, ...]
-    whole: re.Pattern[str]
-    parts: re.Pattern[str]
-    similar: re.Pattern[str]
-
-    def redact_all(self, text: str) -> str:
-        return _replace_matches(text, (self.whole, self.parts, self.similar)) if self._may_contain_key(text) else text
-
-    def redact_known(self, text: str) -> str:
-        return _replace_matches(text, (self.whole,)) if self._may_contain_key(text) else text
-
-    def _may_contain_key(self, text: str) -> bool:
-        return any(mark in text for mark in self.marks)
-
-
-def _redactor() -> _Redactor:
-    return _redactor_for(frozenset({*_registered, *_secret_values()}))
+def _redactor() -> Redactor:
+    return _redactor_for(known_secrets())
 
 
 @lru_cache(maxsize=16)
-def _redactor_for(secrets: frozenset[str]) -> _Redactor:
-    forms = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
-    whole = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or r"(?!)"
-    shown = [  # the beginning or the end alone: messages like to show just that
-        part
-        for secret in sorted(secrets)
-        if "/" not in secret  # else it may be the path of a file with a key, and parts of that are ordinary words
-        for part in (f"{re.escape(secret[:_MIN_LENGTH])}{_AFTER}", f"{_BEFORE}{re.escape(secret[-_MIN_LENGTH:])}")
-    ]
-    ends = {end for form in forms for end in (form[:_MIN_LENGTH], form[-_MIN_LENGTH:])}
-    marks = (*_KEY_PATTERNS, *sorted(ends))
-    return _Redactor(
-        marks, *(re.compile(p) for p in (whole, "|".join(shown) or r"(?!)", "|".join(_KEY_PATTERNS.values())))
-    )
+def _redactor_for(secrets: frozenset[str]) -> Redactor:
+    return Redactor(secrets)
 
 
 def _secret_values() -> Iterator[str]:
@@ -184,11 +143,18 @@ def _secret_values() -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _secret_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.upper().endswith(_SECRET_ENDINGS))
+    return tuple(name for name in names if _is_secret_name(name.upper()))
+
+
+def _is_secret_name(name: str) -> bool:
+    words = name.split("_")
+    return name.endswith(_SECRET_WORDS) or (
+        any(word in _SECRET_WORDS for word in words) and words[-1] not in _DESCRIBING_WORDS
+    )
 
 
 def _long_enough(value: str) -> Iterator[str]:
-    if len(value.strip()) >= _MIN_LENGTH:
+    if len(value.strip()) >= MIN_LENGTH:
         yield value.strip()
 
 

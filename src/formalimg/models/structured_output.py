@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from formalimg._util.strict_json import reject_constant, reject_duplicate_keys
 from formalimg._util.text import truncate
 from formalimg.models.chat import Message
+from formalimg.models.contradictions import contradicting_field, contradicting_prose, contradicting_value
+from formalimg.models.json_in_text import find_json, is_unfinished_thought, prose_after, strip_thoughts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 AnswerType = TypeVar("AnswerType", bound="BaseModel")
+Read = TypeVar("Read")
+Arguments = ParamSpec("Arguments")
 
-_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"^.*</(?:think|thinking)>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_START = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
-_OBJECT_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*\{\s*["}])')
-_LIST_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"\]\d-])')
-"""Where JSON may begin, if an object or a list is expected. Braces and brackets in prose look different.
-
-A value nested inside another one is not the answer, so the start of the outer one counts.
-"""
-
+MAX_REPLY = 1_000_000
+"""The most characters of a reply that is read."""
+SMALL_REPLY = 64 * 1024
+"""Longer replies are read in a thread, so that no other call waits for it."""
+_SEVERAL = "the model gave several answers that differ"
+_MAX_PROBLEMS = 1000
+"""With more problems than this, none is described: collecting them takes longer than reading the answer."""
 _MAX_MESSAGE = 300
 
 
@@ -76,35 +76,64 @@ def format_instruction() -> FormatInstruction:
 
 
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    """Parse the answer in a text.
+    """Parse the answer in a text, in linear time.
 
     Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
     It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing
-    fields are not filled in. A second value that matches too but differs is a failure.
+    fields are not filled in. An answer that the same text contradicts is a failure: by a second value, a correction
+    after it, or a field that nobody asked for. So is a text of more than a million characters.
     """
     from pydantic import ValidationError  # heavy, and needed only here
 
-    text = _without_thoughts(text)
-    if _THOUGHT_START.search(text) and not text.startswith(("{", "[")):
+    if len(text) > MAX_REPLY:
+        return ParseFailure(f"the answer has {len(text):,} characters, the limit is {MAX_REPLY:,}")
+    text = strip_thoughts(text)
+    if is_unfinished_thought(text):
         return ParseFailure("the model was still thinking when it stopped")
-    is_list = answer_schema(answer_type).get("type") == "array"
     try:
-        values = list(_json_values(text, _LIST_START if is_list else _OBJECT_START))
+        values = find_json(text, lists=answer_schema(answer_type).get("type") == "array")
     except (ValueError, RecursionError) as error:
         return ParseFailure(f"the JSON in the answer is broken or cut off: {_shorten(str(error))}")
     if not values:
         return ParseFailure("there is no JSON in the answer" if text.strip() else "the answer is empty")
+    first, *others = values
     try:
-        answer = answer_type.model_validate_json(values[0], strict=True)
+        answer = answer_type.model_validate_json(first.written, strict=True)
     except ValidationError as error:
         return ParseFailure(f"the answer has not the wanted form: {_first_problem(error)}")
-    for other in values[1:]:
+    settled, strange = 0, []
+    for place, other in enumerate(others, 1):
         try:
-            if answer_type.model_validate_json(other, strict=True) != answer:
-                return ParseFailure("the model gave several answers that differ")
-        except ValidationError:
+            same = answer_type.model_validate_json(other.written, strict=True) == answer
+        except ValidationError:  # an example of the form, or half an answer
+            strange.append(other.value)
             continue
-    return answer
+        if not same:
+            return ParseFailure(_SEVERAL)
+        settled = place
+    if contradicting_value(answer, first.value, strange):
+        return ParseFailure(_SEVERAL)
+    problem = contradicting_field(answer, first.value) or contradicting_prose(
+        answer, prose_after(text, values[settled:])
+    )
+    return answer if problem is None else ParseFailure(_shorten(problem))
+
+
+async def parse_answer_aside(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
+    """Parse the answer in a text as `parse_answer` does; a long one in a thread."""
+    return await read_aside(len(text), parse_answer, text, answer_type)
+
+
+async def read_aside(
+    size: int, read: Callable[Arguments, Read], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Read:
+    """Call a function that reads a reply of so many characters, in a thread if there are many.
+
+    Other calls share the event loop: while it reads, none of them gets an answer, and their time limits go on.
+    """
+    if size <= SMALL_REPLY:
+        return read(*args, **kwargs)
+    return await asyncio.to_thread(read, *args, **kwargs)
 
 
 def _strict(part: object, path: str) -> object:
@@ -136,34 +165,9 @@ def _strict(part: object, path: str) -> object:
     return strict
 
 
-def _without_thoughts(text: str) -> str:
-    text = text.strip()
-    if text.startswith(("{", "[")):  # what looks like a tag inside an answer is the answer's own
-        return text
-    # Some servers leave out the opening tag, because it was part of the chat template.
-    return _THOUGHT_END.sub("", _THOUGHT.sub("", text)).strip()
-
-
-def _json_values(text: str, start: re.Pattern[str]) -> Iterator[str]:
-    """Yield the JSON values in prose, as they are written.
-
-    Raises:
-        ValueError: if something begins like JSON and is not: cut off, a duplicate key, a NaN.
-    """
-    decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
-    position = found = 0
-    while (match := start.search(text, position)) is not None:
-        try:
-            _, position = decoder.raw_decode(text, match.start())
-        except ValueError:
-            if found:  # the answer is there already, and what follows is prose
-                return
-            raise
-        found += 1
-        yield text[match.start() : position]
-
-
 def _first_problem(error: ValidationError) -> str:
+    if (count := error.error_count()) > _MAX_PROBLEMS:
+        return f"it has {count:,} problems"
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     where = ".".join(map(str, problems[0]["loc"])) or "the whole"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from formalimg._util.text import read_csv_cell
 from formalimg.tables import Table
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def rating_lines(study: HumanStudy) -> Iterator[dict[str, object]]:
     """
     from formalimg.analysis import human_study_text
 
-    for line in csv.DictReader(io.StringIO(human_study_text([study], "csv"))):
+    for cells in csv.DictReader(io.StringIO(human_study_text([study], "csv"))):
+        line = {column: read_csv_cell(cell) for column, cell in cells.items()}
         labels = (label for column, label in line.items() if column not in (*_NUMBERS, "run") and label)
         n, left_out = line.get("n"), line.get("left_out")
         yield {

@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -61,11 +60,11 @@ MAX_QUESTIONS = 64
 
 _QUESTION_KEYS = ("question", "kind", "weight", "criteria")
 
-_MAX_CACHED = 4096
-"""Maximum number of cached formulas; long ones count as several."""
+_MAX_CACHED_BYTES = 128 * 1024 * 1024
+"""Maximum memory of cached formulas, estimated; a formula of ten variables takes about 100 KB."""
 
-_LONG_FORMULA = 1000
-"""Characters of a formula that count as one in the cache: a prepared formula takes memory for each."""
+_MIN_CACHED_BYTES = 32 * 1024
+"""What a formula counts for at least, so that there are never more than some thousand."""
 
 _DEFAULT_SUITE = "knolling"
 """The suite of formulas without a vocabulary: logic decides about them."""
@@ -99,8 +98,10 @@ class TaskCache:
         for name in self._sources:
             suite(name)  # so that a wrong name is reported at once
         self._suites = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
-        self._by_text = _LruCache[tuple[str, str | None], RewardTask](_MAX_CACHED)
-        self._by_identity = _LruCache[int, tuple[object, RewardTask]](_MAX_CACHED)
+        # One cache for formulas by their text and for objects by their identity: they share the memory.
+        self._formulas = _LruCache[tuple[str, str | None] | int, tuple[object, RewardTask]](
+            _MAX_CACHED_BYTES, lambda kept: _estimated_bytes(kept[1])
+        )
 
     def prepare(self, task: TaskLike) -> RewardTask:
         """Return the prepared task.
@@ -185,8 +186,7 @@ class TaskCache:
         # Never a file: the name may have come from anywhere.
         if vocabulary is not None and vocabulary not in vocabulary_names():
             raise FormalimgError(f"unknown vocabulary {vocabulary[:40]!r}: known are {', '.join(vocabulary_names())}")
-        key, size = (text, vocabulary), ceil(len(text) / _LONG_FORMULA)
-        return self._by_text.get(key, lambda: self._of_formula(parse(text), vocabulary), size)
+        return self._formulas.get((text, vocabulary), lambda: (None, self._of_formula(parse(text), vocabulary)))[1]
 
     def _of_formula(self, formula: Formula, vocabulary: str | None) -> RewardTask:
         problems = check(formula, vocabulary) if vocabulary is not None else []
@@ -200,7 +200,11 @@ class TaskCache:
 
     def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
-        return self._by_identity.get(id(key), lambda: (key, create()))[1]
+        return self._formulas.get(id(key), lambda: (key, create()))[1]
+
+
+def _estimated_bytes(task: RewardTask) -> int:
+    return max(_MIN_CACHED_BYTES, 0 if task.formula is None else task.formula.estimated_bytes)
 
 
 def _is_by_logic(name: str) -> bool:
@@ -209,19 +213,20 @@ def _is_by_logic(name: str) -> bool:
 
 
 class _LruCache(Generic[Key, Value]):
-    """The values that were created last, up to a number, where large ones count as several."""
+    """The values that were used last, up to a sum of their sizes; one that is larger than all is not kept."""
 
-    def __init__(self, limit: int) -> None:
-        self._room = limit
+    def __init__(self, limit: int, size: Callable[[Value], int] = lambda _: 1) -> None:
+        self._room, self._size = limit, size
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key, create: Callable[[], Value], size: int = 1) -> Value:
+    def get(self, key: Key, create: Callable[[], Value]) -> Value:
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
                 return self._values[key][0]
         value = create()  # outside of the lock: others need not wait, and creating it twice does no harm
+        size = self._size(value)
         with self._lock:
             if key not in self._values:
                 self._room -= size

@@ -1,11 +1,20 @@
 """Runs: generate and judge the images of one suite with one image model in one resumable folder, and read them back."""
 
 from formalimg.runs.cancellation import NotStartedError
-from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
+from formalimg.runs.config import (
+    MAX_SAMPLES,
+    MAX_SIZE,
+    MIN_SIZE,
+    Reopenable,
+    RunBuilder,
+    RunConfig,
+    images_url,
+    run_name,
+)
 from formalimg.runs.cost_estimate import RunEstimate, estimate
-from formalimg.runs.database import database_errors, readonly_uri
 from formalimg.runs.execution import execute, judge_run
-from formalimg.runs.image_store import ImageLocation
+from formalimg.runs.folder import set_aside
+from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
@@ -15,18 +24,19 @@ from formalimg.runs.progress import Progress
 from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
 from formalimg.runs.reader import (
     Judged,
-    PlannedItem,
-    RunCost,
     RunRecord,
     StoredRun,
     load_layouts,
     locate_image,
     open_run,
 )
+from formalimg.runs.rows import PlannedItem, RunCost
 
 __all__ = [
+    "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
+    "ChangedImageError",
     "FolderLock",
     "Identity",
     "ImageFile",
@@ -49,7 +59,6 @@ __all__ = [
     "RunRecord",
     "Selection",
     "StoredRun",
-    "database_errors",
     "default_style",
     "error_text",
     "estimate",
@@ -63,7 +72,7 @@ __all__ = [
     "one_line",
     "open_run",
     "read_manifest_table",
-    "readonly_uri",
     "require_supported",
     "run_name",
+    "set_aside",
 ]

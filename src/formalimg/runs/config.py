@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,14 +12,27 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Concurrent, ImageModel
-from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
+from formalimg.models import Concurrent, ImageModel, stored_text
+from formalimg.runs.manifest import (
+    MAX_INTEGER,
+    MIN_INTEGER,
+    Identity,
+    RunManifest,
+    require_storable_settings,
+    utc_now,
+)
 from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, load, suite, suite_names
 
 MIN_SIZE, MAX_SIZE = 16, 16_384
 """Limits of the requested width and height, in pixels."""
+
+MAX_SAMPLES = 1000
+"""The largest number of images of one item."""
+
+MAX_SEED = 2**63 - 1
+"""The largest base seed, and the smallest with a minus sign: what a database and random generators take."""
 
 _MAX_NAME = 80
 
@@ -60,10 +74,14 @@ class RunConfig:
     images: str = ""
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
+        if not 1 <= self.samples <= MAX_SAMPLES:
+            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 to {MAX_SAMPLES:,}")
+        if not -MAX_SEED <= self.seed <= MAX_SEED:
+            raise FormalimgError(f"a seed of {self.seed} cannot be stored: give one of at most {MAX_SEED}")
         if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
             raise FormalimgError(f"a size of {self.size!r} cannot be requested: give {MIN_SIZE} to {MAX_SIZE} pixels")
+        if not MIN_INTEGER <= self.seed <= MAX_INTEGER:
+            raise FormalimgError("the seed is too large: give an integer of 64 bits")
         require_budget(self.budget)
         if self.images:
             _check_url(self.images)
@@ -105,11 +123,18 @@ class RunConfig:
             task=self.task,
             layouts=self.layouts_from if self.condition.needs_layout else "",
             images=self.images,
+            images_id=secrets.token_hex(8) if self.images else "",
         )
         if stored is None:
             return manifest
-        samples = max(manifest.samples, stored.samples)
-        return replace(manifest, judge=stored.judge, created=stored.created, samples=samples, images=stored.images)
+        return replace(
+            manifest,
+            judge=stored.judge,
+            created=stored.created,
+            samples=max(manifest.samples, stored.samples),
+            images=stored.images,
+            images_id=stored.images_id,
+        )
 
 
 @dataclass(frozen=True)
@@ -220,6 +245,11 @@ def images_url(url: str, folder: Path) -> str:
 def _check_url(url: str) -> str:
     from formalimg.runs.remote_image_store import check_url  # here, because most runs need none
 
+    if stored_text(url) != url:
+        raise FormalimgError(
+            "the address of images holds a key, and it would be written into run.toml: give the bare address, and the "
+            "key in the environment or in fsspec's configuration"
+        )
     return check_url(url)
 
 

@@ -11,10 +11,11 @@ from formalimg.judges import Judge
 from formalimg.models import ImageRequest, PremadeImageModel, Usage, get_price
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import images_to_match
-from formalimg.runs.image_store import refuse_foreign_images
+from formalimg.runs.folder import refuse_foreign_images
 from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_settings
 from formalimg.runs.plan import plan_images
-from formalimg.runs.reader import ExistingImage, open_run
+from formalimg.runs.reader import open_run
+from formalimg.runs.rows import ExistingImage
 from formalimg.suites import Item
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)

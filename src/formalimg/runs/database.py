@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Mapping
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from formalimg._util.databases import (
+    UntrustedConnection,
+    database_errors,
+    has_no_schema,
+    open_untrusted,
+    readers_mode,
+    require_our_schema,
+)
+from formalimg._util.stored_values import MAX_COST, MAX_NAME, MAX_NUMBER, MAX_TEXT, StoredValueError
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.models import Failed, Generated, ImageResult, Refused
+from formalimg.models import Failed, ImageResult, Refused
 from formalimg.runs.manifest import SCHEMA
 from formalimg.runs.messages import one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
@@ -22,37 +30,53 @@ from formalimg.suites import FormulaSpec, Item, encode_item
 RESULTS_FILE = "results.sqlite"
 _TIMEOUT = 30
 """Seconds to wait for a reader that blocks the database."""
+_DAMAGED = "the file is damaged: restore it, or move the run folder away and start anew"
 
 
-def open_for_writing(folder: Path) -> sqlite3.Connection:
-    """Open the results of a run, creating them if necessary. Every statement is committed at once."""
+def open_for_writing(folder: Path) -> UntrustedConnection:
+    """Open the results of a run, creating them if necessary. Every statement is committed at once.
+
+    Raises:
+        FormalimgError: if it is not a database of ours, or holds values that we would not have written. Nothing has
+            been written then.
+    """
+    file = folder / RESULTS_FILE
     with run_database_errors(folder):
-        connection = sqlite3.connect(
-            folder / RESULTS_FILE, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        # In WAL mode this loses nothing when the process is killed, and never corrupts; see docs/runs.md.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            tables = (files("formalimg.runs") / "schema.sql").read_text(encoding="utf-8")
-            connection.executescript(f"BEGIN; {tables} PRAGMA user_version = {SCHEMA}; COMMIT;")
-        return _require_schema(connection, folder)
+        connection = open_untrusted(file, "rwc", timeout=_TIMEOUT)
+        try:
+            is_new = has_no_schema(connection)
+            if not is_new:
+                _require_schema(connection, folder)
+                _require_plausible(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # In WAL mode this loses nothing when the process is killed, and never corrupts; see docs/runs.md.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if is_new:
+                connection.executescript(f"BEGIN; {_tables()} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
-def open_for_reading(folder: Path) -> sqlite3.Connection:
-    """Open the results of a run read-only; the run may be written to meanwhile."""
-    if not (folder / RESULTS_FILE).is_file():
+def open_for_reading(folder: Path) -> UntrustedConnection:
+    """Open the results of a run read-only; the run may be written to meanwhile.
+
+    Raises:
+        FormalimgError: if there are none, or they are not a database of ours.
+    """
+    file = folder / RESULTS_FILE
+    if not os.path.lexists(file):
         raise FormalimgError(f"{folder} is not a run: it has no {RESULTS_FILE}")
     with run_database_errors(folder):
-        connection = sqlite3.connect(
-            readonly_uri(folder / RESULTS_FILE),
-            uri=True,
-            timeout=_TIMEOUT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        connection.execute("PRAGMA query_only = ON")
-        return _require_schema(connection, folder)
+        connection = open_untrusted(file, readers_mode(file), timeout=_TIMEOUT)
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            _require_schema(connection, folder)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
 def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
@@ -60,53 +84,64 @@ def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]
     return database_errors(
         folder / RESULTS_FILE,
         full="free some space, then run the same command again to resume",
-        damaged="the file is damaged: restore it, or move the run folder away and start anew",
+        damaged=_DAMAGED,
     )
 
 
-@contextlib.contextmanager
-def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
-    """Turn database errors into errors that users can act on.
-
-    Args:
-        file: the database.
-        full: what to do when the disk is full.
-        damaged: what to do when the file is damaged.
-    """
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        reason = str(error)
-        if "full" in reason or "disk I/O" in reason:
-            advice = full
-        elif "readonly" in reason or "unable to open" in reason:
-            advice = "check the permissions of the folder"
-        elif "malformed" in reason or "not a database" in reason:
-            advice = damaged
-        else:
-            raise
-        raise FormalimgError(f"cannot use {file} ({reason}): {advice}") from error
-
-
-def readonly_uri(file: Path) -> str:
-    """Return the SQLite URI to open a database read-only.
-
-    Where the folder is not writable, nothing changes, and SQLite needs `immutable` or it would look for files beside.
-    Everywhere else it has to be allowed to write, or it would leave such files behind.
-    """
-    immutable = not os.access(file.parent, os.W_OK) and not file.with_name(f"{file.name}-wal").exists()
-    return f"{file.absolute().as_uri()}?{'immutable=1' if immutable else 'mode=rw'}"
-
-
-def _require_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
+    file = folder / RESULTS_FILE
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found != SCHEMA:
-        connection.close()
         raise FormalimgError(
-            f"{folder / RESULTS_FILE} has schema {found}, this version of formalimg reads {SCHEMA}: "
+            f"{file} has schema {found}, this version of formalimg reads {SCHEMA}: "
             "use the version that made it, or start a new run"
         )
-    return connection
+    require_our_schema(connection, file, _tables(), _DAMAGED)
+
+
+def _tables() -> str:
+    return (files("formalimg.runs") / "schema.sql").read_text(encoding="utf-8")
+
+
+def _require_plausible(connection: UntrustedConnection) -> None:
+    """Check the values that a writer reads, in one pass: types, ranges, digests, and names of files without a path."""
+    for table, conditions in _PLAUSIBLE.items():
+        row = connection.execute(f"SELECT rowid FROM {table} WHERE NOT ({' AND '.join(conditions)}) LIMIT 1").fetchone()
+        if row is not None:
+            raise StoredValueError(f"row {row[0]} of the table {table} holds values that formalimg does not write")
+
+
+_COSTS = (
+    f"typeof(cost) = 'real' AND cost BETWEEN 0 AND {MAX_COST}",
+    f"typeof(unpriced) = 'integer' AND unpriced BETWEEN 0 AND {MAX_NUMBER}",
+    f"typeof(attempts) = 'integer' AND attempts BETWEEN 0 AND {MAX_NUMBER}",
+)
+_PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
+    "items": (
+        "typeof(id) = 'text' AND typeof(question) = 'text' AND typeof(prompt) = 'text'",
+        f"length(id) <= {MAX_NAME} AND length(question) <= {MAX_NAME} AND length(prompt) <= {MAX_TEXT}",
+        "typeof(position) = 'integer' AND typeof(level) = 'integer'",
+    ),
+    "pictures": (
+        "typeof(item) = 'text' AND typeof(key) = 'text' AND typeof(status) = 'text' AND typeof(seed) = 'integer'",
+        f"item IN (SELECT id FROM items) AND length(key) <= {MAX_NAME}",
+        f"typeof(sample) = 'integer' AND sample BETWEEN 0 AND {MAX_NUMBER}",
+        "status IN ('planned', 'made', 'refused', 'failed', 'unreadable', 'too large', 'absent')",
+        "(file IS NULL OR typeof(file) = 'text' AND length(file) BETWEEN 1 AND 255"
+        " AND file NOT IN ('.', '..') AND file NOT GLOB '*[/\\]*' AND NOT instr(file, char(0)))",
+        "(sha256 IS NULL OR typeof(sha256) = 'text' AND length(sha256) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*')",
+        "(status <> 'made' OR file IS NOT NULL AND sha256 IS NOT NULL AND typeof(bytes) = 'integer')",
+        *_COSTS,
+    ),
+    "judges": ("typeof(key) = 'text' AND typeof(name) = 'text' AND typeof(settings) = 'text'",),
+    "verdicts": (
+        "typeof(judge) = 'text' AND typeof(question) = 'text' AND typeof(picture) = 'text' AND typeof(item) = 'text'",
+        f"length(question) <= {MAX_NAME} AND length(picture) <= {MAX_NAME}",
+        "(passed IS NULL OR typeof(passed) = 'integer' AND passed IN (0, 1))",
+        *_COSTS,
+    ),
+}
+"""What holds for every row that we write, as SQL."""
 
 
 # --- rows
@@ -150,7 +185,8 @@ class ImageRow(NamedTuple):
 def missing_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
     """Return the columns of a planned image without a file, with the reason."""
     if isinstance(answer, Unscored):
-        return ImageRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
+        # One line without keys: the detail quotes what came in place of an image.
+        return ImageRow("too large" if answer.reason == "too large" else "unreadable", one_line(answer.detail))
     if isinstance(answer, Failed) and answer.absent:
         return ImageRow("absent", one_line(answer.reason))
     return ImageRow("refused" if isinstance(answer, Refused) else "failed", one_line(answer.reason))
@@ -170,12 +206,12 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
 
 
 def answer_cost(answer: ImageResult) -> tuple[float, int]:
-    """Return the cost of an image model's answer as two columns. Only images are paid for, also broken ones.
+    """Return the cost of an image model's answer as two columns. Refused and failed attempts may be paid for too.
 
     Raises:
         ValueError: if it is not a cost.
     """
-    return cost_columns(answer.cost) if isinstance(answer, Generated) else cost_columns(0.0)
+    return cost_columns(answer.cost)
 
 
 class VerdictRow(NamedTuple):

@@ -3,7 +3,8 @@
 Stages run side by side. Generators call the image model; writers decode and store its answers, so that a model never
 waits for the disk; judges judge; their verdicts are recorded. Between the stages are short queues, so a slow stage
 slows the others down instead of filling the memory. What a stage has finished is in the store before the next sees it.
-Costs are counted when an answer arrives and not when it is stored: a slow disk must not let a run spend more.
+Costs are counted call by call, while an answer is still being tried for, and not when it is stored: neither retries
+nor a slow disk let a run spend more than its budget and what was in flight when that was reached.
 An error of a model or judge that ends the run lets nothing new begin; what is under way may be paid for, and is stored.
 """
 
@@ -21,7 +22,16 @@ from typing import Generic, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Failed, Generated, ImageModel, ImageRequest
+from formalimg.models import (
+    Failed,
+    Generated,
+    ImageModel,
+    ImageRequest,
+    Meter,
+    get_price,
+    metered,
+    unknown_cost_advice,
+)
 from formalimg.runs.cancellation import NotStartedError, share_progress
 from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
 from formalimg.runs.inspection import InspectedImage
@@ -131,6 +141,7 @@ class Engine:
         self._scored = set(scored)
         self._on_progress = on_progress
         self.progress = Progress(0, 0)
+        self._told_budget = False
         self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
 
     def stop(self) -> None:
@@ -183,11 +194,15 @@ class Engine:
         self.stop()
         self.report()
 
-    def _spend(self, cost: float, unpriced: int) -> None:
-        was_stopped = self.progress.stopped
-        self.progress.spend(cost, unpriced)
-        if self.progress.stopped and not was_stopped:
+    def _settle(self, name: str, meter: Meter, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
+        """Return what an answer of this model or judge cost; the run ends if that is unknown and there is a budget."""
+        cost, unpriced = meter.settle(cost, unpriced)
+        if self.progress.over_budget and not self._told_budget:
+            self._told_budget = True
             _log.info("the budget of $%.2f is used up: nothing new is begun", self.progress.budget)
+        if unpriced and self.progress.budget is not None:
+            self._end(FormalimgError(unknown_cost_advice(name, get_price(name))))
+        return cost, unpriced
 
     # --- generation
 
@@ -205,33 +220,43 @@ class Engine:
         for batch in batches:
             if self.progress.stopped:
                 return
-            assert self._build_request is not None, "an engine with a model needs build_request"
-            began = time.monotonic()
-            left = list(batch)
-            reason = "the model gave no answer"
-            try:
-                requests = [self._build_request(planned) for planned in batch]
-                async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
-                    async for answer in answers:
-                        if not left:
-                            raise FormalimgError(
-                                f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody "
-                                "knows which is which: mend the model, then start a new run"
-                            )
-                        checked = check_answer(answer)
-                        self._spend(*answer_cost(checked))
-                        await arrived.put(ArrivedAnswer(left.pop(0), checked, time.monotonic() - began))
-            except NotStartedError:
-                return
-            except FormalimgError as error:
-                self._end(error)
-                return
-            except (Exception, asyncio.CancelledError) as error:
-                if is_own_cancellation(error):
-                    raise
-                reason = error_text(error)
-            for planned in left:
-                await arrived.put(ArrivedAnswer(planned, Failed(reason), time.monotonic() - began))
+            with metered(self.progress, finish=True) as meter:
+                await self._generate_batch(model, batch, arrived, meter)
+
+    async def _generate_batch(
+        self, model: ImageModel, batch: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer], meter: Meter
+    ) -> None:
+        assert self._build_request is not None, "an engine with a model needs build_request"
+        began = time.monotonic()
+        left = list(batch)
+        reason = "the model gave no answer"
+        try:
+            requests = [self._build_request(planned) for planned in batch]
+            async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
+                async for answer in answers:
+                    if not left:
+                        raise FormalimgError(
+                            f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody "
+                            "knows which is which: mend the model, then start a new run"
+                        )
+                    checked = check_answer(answer)
+                    cost, unpriced = self._settle(model.name, meter, *answer_cost(checked))
+                    if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
+                        return  # not begun: it is left for when the run is resumed
+                    seconds = time.monotonic() - began
+                    await arrived.put(ArrivedAnswer(left.pop(0), checked, seconds, cost, unpriced))
+        except NotStartedError:
+            return
+        except FormalimgError as error:
+            self._end(error)
+            reason, left = error_text(error), left[:1] if meter.cost or meter.unpriced else []
+        except (Exception, asyncio.CancelledError) as error:
+            if is_own_cancellation(error):
+                raise
+            reason = error_text(error)
+        for planned in left:  # what was paid for is recorded with the first of them
+            spent = self._settle(model.name, meter)
+            await arrived.put(ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent))
 
     # --- storage
 
@@ -285,15 +310,28 @@ class Engine:
         async for entry in waiting:
             if not self.progress.stopped:  # what is left is judged when the run is resumed
                 began = time.monotonic()
-                try:
-                    row = await self._verdict_row(judge, entry)
-                except NotStartedError:
-                    continue
-                except FormalimgError as error:
-                    self._end(error)
-                    continue
-                self._spend(row.cost, row.unpriced)
-                await judged.put(JudgeResult(entry, row, time.monotonic() - began))
+                with metered(self.progress, finish=True) as meter:
+                    row = await self._metered_verdict(judge, entry, meter)
+                if row is not None:
+                    await judged.put(JudgeResult(entry, row, time.monotonic() - began))
+
+    async def _metered_verdict(self, judge: Judge, entry: ImageToJudge, meter: Meter) -> VerdictRow | None:
+        """Return a verdict with all that it cost; None if it is left for when the run is resumed, and cost nothing."""
+        row: VerdictRow | None = None
+        reason = "the budget was used up before the judge was done"
+        try:
+            row = await self._verdict_row(judge, entry)
+        except NotStartedError:
+            pass
+        except FormalimgError as error:
+            self._end(error)
+            reason = error_text(error)
+        cost, unpriced = self._settle(judge.name, meter, row.cost if row else 0.0, row.unpriced if row else 0)
+        if row is None or meter.blocked:  # a verdict for which a question was not asked must not depend on the budget
+            if not cost and not unpriced:
+                return None
+            row = verdict_row(Unscored("not judged", reason))
+        return row._replace(cost=cost, unpriced=unpriced)
 
     async def _record_verdicts(self, judged: Channel[JudgeResult]) -> None:
         async for first in judged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
@@ -89,7 +90,9 @@ def judge_run(
     """
     require_storable_settings(Identity(judge.name, judge.settings))
     require_budget(budget)
-    with RunStore(folder, read_manifest(folder)) as store:
+    # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
+    with RunStore(folder, replace(read_manifest(folder), images="")) as store:
+        store.images.require_own()
         with contextlib.closing(open_run(folder)) as run:
             items = {item.id: item for item in run.suite_items()}
         questions = {item.id: question_key(item) for item in items.values()}

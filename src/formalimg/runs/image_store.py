@@ -2,41 +2,85 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from formalimg._util.images import image_type
-from formalimg._util.io import PARTIAL_SUFFIX, atomic_write
+from formalimg._util.io import atomic_write, fsync_files
+from formalimg._util.plain_files import kind_of_special, read_plain_bytes, sizes_of_plain_files
 from formalimg.errors import FormalimgError
-
-if TYPE_CHECKING:
-    from formalimg.runs.remote_image_store import RemoteImage
 
 IMAGES = "images"
 METADATA = "metadata.jsonl"
+MAX_IMAGE_BYTES = 512_000_000
+"""Files with more bytes than this are not read: images have at most 64 million pixels."""
 _EXTENSIONS = ("png", "jpg", "webp")
+_IMAGE_NAME = re.compile(rf"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]*\.(?:{'|'.join(_EXTENSIONS)})")
+_MAX_NAME_BYTES = 255
+_RESUME = "free some space or fix it, then run the same command again to resume"
 
-ImageLocation: TypeAlias = "Path | RemoteImage"
-"""The file of an image: on this machine, or on an object store. Both have `name`, `suffix` and `read_bytes`."""
+
+class ChangedImageError(OSError):
+    """The file of an image has another digest than the one that was made."""
+
+
+class ImageLocation(Protocol):
+    """The file of an image, in the run folder or on an object store. What a run returns is read with all checks."""
+
+    @property
+    def name(self) -> str:
+        """Its file name."""
+        ...
+
+    @property
+    def suffix(self) -> str:
+        """The extension of its name, with the dot."""
+        ...
+
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file.
+
+        Raises:
+            OSError: if it cannot be read, or must not be.
+        """
+        ...
+
+    def is_file(self) -> bool:
+        """Return whether it exists."""
+        ...
+
+    def __hash__(self) -> int: ...
 
 
 class ImageStore(Protocol):
-    """Stores the image files of a run and their metadata. Thread-safe."""
+    """Stores the image files of a run and their metadata. Thread-safe.
 
-    def prepare(self, owner: str, *, known: bool) -> None:
+    The manifest and the database of a run may come from anywhere. A place outside the run folder is read and written
+    only if it has the marker of the run, and only files are touched whose names an image of a run can have.
+    """
+
+    def prepare(self, *, named: bool) -> None:
         """Check that files can be stored, before any image is generated.
 
         Args:
-            owner: a text that identifies the run.
-            known: whether the run has begun before.
+            named: whether the user has named the place in this call; else it must have the marker of the run.
 
         Raises:
-            FormalimgError: if nothing can be written there, or the place belongs to another run.
+            FormalimgError: if nothing can be written there, or the place belongs to somebody else.
+        """
+        ...
+
+    def require_own(self) -> None:
+        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later.
+
+        Raises:
+            FormalimgError: if the place belongs to somebody else.
         """
         ...
 
@@ -48,15 +92,27 @@ class ImageStore(Protocol):
         """
         ...
 
+    def sync(self, names: Collection[str]) -> None:
+        """Wait until these files survive a loss of power.
+
+        Raises:
+            FormalimgError: if they could not be written.
+        """
+        ...
+
     def place(self, name: str, sha256: str) -> ImageLocation:
-        """Return the location of an image, to be read."""
+        """Return the location of an image, to be read.
+
+        This is the only way from a recorded name to a file: reading fails if the name is none that an image can have,
+        or if the file is a link, or has another digest.
+        """
         ...
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name.
 
         Raises:
-            FormalimgError: if the files cannot be listed.
+            FormalimgError: if the files cannot be listed, or one of them is a link or another special file.
         """
         ...
 
@@ -74,8 +130,58 @@ class ImageStore(Protocol):
 
 
 @dataclass(frozen=True)
+class RunFolderImage:
+    """An image in the run folder, read like the path of a file.
+
+    Attributes:
+        folder: the folder of the images.
+        name: its recorded file name, which may be anything.
+        sha256: the digest of its bytes: no other file is ever read.
+    """
+
+    folder: Path
+    name: str
+    sha256: str
+
+    @property
+    def suffix(self) -> str:
+        """The extension of its name, with the dot; empty if it is not the name of an image."""
+        return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
+
+    @property
+    def path(self) -> Path:
+        """Its path.
+
+        Raises:
+            PermissionError: if its name is none that an image can have.
+        """
+        return self.folder / require_image_name(self.name)
+
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file.
+
+        Raises:
+            OSError: if it cannot be read, is not a plain file, or its digest differs.
+        """
+        return require_digest(read_plain_bytes(self.path, MAX_IMAGE_BYTES), self.sha256, self)
+
+    def is_file(self) -> bool:
+        """Return whether it exists as a plain file."""
+        if not is_image_name(self.name):
+            return False
+        return not kind_of_special(self.path) and self.path.exists()
+
+    def __fspath__(self) -> str:
+        """Return its path, for functions that take one; they do not check what `read_bytes` does."""
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path) if is_image_name(self.name) else f"{self.folder} {self.name!r:.200}"
+
+
+@dataclass(frozen=True)
 class FolderImageStore:
-    """Images in the run folder itself.
+    """Images in the run folder itself; see `ImageStore`.
 
     Attributes:
         folder: the run folder.
@@ -83,82 +189,114 @@ class FolderImageStore:
 
     folder: Path
 
-    def prepare(self, owner: str, *, known: bool) -> None:
+    def prepare(self, *, named: bool) -> None:
         """Do nothing: the folder exists."""
+
+    def require_own(self) -> None:
+        """Do nothing: what is in the run folder belongs to the run."""
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write a file atomically."""
-        write_run_file(self.folder / IMAGES / name, chunks)
+        write_run_file(self.folder / IMAGES / _require_storable_name(name), chunks)
 
-    def place(self, name: str, sha256: str) -> Path:
-        """Return the path of an image."""
-        return self.folder / IMAGES / name
+    def sync(self, names: Collection[str]) -> None:
+        """Wait until these files survive a loss of power."""
+        try:
+            fsync_files(self.folder / IMAGES, names)
+        except OSError as error:
+            raise FormalimgError(f"cannot write to {self.folder / IMAGES}: {error.strerror}; {_RESUME}") from error
+
+    def place(self, name: str, sha256: str) -> RunFolderImage:
+        """Return the location of an image."""
+        return RunFolderImage(self.folder / IMAGES, name, sha256)
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name."""
-        return {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
+        return folder_sizes(self.folder / IMAGES)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        (self.folder / IMAGES / name).unlink()
+        (self.folder / IMAGES / require_image_name(name)).unlink()
 
     def upload_pending(self, names: Collection[str]) -> None:
         """Do nothing: every file is in its place."""
 
 
-def open_image_store(folder: Path, url: str) -> ImageStore:
+def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
     """Return the image store of a run.
 
     Args:
         folder: the run folder.
         url: the URL on an object store, as in the manifest; empty for the run folder.
+        owner: the text by which the marker of an object store names the run.
     """
     if not url:
         return FolderImageStore(folder)
     from formalimg.runs.remote_image_store import RemoteImageStore  # here, because most runs need none
 
-    return RemoteImageStore(folder, url)
+    return RemoteImageStore(folder, url, owner)
 
 
-def write_run_file(path: Path, chunks: Iterable[bytes]) -> None:
+def write_run_file(path: Path, chunks: Iterable[bytes], *, fsync: bool = False) -> None:
     """Write a file of a run atomically; the error says how to resume.
 
     Raises:
         FormalimgError: if it cannot be written, for example because the disk is full.
     """
-    atomic_write(path, chunks, hint="free some space or fix it, then run the same command again to resume")
+    atomic_write(path, chunks, fsync=fsync, hint=_RESUME)
 
 
-def create_run_folder(folder: Path) -> None:
-    """Create the run folder and its `images`.
+def folder_sizes(folder: Path) -> dict[str, int]:
+    """Return the sizes of the files in a folder of images.
 
     Raises:
-        FormalimgError: if the folder cannot be created, or holds files that are not ours.
+        FormalimgError: if it cannot be listed, or an image or the metadata is not a plain file.
     """
-    refuse_foreign_images(folder)
     try:
-        (folder / IMAGES).mkdir(parents=True, exist_ok=True)
-        if not os.access(folder / IMAGES, os.W_OK):
-            raise PermissionError(13, "no permission to write", str(folder))
+        sizes = sizes_of_plain_files(folder)
+        special = [path for path in folder.iterdir() if path.name not in sizes]
     except OSError as error:
-        raise FormalimgError(f"cannot make the run folder {folder}: {error.strerror}") from error
+        raise FormalimgError(f"cannot list the images in {folder}: {error.strerror}") from error
+    for path in special:
+        if is_image_name(path.name) or path.name == METADATA:
+            kind = kind_of_special(path)
+            raise FormalimgError(f"{path} is {kind}, and a run holds plain files only: remove it, or put the file back")
+    return sizes
 
 
-def refuse_foreign_images(folder: Path) -> None:
-    """Refuse a folder that is not a run but has files in its `images`: they would be overwritten.
+def require_digest(data: bytes, sha256: str, place: ImageLocation) -> bytes:
+    """Return the bytes of an image if they are those that were made.
 
     Raises:
-        FormalimgError: if there are such files.
+        ChangedImageError: if the digest differs.
     """
-    known = any((folder / name).exists() for name in ("run.toml", "results.sqlite"))
-    if not known and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
-        raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ChangedImageError(errno.EIO, "it is not the file that was made", str(place))
+    return data
 
 
-def remove_partial_files(folder: Path) -> None:
-    """Remove files that a killed process left half written."""
-    for path in (*folder.glob(f".*{PARTIAL_SUFFIX}"), *(folder / IMAGES).glob(f".*{PARTIAL_SUFFIX}")):
-        path.unlink(missing_ok=True)
+def is_image_name(name: object) -> bool:
+    """Return whether this is a file name that an image of a run can have: see `image_name`."""
+    if not isinstance(name, str) or not _IMAGE_NAME.fullmatch(name):
+        return False
+    return len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
+
+
+def require_image_name(name: str) -> str:
+    """Return the name if an image of a run can have it: the database may come from anywhere.
+
+    Raises:
+        PermissionError: if it is another name, perhaps one that leads out of the place of the images.
+    """
+    if not is_image_name(name):
+        raise PermissionError(errno.EPERM, "its name is not that of an image, or leads out of their place", repr(name))
+    return name
+
+
+def _require_storable_name(name: str) -> str:
+    if name != METADATA and not is_image_name(name):
+        raise FormalimgError(f"an image cannot be stored as {name!r:.200}: give its item an id that can be a file name")
+    return name
 
 
 def outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
@@ -168,7 +306,7 @@ def outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], na
     does not name. Files that belong to no image of the run are left alone.
     """
     stems = {image_stem(*image) for image in images}
-    parted = ((name, *name.rpartition(".")) for name in present)
+    parted = ((name, *name.rpartition(".")) for name in present if is_image_name(name))
     return [
         name for name, stem, _, extension in parted if name not in named and extension in _EXTENSIONS and stem in stems
     ]

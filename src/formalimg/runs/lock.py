@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import IO
 
 from formalimg._util.locks import lock_file
+from formalimg._util.plain_files import kind_of_special, open_plain
 from formalimg.errors import FormalimgError
 
 LOCK_FILE = "lock"
+_MAX_HOLDER = 300
+"""Characters that are read of the name of whoever holds a lock."""
 
 
 class LockedError(FormalimgError):
@@ -37,16 +40,26 @@ class FolderLock:
             FormalimgError: if the folder cannot be locked.
         """
         try:
-            self._file: IO[str] = (folder / LOCK_FILE).open("a+", encoding="utf-8")
+            # Without following links: a folder of somebody else must not choose which file is emptied.
+            self._file: IO[str] = open(  # noqa: SIM115
+                folder / LOCK_FILE, "a+", encoding="utf-8", errors="replace", opener=open_plain
+            )
         except OSError as error:
+            kind = kind_of_special(folder / LOCK_FILE)
+            if kind:
+                raise FormalimgError(f"{folder / LOCK_FILE} is {kind}: remove it, a lock is a plain file") from error
             raise FormalimgError(
                 f"cannot write to {folder}: {error.strerror}; check its permissions, or choose another folder"
             ) from error
         try:
             lock_file(self._file)
+        except FormalimgError:
+            self._file.close()
+            raise
         except OSError as error:
             self._file.seek(0)
-            holder = self._file.read().strip() or "another process"
+            holder = self._file.read(_MAX_HOLDER).strip()
+            holder = holder if holder and holder.isprintable() else "another process"
             self._file.close()
             raise LockedError(f"{folder} {taken.format(holder=holder)}") from error
         self._file.truncate(0)

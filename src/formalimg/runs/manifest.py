@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.plain_files import read_plain_bytes
 from formalimg._util.strict_json import is_text, is_utf8
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
+from formalimg.runs.folder import require_plain_files
 from formalimg.runs.image_store import write_run_file
 
 MANIFEST_FILE = "run.toml"
@@ -35,8 +39,23 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str}
 """Fields that are written only if they are not empty."""
+
+MAX_MANIFEST_BYTES = 1_000_000
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
+"""Limits of integers in a manifest: what 64 bits hold, with a sign or without."""
+MAX_TEXT = 100_000
+"""Limit of the length of a text in a manifest, in characters."""
+_MAX_SHOWN = 200
+_MAX_DOTS = 32
+_STRINGS = re.compile(
+    r"""\"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+""",
+    re.DOTALL,
+)
+"""Strings and comments of TOML, also unfinished ones, in linear time."""
+_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}")
+"""A key of so many parts; ours have two, and the parser takes quadratic time for long ones."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,7 @@ class RunManifest:
         task: what the model was asked for: an image, or a layout.
         layouts: where the layouts came from that were given to the model; empty if none were.
         images: the URL on an object store where the images are; empty if they are in the run folder.
+        images_id: a random text, by which that place is known to belong to this run; empty in older runs.
     """
 
     suite: str
@@ -85,6 +105,12 @@ class RunManifest:
     task: str = "image"
     layouts: str = ""
     images: str = ""
+    images_id: str = ""
+
+    @property
+    def image_owner(self) -> str:
+        """The text by which the marker of a place of images names this run."""
+        return ", ".join(filter(None, [self.model.name, f"begun {self.created}", self.images_id]))
 
 
 def utc_now() -> str:
@@ -93,7 +119,11 @@ def utc_now() -> str:
 
 
 def write_manifest(manifest: RunManifest, folder: Path) -> None:
-    """Write `run.toml`, replacing the old file atomically."""
+    """Write `run.toml`, replacing the old file atomically; it is on disk when this returns.
+
+    Raises:
+        FormalimgError: if it cannot be written, or is too large to be read again.
+    """
     fields: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(manifest, name) for name in _FIELDS}}
     fields |= {name: getattr(manifest, name) for name in _OPTIONAL_FIELDS if getattr(manifest, name)}
     lines = [
@@ -104,7 +134,13 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
         if party is not None:
             lines += ["", f"[{role}]", *_toml_lines({"name": party.name})]
             lines += ["", f"[{role}.settings]", *_toml_lines(party.settings)]
-    write_run_file(folder / MANIFEST_FILE, (f"{line}\n".encode() for line in lines))
+    data = "".join(f"{line}\n" for line in lines).encode()
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise FormalimgError(
+            f"the settings of {manifest.model.name} and its judge have {len(data):,} bytes, and {MANIFEST_FILE} takes "
+            f"{MAX_MANIFEST_BYTES:,}: give shorter ones"
+        )
+    write_run_file(folder / MANIFEST_FILE, [data], fsync=True)
 
 
 def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:
@@ -121,30 +157,51 @@ def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict
     """
     folder = path.parent
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = read_plain_bytes(path, MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
         several = any(folder.glob(f"*/{path.name}"))
         reason = f"it holds {kind}s, name them as in {folder}/*" if several else f"it has no {path.name}"
         raise FormalimgError(f"{folder} is not a {kind}: {reason}") from error
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormalimgError(f"{path} is damaged: {error}") from error
-    if table.get("schema") != schema:
-        advice = advice.format(made_with=table.get("made_with", "unknown"))
+    if not data.strip(b"\0 \t\r\n"):
+        anew = "give `run` the option --restart, which moves the old files aside and begins anew"
         raise FormalimgError(
-            f"{folder} has {kind} schema {table.get('schema')!r}, this version of formalimg reads {schema}: {advice}"
+            f"{path} is empty, as a loss of power may leave it: restore it from a copy, or "
+            f"{anew if kind == 'run' else f'make a new {kind}'}"
         )
+    table = _parse(data, path)
+    if table.get("schema") != schema:
+        found, made_with = table.get("schema"), table.get("made_with")
+        shown = repr(found)[:40] if isinstance(found, int | str | None) else f"of type {type(found).__name__}"
+        known = isinstance(made_with, str) and made_with.isprintable()
+        advice = advice.format(made_with=truncate(str(made_with), 60, 20) if known else "unknown")
+        raise FormalimgError(f"{folder} has {kind} schema {shown}, this version of formalimg reads {schema}: {advice}")
     return table
+
+
+def _parse(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the table of a TOML text, however it is made: a manifest may come from anywhere."""
+    try:
+        text = data.decode("utf-8")
+        if _DOTTED_KEY.search(_STRINGS.sub("_", text)):
+            raise FormalimgError(f"{path} is damaged: a key in it has more than {_MAX_DOTS} parts")
+        return tomllib.loads(text)
+    except RecursionError:
+        raise FormalimgError(f"{path} is damaged: values in it are nested too deeply") from None
+    except ValueError as error:  # also of bytes that are no text, and of numbers with thousands of digits
+        raise FormalimgError(f"{path} is damaged: {error}") from error
 
 
 def read_manifest(folder: Path) -> RunManifest:
     """Return the manifest of a run folder.
 
     Raises:
-        FormalimgError: if the folder is not a run, or was written by another version of formalimg.
+        FormalimgError: if the folder is not a run, has links in place of its files, or was written by another version
+            of formalimg.
     """
     path = folder / MANIFEST_FILE
+    require_plain_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
         return RunManifest(
@@ -189,17 +246,25 @@ def require_storable_settings(party: Identity) -> None:
         FormalimgError: naming the setting.
     """
     for name, value in party.settings.items():
-        storable = is_text(name)
-        if isinstance(value, str):
-            storable &= is_utf8(value)
-        elif isinstance(value, float):
-            storable &= math.isfinite(value)
-        else:
-            storable &= value is None or isinstance(value, int)
-        if not storable:
+        if not (is_text(name) and len(name) <= MAX_TEXT and _is_storable(value)):
+            shown = f"{value!r}" if len(str(value)[:MAX_TEXT]) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}…"
             raise FormalimgError(
-                f"the setting {name!r} of {party.name} is {value!r}: give text, a finite number, true, false or nothing"
+                f"the setting {name[:_MAX_SHOWN]!r} of {party.name} is {shown}: give text of at most {MAX_TEXT:,} "
+                "characters, an integer of 64 bits, a finite number, true, false or nothing"
             )
+
+
+def _is_storable(value: object) -> bool:
+    match value:
+        case None | bool():
+            return True
+        case str():
+            return len(value) <= MAX_TEXT and is_utf8(value)
+        case int():
+            return MIN_INTEGER <= value <= MAX_INTEGER
+        case float():
+            return math.isfinite(value)
+    return False
 
 
 def _image_settings(manifest: RunManifest) -> dict[str, str]:
@@ -221,17 +286,20 @@ def _image_settings(manifest: RunManifest) -> dict[str, str]:
 
 def _identity(table: Mapping[str, Any], role: str) -> Identity:
     party = _field(table, role, dict)
-    settings = _field(party, "settings", dict)
-    return Identity(
-        _field(party, "name", str),
-        {name: None if value == {} else value for name, value in settings.items()},
-    )
+    settings = {name: None if value == {} else value for name, value in _field(party, "settings", dict).items()}
+    for name, value in settings.items():
+        if not _is_storable(value):
+            raise KeyError(f"{role}.settings.{name!r:.100}")
+    return Identity(_field(party, "name", str), settings)
 
 
 def _field(table: Mapping[str, Any], name: str, type_: type) -> Any:
-    if not isinstance(table.get(name), type_):
+    value = table.get(name)
+    if not isinstance(value, type_) or (type_ is not dict and not _is_storable(value)):
         raise KeyError(name)
-    return table[name]
+    if type_ is int and isinstance(value, bool):
+        raise KeyError(name)
+    return value
 
 
 def _toml_lines(settings: Mapping[str, Setting]) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact
+from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact, redact_values
 from formalimg.runs.inspection import InspectedImage
 from formalimg.suites import Item
 
@@ -46,11 +47,21 @@ class StoredImage(NamedTuple):
 
 
 class ArrivedAnswer(NamedTuple):
-    """The answer of an image model, and after how many seconds it came."""
+    """The answer of an image model, after how many seconds it came, and what it cost.
+
+    Attributes:
+        planned: the image that was asked for.
+        answer: the answer.
+        seconds: after how many seconds it came.
+        cost: the cost of all attempts in US dollars, as far as it is known.
+        unpriced: 1 if a part of the cost is unknown.
+    """
 
     planned: PlannedImage
     answer: ImageResult
     seconds: float
+    cost: float = 0.0
+    unpriced: int = 0
 
 
 class ImageToJudge(NamedTuple):
@@ -105,10 +116,11 @@ def check_answer(answer: object) -> ImageResult:
             try:
                 dumps_storable(dict(served))
             except (TypeError, ValueError) as error:
-                return Failed(f"what the model says it used is not plain data: {error_text(error)}")
-            return answer
+                return Failed(f"what the model says it used is not plain data: {error_text(error)}", cost=answer.cost)
+            return replace(answer, served=redact_values(served))
         case Generated():
-            return Failed(f"the model gave {type(answer.data).__name__} in place of the bytes of an image")
+            reason = f"the model gave {type(answer.data).__name__} in place of the bytes of an image"
+            return Failed(reason, cost=answer.cost)
     return Failed(f"the model gave {type(answer).__name__} in place of an answer")
 
 

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass, field
 
 from formalimg.errors import FormalimgError
+from formalimg.models import Spending
 
 
 @dataclass
-class Progress:
+class Progress(Spending):
     """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder.
 
     Attributes:
@@ -20,7 +21,8 @@ class Progress:
         stopped: whether the run was stopped before its end.
         ended_by: the error of a model or judge that ended the run; None if there is none.
         cost: cost of this run and of earlier ones in the same folder, in US dollars.
-        unpriced: number of calls with an unknown price.
+        unpriced: number of images and verdicts with an unknown price.
+        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
         budget: spending limit in US dollars; None for no limit.
     """
 
@@ -36,6 +38,7 @@ class Progress:
     ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0
     unpriced: int = 0
+    estimated: int = 0
     budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
 
@@ -57,16 +60,10 @@ class Progress:
         else:
             self.not_passed += 1
 
-    def spend(self, cost: float, unpriced: int = 0) -> None:
-        """Add the cost of a call (and whether its price is unknown), and stop when the budget is used up."""
-        self.cost += cost
-        self.unpriced += unpriced
+    def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
+        """Add the cost of a call (and whether it is unknown or estimated), and stop when the budget is used up."""
+        super().spend(cost, unpriced, estimated)
         self.stopped |= self.over_budget
-
-    @property
-    def over_budget(self) -> bool:
-        """Whether the budget is used up."""
-        return self.budget is not None and self.cost >= self.budget
 
     @property
     def seconds(self) -> float:

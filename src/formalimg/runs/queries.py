@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from formalimg._util.stored_values import (
+    MAX_NAME,
+    MAX_NUMBER,
+    MAX_TEXT,
+    StoredValueError,
+    stored_digest,
+    stored_file_name,
+    stored_integer,
+    stored_text,
+    wrong_value,
+)
 from formalimg.judges import UnscoredReason
-from formalimg.runs.image_store import ImageLocation, ImageStore
+from formalimg.runs.image_store import ImageLocation, ImageStore, is_image_name
 
 OutcomeKind: TypeAlias = Literal["pass", "fail", "unscored"]
 
@@ -19,6 +29,8 @@ OUTCOME_COLUMNS = (
     "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
 )
 OUTCOME_WIDTH = len(OUTCOME_COLUMNS.split(", "))
+MAX_SCORE = 1_000_000
+"""Scores are from 0 to 1, but a judge of somebody else may have counted otherwise."""
 _COLUMNS = f"{OUTCOME_COLUMNS}, prompt, sha256"
 # A verdict belongs to a question and an image: where an image came to be absent, it has none, whatever is stored.
 _IS_SCORED = "(status = 'made' AND passed IS NOT NULL)"
@@ -46,8 +58,17 @@ _ABOUT = f"""(
         json_extract(asked.value, '$.category') = 'object' AND json_extract(asked.value, '$.value') = :about))
 )"""
 
-RunQuery: TypeAlias = Callable[..., Iterator[tuple[Any, ...]]]
-"""Queries the database of a run: an SQL statement, and the values of its parameters by name."""
+Converted = TypeVar("Converted")
+
+
+class RunQuery(Protocol):
+    """Queries the database of a run."""
+
+    def __call__(
+        self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
+    ) -> Iterator[Converted]:
+        """Yield the rows of an SQL statement, converted; the values of its parameters are given by name."""
+        ...
 
 
 class ImageOutcome(NamedTuple):
@@ -123,13 +144,32 @@ class ImageFile(NamedTuple):
 
 
 def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
-    """Return the outcome from a row that begins with `OUTCOME_COLUMNS`."""
+    """Return the outcome from a row that begins with `OUTCOME_COLUMNS`.
+
+    Raises:
+        StoredValueError: if one of the values is not of the kind that we write.
+    """
     item, level, sample, status, no_image, passed, score, reason, detail, *_ = row
+    # Large runs have a million of these: one plain condition each, and no calls.
+    if not (type(item) is str and type(level) is int and type(sample) is int and len(item) <= MAX_NAME):
+        raise wrong_value("item, level, sample", (item, level, sample))
+    if not (0 <= level <= MAX_NUMBER and 0 <= sample <= MAX_NUMBER):
+        raise wrong_value("level, sample", (level, sample))
     if status != "made":
+        if status not in _REASONS_WITHOUT_IMAGE:
+            raise wrong_value("status", status)
+        if type(no_image) is not str or len(no_image) > MAX_TEXT:
+            raise wrong_value("detail", no_image)
         return ImageOutcome(item, level, sample, None, None, _REASONS_WITHOUT_IMAGE[status], no_image)
     if reason is None:  # there is no verdict at all
         return ImageOutcome(item, level, sample, None, None, "not judged", "")
-    return ImageOutcome(item, level, sample, None if passed is None else bool(passed), score, reason, detail)
+    if not (type(reason) is str and type(detail) is str and len(reason) <= MAX_NAME and len(detail) <= MAX_TEXT):
+        raise wrong_value("reason, detail", (reason, detail))
+    if passed is None:
+        return ImageOutcome(item, level, sample, None, None, reason, detail)
+    if not (type(passed) is int and passed in (0, 1) and type(score) is float and abs(score) <= MAX_SCORE):
+        raise wrong_value("passed, score", (passed, score))
+    return ImageOutcome(item, level, sample, bool(passed), score, reason, detail)
 
 
 def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) -> ImagePage:
@@ -138,6 +178,7 @@ def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) ->
     # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
     found = list(
         query(
+            _plain,
             f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} "
             "ORDER BY position, sample LIMIT :count OFFSET :start",
             count=count,
@@ -146,11 +187,11 @@ def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) ->
         )
     )
     if not found:  # beyond the last page the window function has counted nothing
-        ((total,),) = query(f"SELECT count(*) {ALL_IMAGES} {where}", **values)
+        ((total,),) = query(_plain, f"SELECT count(*) {ALL_IMAGES} {where}", **values)
         return ImagePage((), total)
     rowids = ", ".join(str(rowid) for rowid, _ in found)
-    rows = query(f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY position, sample")
-    return ImagePage(tuple(map(_listed, rows)), found[0][1])
+    statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY position, sample"
+    return ImagePage(tuple(query(_listed, statement)), found[0][1])
 
 
 def image_neighbours(
@@ -165,7 +206,7 @@ def image_neighbours(
             f"SELECT {_COLUMNS} {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {beside} "
             f"ORDER BY position {direction}, sample {direction} LIMIT 1"
         )
-        found.append(next((_listed(row) for row in query(statement, item=item, sample=sample, **values)), None))
+        found.append(next(query(_listed, statement, item=item, sample=sample, **values), None))
     return found[0], found[1]
 
 
@@ -174,29 +215,44 @@ def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) 
     where, values = _where(filter_)
     before = "(position, sample) < ((SELECT position FROM items WHERE id = :item), :sample)"
     statement = f"SELECT count(*) {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {before}"
-    ((count,),) = query(statement, item=item, sample=sample, **values)
+    ((count,),) = query(_plain, statement, item=item, sample=sample, **values)
     return int(count)
 
 
 def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
-    """Return the file of an image; None if there is none, or if its name leads out of the image folder."""
+    """Return the file of an image; None if there is none, or if its name or a link leads out of the image folder."""
     statement = (
         "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
     )
-    for file, sha256, width, height in query(statement, item=item, sample=sample):
-        place = images.place(file, str(sha256 or ""))
-        # The database may come from anywhere.
-        inside = Path(file).name == file and (
-            not isinstance(place, Path) or place.resolve().parent == place.parent.resolve()
-        )
-        if inside:
-            return ImageFile(place, str(sha256 or ""), width or 1, height or 1)
+    for found in query(_image_columns, statement, item=item, sample=sample):
+        if found is not None and is_image_name(found[0]):  # the database may come from anywhere
+            file, sha256, width, height = found
+            return ImageFile(images.place(file, sha256), sha256, width, height)
     return None
+
+
+def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row
+
+
+def _image_columns(row: tuple[Any, ...]) -> tuple[str, str, int, int] | None:
+    file, sha256, width, height = row
+    try:
+        return (
+            stored_file_name(file, "file"),
+            stored_digest(sha256, "sha256"),
+            stored_integer(width or 1, "width", 1),
+            stored_integer(height or 1, "height", 1),
+        )
+    except StoredValueError:
+        return None
 
 
 def _listed(row: tuple[Any, ...]) -> ListedImage:
     *_, prompt, sha256 = row
-    return ListedImage(read_outcome(row[:OUTCOME_WIDTH]), prompt, sha256)
+    if sha256 is not None:
+        stored_digest(sha256, "sha256")
+    return ListedImage(read_outcome(row[:OUTCOME_WIDTH]), stored_text(prompt, "prompt"), sha256)
 
 
 def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:

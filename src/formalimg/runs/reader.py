@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, Protocol, TypeVar
 
+from formalimg._util.stored_values import (
+    MAX_COST,
+    StoredValueError,
+    stored_digest,
+    stored_file_name,
+    stored_json,
+    stored_number,
+    wrong_value,
+)
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Setting
 from formalimg.runs.database import open_for_reading, run_database_errors
 from formalimg.runs.image_store import ImageLocation, open_image_store
@@ -32,28 +42,28 @@ from formalimg.runs.queries import (
     image_page,
     read_outcome,
 )
+from formalimg.runs.rows import (
+    ExistingImage,
+    PlannedItem,
+    RunCost,
+    existing_image,
+    item_record,
+    judge_identity,
+    planned_item,
+    question_and_image,
+    run_cost,
+    unscored_reason,
+    verdict_part,
+)
 from formalimg.scenes import Scene, SceneError, read_layout
-from formalimg.suites import Item, decode_item
+from formalimg.suites import Item, ItemsError, decode_item
 
 _JUDGED_COLUMNS = f"{OUTCOME_COLUMNS}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
+_IMPOSSIBLE_COSTS = (
+    f"sum(typeof(cost) <> 'real' OR cost NOT BETWEEN 0 AND {MAX_COST} OR typeof(unpriced) <> 'integer' OR unpriced < 0)"
+)
 
-
-class PlannedItem(NamedTuple):
-    """An item of a run.
-
-    Attributes:
-        id: its id in the suite.
-        level: its level.
-        prompt: the prompt sent to the model.
-        formula: its formula as text; empty for suites without.
-        tags: words to group items by.
-    """
-
-    id: str
-    level: int
-    prompt: str
-    formula: str
-    tags: tuple[str, ...]
+Converted = TypeVar("Converted")
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Judged:
         image: the file, in the run folder or on an object store; None if there is none.
         served: what the image model reported about its settings.
         verdict: parts and evidence, or why there is no verdict.
+        sha256: the recorded digest of the file; empty if there is none.
     """
 
     outcome: ImageOutcome
@@ -73,25 +84,7 @@ class Judged:
     image: ImageLocation | None
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
-
-
-class RunCost(NamedTuple):
-    """The cost of a run.
-
-    Attributes:
-        dollars: in US dollars, as far as prices are known.
-        unpriced: number of images and verdicts with an unknown price.
-    """
-
-    dollars: float
-    unpriced: int
-
-
-class ExistingImage(NamedTuple):
-    """An image that exists: its content key, and the digest of its file."""
-
-    key: str
-    sha256: str
+    sha256: str = ""
 
 
 class RunRecord(Protocol):
@@ -145,7 +138,7 @@ class StoredRun:
         self._folder = Path(folder)
         manifest = read_manifest(self._folder)
         self._manifest = manifest if judge is None else replace(manifest, judge=judge)
-        self._images = open_image_store(self._folder, manifest.images)
+        self._images = open_image_store(self._folder, manifest.images, manifest.image_owner)
         self._database = open_for_reading(self._folder)
 
     @property
@@ -161,98 +154,118 @@ class StoredRun:
     @cached_property
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite."""
-        rows = self._rows("SELECT id, level, prompt, formula, tags FROM items ORDER BY position")
-        return {row[0]: _planned_item(row) for row in rows}
+        query = "SELECT id, level, prompt, formula, tags FROM items ORDER BY position"
+        return {item.id: item for item in self._read(planned_item, query)}
 
     def item(self, name: str) -> PlannedItem | None:
         """Return the item with this id, or None."""
         query = "SELECT id, level, prompt, formula, tags FROM items WHERE id = :item"
-        return next((_planned_item(row) for row in self._rows(query, item=name)), None)
+        return next(self._read(planned_item, query, item=name), None)
 
     def suite_item(self, name: str) -> Item[object] | None:
         """Return the item with this id as the suite has it, or None."""
-        rows = self._rows("SELECT record FROM items WHERE id = :item", item=name)
-        return next((decode_item(record, self._manifest.suite) for (record,) in rows), None)
+        rows = self._read(item_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
+        return next((self._suite_item(*row) for row in rows), None)
 
     def suite_items(self) -> list[Item[object]]:
         """Return the items as the suite has them, for judging them again."""
-        rows = list(self._rows("SELECT record FROM items ORDER BY position"))
-        return [decode_item(record, self._manifest.suite) for (record,) in rows]
+        rows = list(self._read(item_record, "SELECT id, level, record FROM items ORDER BY position"))
+        return [self._suite_item(*row) for row in rows]
 
     def outcomes(self) -> Sequence[ImageOutcome]:
         """Return the outcome of each planned image, ordered by item and sample."""
-        return [
-            read_outcome(row) for row in self._rows(f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample")
-        ]
+        return list(self._read(read_outcome, f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample"))
 
     def spent(self) -> RunCost:
         """Return the cost of the run so far, for all attempts and all judges."""
         costs = "SELECT cost, unpriced FROM pictures UNION ALL SELECT cost, unpriced FROM verdicts"
-        (found,) = self._rows(f"SELECT total(cost), coalesce(sum(unpriced), 0) FROM ({costs})")
-        return RunCost(*found)
+        sums = f"SELECT total(cost), coalesce(sum(unpriced), 0), {_IMPOSSIBLE_COSTS} FROM ({costs})"
+        (found,) = self._read(run_cost, sums)
+        return found
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
-        rows = self._rows("SELECT name, settings FROM judges ORDER BY rowid")
-        return tuple(Identity(name, json.loads(settings)) for name, settings in rows)
+        return tuple(self._read(judge_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""
         if images is None:
-            rows = self._rows(f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} ORDER BY position, sample")
-        else:
-            one = f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
-            rows = (row for item, sample in images for row in self._rows(one, item=item, sample=sample))
-        for row in rows:
-            yield self._judged(row)
+            yield from self._read(self._judged, f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} ORDER BY position, sample")
+            return
+        one = f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
+        for item, sample in images:
+            yield from self._read(self._judged, one, item=item, sample=sample)
 
     def page(self, wanted: ImageFilter, start: int, count: int) -> ImagePage:
         """Return a page of the matching images, from number `start` on, and the total number of matches."""
-        return image_page(self._rows, wanted, start, count)
+        return image_page(self._read, wanted, start, count)
 
     def neighbours(self, wanted: ImageFilter, item: str, sample: int) -> tuple[ListedImage | None, ListedImage | None]:
         """Return the matching images right before and right after an image."""
-        return image_neighbours(self._rows, wanted, item, sample)
+        return image_neighbours(self._read, wanted, item, sample)
 
     def count_before(self, wanted: ImageFilter, item: str, sample: int) -> int:
         """Return the number of matching images before an image."""
-        return count_before(self._rows, wanted, item, sample)
+        return count_before(self._read, wanted, item, sample)
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:
         """Return the file of an image; None if there is none, or if its name leads out of the run."""
-        return find_image_file(self._rows, self._images, item, sample)
+        return find_image_file(self._read, self._images, item, sample)
 
     def made(self) -> dict[tuple[str, int], ExistingImage]:
         """Return the images that exist, by item and sample."""
-        rows = self._rows("SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'")
-        return {(item, sample): ExistingImage(key, sha256) for item, sample, key, sha256 in rows}
+        return dict(self._read(existing_image, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'"))
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
         """Return question and image of all verdicts of a judge."""
         query = "SELECT question, picture FROM verdicts WHERE judge = :one AND passed IS NOT NULL"
-        return set(self._rows(query, one=judge_key(judge)))
+        return set(self._read(question_and_image, query, one=judge_key(judge)))
 
     def close(self) -> None:
         """Close the database."""
         self._database.close()
 
-    def _rows(self, query: str, **values: object) -> Iterator[tuple[Any, ...]]:
+    def _read(
+        self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
+    ) -> Iterator[Converted]:
+        """Yield the rows of a query, converted; errors say what is damaged."""
         judge = "" if self._manifest.judge is None else judge_key(self._manifest.judge)
         with run_database_errors(self._folder):
-            yield from self._database.execute(query, {"judge": judge, **values})
+            for row in self._database.rows(query, {"judge": judge, **values}):
+                yield convert(row)
+
+    def _suite_item(self, id_: str, level: int, record: str) -> Item[object]:
+        try:
+            item = decode_item(record, self._manifest.suite)
+            if (item.id, item.level) == (id_, level):
+                return item
+            wrong = f"its record is of item {item.id}, level {item.level}"
+        except RecursionError:
+            wrong = "its record is nested too deep"
+        except ItemsError as error:
+            wrong = error.findings[0]
+        with run_database_errors(self._folder):
+            raise StoredValueError(f"item {truncate(id_, 50, 20)}: {wrong}")
 
     def _judged(self, row: tuple[Any, ...]) -> Judged:
         outcome = read_outcome(row)
         seed, file, sha256, served, parts, evidence, known, unpriced = row[OUTCOME_WIDTH:]
-        cost = None if unpriced else known or 0.0
+        cost = None if unpriced else stored_number(known or 0.0, "cost")
+        seen = stored_json(evidence, "evidence", dict) if evidence else {}
         verdict: Verdict | Unscored
         if outcome.passed is None:
-            verdict = Unscored(_reason(outcome.reason), outcome.detail, json.loads(evidence or "{}"), cost)
+            verdict = Unscored(unscored_reason(outcome.reason), outcome.detail, seen, cost)
         else:
-            found = tuple(map(Part.from_json, json.loads(parts)))
-            verdict = Verdict(outcome.passed, found, json.loads(evidence), cost)
-        image = None if file is None else self._images.place(file, sha256 or "")
-        return Judged(outcome, seed, image, json.loads(served), verdict)
+            verdict = Verdict(outcome.passed, tuple(map(verdict_part, stored_json(parts, "parts", list))), seen, cost)
+        if type(seed) is not int:
+            raise wrong_value("seed", seed)
+        settings = stored_json(served, "served", dict)
+        if file is None:
+            return Judged(outcome, seed, None, settings, verdict)
+        digest = "" if sha256 is None else stored_digest(sha256, "sha256")
+        return Judged(
+            outcome, seed, self._images.place(stored_file_name(file, "file"), digest), settings, verdict, digest
+        )
 
 
 def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
@@ -278,10 +291,11 @@ def locate_image(path: Path, sha256: str) -> ImageLocation:
     Raises:
         FormalimgError: if the manifest of the run cannot be read.
     """
-    folder = path.parent.parent
-    if path.exists() or not (folder / MANIFEST_FILE).exists():
-        return path
-    return open_image_store(folder, read_manifest(folder).images).place(path.name, sha256)
+    folder, url, owner = path.parent.parent, "", ""
+    if not os.path.lexists(path) and (folder / MANIFEST_FILE).exists():
+        manifest = read_manifest(folder)
+        url, owner = manifest.images, manifest.image_owner
+    return open_image_store(folder, url, owner).place(path.name, sha256)
 
 
 def load_layouts(run: RunRecord) -> dict[str, Scene]:
@@ -306,14 +320,3 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
             advice = "make one with `formalimg run knolling --task layout`"
             raise FormalimgError(f"{run.folder} is not a run of the layout task ({error}): {advice}") from error
     return layouts
-
-
-def _planned_item(row: tuple[Any, ...]) -> PlannedItem:
-    id_, level, prompt, formula, tags = row
-    return PlannedItem(id_, level, prompt, formula, tuple(json.loads(tags)))
-
-
-def _reason(text: str) -> UnscoredReason:
-    if text not in get_args(UnscoredReason):
-        raise FormalimgError(f"an image is unscored for the unknown reason {text!r}: use the version that made the run")
-    return text  # type: ignore[return-value]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import logging
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +13,21 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from formalimg._util.io import atomic_write
+from formalimg._util.plain_files import read_plain_bytes, sizes_of_plain_files
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import redact
-from formalimg.runs.image_store import IMAGES, write_run_file
+from formalimg.runs.image_store import (
+    IMAGES,
+    MAX_IMAGE_BYTES,
+    METADATA,
+    folder_sizes,
+    is_image_name,
+    require_digest,
+    require_image_name,
+    write_run_file,
+)
 
 LIBRARIES = {
     "s3": "s3fs",
@@ -33,7 +44,12 @@ No others: a run folder may come from anywhere, and reading it must not call any
 """
 
 OWNER_FILE = ".formalimg-run"
-"""The file that says which run the images belong to."""
+"""The marker: a file that says which run the images belong to.
+
+`run.toml` may come from anywhere and name any place. Without the marker of the run nothing is read, written or removed
+there; it is written only into an empty place that the user has named.
+"""
+_MAX_MARKER = 10_000
 
 _CONTAINER_BEFORE_HOST = ("abfs", "abfss")
 """In URLs of these schemes, the name before the @ is that of the container, not of a user."""
@@ -85,11 +101,44 @@ def open_remote_root(url: str) -> RemoteRoot:
     try:
         from fsspec.core import url_to_fs
 
-        # Folders are created on local file systems only; on object stores that would create buckets.
-        return RemoteRoot(*url_to_fs(url, **({"auto_mkdir": True} if scheme == "file" else {})))
+        system, root = url_to_fs(url)
+        return RemoteRoot(SharedFolder() if scheme == "file" else system, root)
     except ImportError as error:
         needed = " ".join(["'formalimg[stores]'", *filter(None, [LIBRARIES[scheme]])])
         raise FormalimgError(f"images at {scheme}://… need more than is installed: pip install {needed}") from error
+
+
+class ForeignPlaceError(PermissionError):
+    """A place of images does not have the marker of the run."""
+
+
+class SharedFolder:
+    """The folder of a `file://` URL, as a file system of fsspec; but links in it are neither followed nor written."""
+
+    def pipe_file(self, path: str, data: bytes) -> None:
+        """Write a file atomically, with its folder if necessary."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(Path(path), [data], fsync=True)
+
+    def cat_file(self, path: str, start: int = 0, end: int = MAX_IMAGE_BYTES) -> bytes:
+        """Return the bytes of a plain file, which must have no more than `end`."""
+        return read_plain_bytes(path, end)[start:]
+
+    def ls(self, path: str, detail: bool = True) -> list[dict[str, object]]:
+        """Return the plain files of a folder."""
+        sizes = sizes_of_plain_files(Path(path))
+        return [{"name": f"{path}/{name}", "size": size, "type": "file"} for name, size in sizes.items()]
+
+    def rm_file(self, path: str) -> None:
+        """Remove a file."""
+        Path(path).unlink()
+
+    def info(self, path: str) -> dict[str, object]:
+        """Return the size of a file."""
+        return {"name": path, "size": os.lstat(path).st_size, "type": "file"}
+
+    def invalidate_cache(self, path: str) -> None:
+        """Do nothing: nothing is cached."""
 
 
 @dataclass(frozen=True)
@@ -99,35 +148,52 @@ class RemoteImageStore:
     Attributes:
         folder: the run folder, whose `images` holds files that could not be uploaded yet.
         url: where the images are.
+        owner: the text in the marker of the run.
     """
 
     folder: Path
     url: str
+    owner: str
 
-    def prepare(self, owner: str, *, known: bool) -> None:
+    def prepare(self, *, named: bool) -> None:
         """Check that images can be written, and that the place belongs to this run."""
         with self._errors("cannot keep images at"):
             present = self._list()
-            mark = ""
-            if OWNER_FILE in present:
-                mark = self._remote.system.cat_file(self._path(OWNER_FILE)).decode(errors="replace")
-        if mark not in ("", owner) if known else present.keys() - {OWNER_FILE}:
-            raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
+            mark = self._marker()
+        if mark != self.owner:
+            if not named:
+                raise FormalimgError(self._foreign())
+            if present.keys() - {OWNER_FILE}:  # a marker alone may be of a run that was killed as it began
+                raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
         with self._errors("cannot keep images at"):
-            self._upload(OWNER_FILE, owner.encode())
+            self._upload(f"{self._remote.root.rstrip('/')}/{OWNER_FILE}", self.owner.encode())
+
+    def require_own(self) -> None:
+        """Refuse a place without the marker of this run; one that cannot be reached now is looked at later."""
+        try:
+            _ = self._own_root
+        except ForeignPlaceError as error:
+            raise FormalimgError(error.strerror) from error
+        except FormalimgError:
+            raise
+        except Exception as error:  # storage libraries raise anything
+            _log.info("%s cannot be reached: %s", self.url, _reason(error))
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Upload a file; where that fails, keep it in the run folder until it can be uploaded."""
         data = b"".join(chunks)
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._upload(name, data)
+                self._upload(self._path(name), data)
                 # A pending file of this name is older.
                 self._pending(name).unlink(missing_ok=True)
                 return
             except Exception as error:  # storage libraries raise anything
                 _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _reason(error))
-        write_run_file(self._pending(name), [data])
+        write_run_file(self._pending(name), [data], fsync=True)
+
+    def sync(self, names: Collection[str]) -> None:
+        """Do nothing: what is uploaded is safe, and what waits was synced."""
 
     def place(self, name: str, sha256: str) -> RemoteImage:
         """Return the location of an image."""
@@ -140,9 +206,11 @@ class RemoteImageStore:
             OSError: if it cannot be read.
         """
         with contextlib.suppress(FileNotFoundError):
-            return self._pending(name).read_bytes()
+            return read_plain_bytes(self._pending(name), MAX_IMAGE_BYTES)
         try:
             return bytes(self._remote.system.cat_file(self._path(name)))
+        except ForeignPlaceError:
+            raise
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, "there is no such file", f"{self.url}/{name}") from error
         except Exception as error:  # storage libraries raise anything
@@ -150,10 +218,10 @@ class RemoteImageStore:
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name."""
+        self.require_own()
         with self._errors("cannot list the images at"):
             present = self._list()
-        pending = {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
-        return {**present, **pending}
+        return {**present, **folder_sizes(self.folder / IMAGES)}
 
     @cached_property
     def known_names(self) -> Collection[str]:
@@ -162,9 +230,12 @@ class RemoteImageStore:
 
     def remove(self, name: str) -> None:
         """Remove a file."""
+        require_image_name(name)
         self._pending(name).unlink(missing_ok=True)
         try:
             self._remote.system.rm_file(self._path(name))
+        except ForeignPlaceError:
+            raise
         except FileNotFoundError:
             return
         except Exception as error:  # storage libraries raise anything
@@ -175,20 +246,34 @@ class RemoteImageStore:
         for path in sorted((self.folder / IMAGES).iterdir()):
             if path.name in names:
                 try:
-                    self._upload(path.name, path.read_bytes())
+                    self._upload(self._path(path.name), read_plain_bytes(path, MAX_IMAGE_BYTES))
                 except Exception as error:  # storage libraries raise anything; the file goes on waiting
                     _log.info("%s still waits in the run folder: %s", path.name, _reason(error))
                     return
                 path.unlink()
 
-    def _upload(self, name: str, data: bytes) -> None:
+    def _upload(self, path: str, data: bytes) -> None:
         """Write a file and check that it has arrived completely."""
-        system, path = self._remote.system, self._path(name)
+        system = self._remote.system
         system.pipe_file(path, data)
         system.invalidate_cache(self._remote.root)
         size = system.info(path)["size"]
         if size != len(data):
-            raise OSError(errno.EIO, f"{size} of {len(data)} bytes have arrived", f"{self.url}/{name}")
+            raise OSError(errno.EIO, f"{size} of {len(data)} bytes have arrived", path)
+
+    def _marker(self) -> str:
+        """Return the text of the marker; empty if there is none."""
+        system, root = self._remote
+        try:
+            return bytes(system.cat_file(f"{root.rstrip('/')}/{OWNER_FILE}", 0, _MAX_MARKER)).decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def _foreign(self) -> str:
+        return (
+            f"{self.url} has no file {OWNER_FILE} that says it holds the images of the run in {self.folder}, so "
+            f"nothing is read or written there: if it is yours, put the file back, with the text {self.owner!r:.300}"
+        )
 
     def _list(self) -> dict[str, int]:
         system, root = self._remote
@@ -204,8 +289,19 @@ class RemoteImageStore:
     def _remote(self) -> RemoteRoot:
         return open_remote_root(self.url)
 
+    @cached_property
+    def _own_root(self) -> str:
+        """The path of the place, looked up once: known only when the place has turned out to belong to this run.
+
+        Raises:
+            ForeignPlaceError: if it does not.
+        """
+        if self._marker() != self.owner:
+            raise ForeignPlaceError(errno.EPERM, self._foreign(), self.url)
+        return self._remote.root.rstrip("/")
+
     def _path(self, name: str) -> str:
-        return f"{self._remote.root.rstrip('/')}/{_require_file_name(name)}"
+        return f"{self._own_root}/{_require_file_name(name)}"
 
     def _pending(self, name: str) -> Path:
         return self.folder / IMAGES / _require_file_name(name)
@@ -240,8 +336,8 @@ class RemoteImage:
 
     @property
     def suffix(self) -> str:
-        """The extension of its name, with the dot."""
-        return PurePosixPath(self.name).suffix
+        """The extension of its name, with the dot; empty if it is not the name of an image."""
+        return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
 
     def read_bytes(self) -> bytes:
         """Return the bytes of the file.
@@ -249,24 +345,19 @@ class RemoteImage:
         Raises:
             OSError: if it cannot be read, or its digest differs.
         """
-        data = self.store.read(self.name)
-        if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise OSError(errno.EIO, "it is not the file that was made", str(self))
-        return data
+        return require_digest(self.store.read(require_image_name(self.name)), self.sha256, self)
 
     def is_file(self) -> bool:
         """Return whether it exists, by one listing of all images."""
         return self.name in self.store.known_names
 
     def __str__(self) -> str:
-        return f"{self.store.url}/{self.name}"
+        return f"{self.store.url}/{self.name}" if is_image_name(self.name) else f"{self.store.url} {self.name!r:.200}"
 
 
 def _require_file_name(name: str) -> str:
-    """Return the name if it is a plain file name: the database may come from anywhere."""
-    if name in ("", ".", "..") or "/" in name or "\\" in name:
-        raise PermissionError(errno.EPERM, "its name leads out of the place of the images", name)
-    return name
+    """Return the name if it is that of an image or of the metadata: the database may come from anywhere."""
+    return name if name == METADATA else require_image_name(name)
 
 
 def _reason(error: Exception) -> str:

@@ -14,24 +14,23 @@ from typing import NamedTuple
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored
-from formalimg.models import Generated
+from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
-    answer_cost,
     item_row,
     missing_image_row,
     open_for_writing,
     run_database_errors,
 )
+from formalimg.runs.folder import create_run_folder, lost_results, remove_partial_files, require_results
 from formalimg.runs.image_store import (
     METADATA,
     ImageStore,
-    create_run_folder,
     image_name,
+    is_image_name,
     metadata_lines,
     open_image_store,
     outdated_files,
-    remove_partial_files,
 )
 from formalimg.runs.inspection import InspectedImage, inspect_with_rules
 from formalimg.runs.lock import FolderLock
@@ -55,13 +54,20 @@ class RunStore:
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         """Open the folder, or create it.
 
+        Args:
+            folder: the run folder.
+            manifest: what is asked for now. A place of images that it names was named by the user; one that only the
+                stored manifest names has to have the marker of the run.
+
         Raises:
             LockedError: if another process is writing to it.
-            FormalimgError: if it holds a run of other settings, or cannot be used.
+            FormalimgError: if it holds a run of other settings, has lost its results, or cannot be used.
         """
         create_run_folder(folder)
         self.folder = folder
         self._judge = ""
+        self._images_named = bool(manifest.images)
+        self._recorded: set[str] = set()
         self._writing = threading.Lock()
         self._lock = FolderLock(folder)
         try:
@@ -69,9 +75,11 @@ class RunStore:
             if (folder / MANIFEST_FILE).exists():
                 self.manifest = read_manifest(folder)
                 require_same_settings(manifest, self.manifest, folder)
-            self.images: ImageStore = open_image_store(folder, self.manifest.images)
+                require_results(folder)
+            self.images: ImageStore = open_image_store(folder, self.manifest.images, self.manifest.image_owner)
             remove_partial_files(folder)
             self._database = open_for_writing(folder)
+            self._require_rows()
         except BaseException:
             self._lock.release()
             raise
@@ -104,6 +112,9 @@ class RunStore:
         with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
             planned_before = set(self._database.execute("SELECT item, sample FROM pictures"))
+            self._recorded.update(
+                name for (name,) in self._database.execute("SELECT file FROM pictures WHERE file IS NOT NULL")
+            )
         if questions and not (self.folder / MANIFEST_FILE).exists():
             raise FormalimgError(
                 f"{self.folder} has lost its {MANIFEST_FILE}: restore it, or choose another folder or name"
@@ -116,9 +127,7 @@ class RunStore:
                 "choose another folder or name"
             )
         questions.update((planned.item.id, planned.question) for planned in images)
-        self.images.prepare(
-            f"{manifest.model.name}, begun {manifest.created}", known=(self.folder / MANIFEST_FILE).exists()
-        )
+        self.images.prepare(named=self._images_named)
         # The manifest first: a folder with a plan but without a manifest could be taken for another run.
         self.manifest = replace(manifest, items_digest=plan_digest(questions.values()))
         write_manifest(self.manifest, self.folder)
@@ -165,6 +174,11 @@ class RunStore:
             FormalimgError: if something cannot be written.
         """
         stored = [self._store_answer(arrived) for arrived in batch]
+        names = [one.row.file for one in stored if one.row.file is not None]
+        if names:
+            # Once for the whole batch, and before its rows: no row may outlive its file when power is lost.
+            self.images.sync(names)
+            self._recorded.update(names)
         self.record_images((one.planned, one.row, one.seconds) for one in stored)
         return stored
 
@@ -175,10 +189,6 @@ class RunStore:
             data = place.read_bytes()
         except OSError as error:
             return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
-        if _sha256(data) != stored.sha256:
-            return Unscored(
-                "unreadable image", f"{place} is not the file that was made: remove it and go on with the run"
-            )
         return inspect_with_rules(data)
 
     def record_images(self, results: Iterable[tuple[PlannedImage, ImageRow, float]]) -> None:
@@ -223,33 +233,49 @@ class RunStore:
         with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
-            for name in outdated_files(self.images.sizes(), planned, named):
+            present = set(self.images.sizes())
+            if (
+                self.manifest.images
+            ):  # outside the run folder nothing is removed but what the run is known to have put there
+                present &= self._recorded
+            for name in outdated_files(present, planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
             self.images.write(METADATA, metadata_lines(self._metadata()))
-            self.images.upload_pending({*named, METADATA})
+            self.images.upload_pending({METADATA, *filter(is_image_name, named)})
 
     # ---
 
     def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
-        planned, answer, seconds = arrived
+        planned, answer, seconds, cost, unpriced = arrived
+        if isinstance(answer, Generated):
+            answer = replace(answer, data=image_without_keys(answer.data))
         inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
         if isinstance(answer, Generated) and isinstance(inspected, InspectedImage):
             name = image_name(planned.item.id, planned.sample, answer.data)
             self.images.write(name, [answer.data])
             served = dumps_storable(dict(answer.served))
             digest, size = _sha256(answer.data), len(answer.data)
-            row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, *answer_cost(answer))
+            row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, cost, unpriced)
             return StoredAnswer(planned, row, seconds, inspected)
         reason = inspected if isinstance(inspected, Unscored) else answer
         assert not isinstance(reason, Generated)
-        cost, unpriced = answer_cost(answer)
-        return StoredAnswer(planned, missing_image_row(reason)._replace(cost=cost, unpriced=unpriced), seconds, None)
+        row = missing_image_row(reason)._replace(cost=cost, unpriced=unpriced)
+        return StoredAnswer(planned, row, seconds, None)
 
     def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         with self._writing, run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.executemany(statement, rows)
+
+    def _require_rows(self) -> None:
+        """Refuse a database without a plan beside images: they would be generated, and paid for, again."""
+        with run_database_errors(self.folder):
+            is_planned = self._database.execute("SELECT 1 FROM pictures LIMIT 1").fetchone()
+        known = (self.folder / MANIFEST_FILE).exists()
+        if not is_planned and known and any(map(is_image_name, self.images.sizes())):
+            self._database.close()
+            raise lost_results(self.folder, "is empty")
 
     def _forget_lost_files(self) -> None:
         """Plan images again whose files are missing or truncated."""
@@ -269,7 +295,7 @@ class RunStore:
             "SELECT file, item, sample, level, prompt, seed, sha256 FROM pictures JOIN items ON items.id = item "
             "WHERE status = 'made' ORDER BY position, sample"
         )
-        return (dict(zip(names, row, strict=True)) for row in rows)
+        return (dict(zip(names, row, strict=True)) for row in rows if is_image_name(row[0]))
 
 
 class StoredAnswer(NamedTuple):

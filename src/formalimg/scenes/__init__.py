@@ -7,7 +7,7 @@ from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, CANVAS, Box, SceneObject
 from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES, Between, BinaryRule, Greater, Less, Near
-from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.scene import RECORDED_PREDICATES, Scene, SceneRelation
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -68,6 +68,7 @@ __all__ = [
     "CANVAS",
     "DEFAULT_MARGIN",
     "MIN_SIDE",
+    "RECORDED_PREDICATES",
     "UNARY_RULES",
     "Between",
     "BinaryRule",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.io import atomic_write
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.suites.item import Item, in_order, is_number
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
@@ -78,6 +79,7 @@ def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]
     """Return the items of an items file; errors are added to the findings."""
     items: dict[str, Item[Any]] = {}
     first: dict[str, str] = {}
+    refuse_special_file(path)
     try:
         with path.open("rb") as file:
             number = 0

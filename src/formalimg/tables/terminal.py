@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from formalimg._util.text import visible
 from formalimg.tables.format import NOTHING, cell_text, interval_text, mark, notes_of, number_text
 from formalimg.tables.model import Column, Number, Table
 
@@ -41,10 +42,10 @@ class _TerminalTables(NamedTuple):
 
         for table in self.tables:
             grids = list(_grids(table, console, options))
-            yield Text(table.title, style="bold")
+            yield Text(_visible(table.title), style="bold")
             yield from grids or _row_by_row(table)
             for note in notes_of(table, compact=not grids):
-                yield Text(note, style="dim")
+                yield Text(_visible(note), style="dim")
             yield ""
 
 
@@ -113,13 +114,13 @@ def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTa
         justify: Literal["left", "right"] = "left" if column.is_left else "right"
         # Names that are cut off look all the same, so they go on in the next line.
         width = max(map(len, head.split()), default=None) if wrap else None
-        grid.add_column(Text(head), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
+        grid.add_column(Text(_visible(head)), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
     for n, row in enumerate(table.rows):
         if table.starts_published(n):
             grid.add_section()
         style = "dim" if row.is_published else ""
         cells = (cell_text(row.cells[number], table.columns[number], mark_first=True) for number in columns)
-        grid.add_row(*(Text(text, style=style) for text in cells))
+        grid.add_row(*(Text(_visible(text), style=style) for text in cells))
     return grid
 
 
@@ -129,7 +130,8 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
 
     for row in table.rows:
         cells = list(zip(row.cells, table.columns, strict=True))
-        yield Text(", ".join(str(cell) for cell, column in cells if column.is_text and cell), style="bold")
+        texts = ", ".join(str(cell) for cell, column in cells if column.is_text and cell)
+        yield Text(_visible(texts), style="bold")
         lines = [
             _line(column, number)
             for n, column in enumerate(table.columns)
@@ -140,8 +142,13 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
         for n in used:
             grid.add_column(justify="right" if n else "left")
         for line in lines:
-            grid.add_row(*(Text(line[n]) for n in used))
+            grid.add_row(*(Text(_visible(line[n])) for n in used))
         yield grid
+
+
+def _visible(text: str) -> str:
+    """Return a text of a table such that no terminal obeys it, on one line; names in it may come from anyone."""
+    return visible(text, one_line=True)
 
 
 def _line(column: Column, number: Number) -> tuple[str, str, str, str]:

@@ -6,9 +6,12 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.web.annotate.app import create_annotation_app, serve_study
+    from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, LimitedServer, limited_config
+    from formalimg.web.json_body import MAX_WORD, has_long_word
     from formalimg.web.review.app import create_review_app, serve_review
     from formalimg.web.security import host_name, is_loopback
     from formalimg.web.server import listen
+    from formalimg.web.server_log import limited_log
     from formalimg.web.viewer.app import create_viewer_app, serve_viewer
     from formalimg.web.viewer.site import FoundRun, Site
 
@@ -18,20 +21,30 @@ __getattr__ = lazy_exports(
         "annotate.app": ["create_annotation_app", "serve_study"],
         "viewer.app": ["create_viewer_app", "serve_viewer"],
         "security": ["host_name", "is_loopback"],
+        "connections": ["OVER_CONNECTION_LIMIT", "ConnectionLimits", "LimitedServer", "limited_config"],
+        "json_body": ["MAX_WORD", "has_long_word"],
         "server": ["listen"],
+        "server_log": ["limited_log"],
         "review.app": ["create_review_app", "serve_review"],
         "viewer.site": ["FoundRun", "Site"],
     },
 )
 
 __all__ = [
+    "MAX_WORD",
+    "OVER_CONNECTION_LIMIT",
+    "ConnectionLimits",
     "FoundRun",
+    "LimitedServer",
     "Site",
     "create_annotation_app",
     "create_review_app",
     "create_viewer_app",
+    "has_long_word",
     "host_name",
     "is_loopback",
+    "limited_config",
+    "limited_log",
     "listen",
     "serve_review",
     "serve_study",

@@ -1,22 +1,18 @@
-"""Access control of every site: host check, token, same-origin POSTs, security headers, and limits on JSON bodies."""
+"""Access control of every site: host check, token, same-origin POSTs, security headers."""
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request, cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from formalimg._util.strict_json import loads_strict
+from formalimg.web.connections import OVER_CONNECTION_LIMIT, is_host_header
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine that no other host can have."""
@@ -63,7 +59,12 @@ class AccessGuard:
         await self._answer(scope)(scope, receive, _with_headers(send))
 
     def _answer(self, scope: Scope) -> ASGIApp:
-        headers = Headers(scope=scope)
+        if OVER_CONNECTION_LIMIT in scope:
+            headers = {"Retry-After": "1", "Connection": "close"}
+            return PlainTextResponse("Refused: too many requests at once: try again.\n", 503, headers)
+        return self._answer_within_limit(scope, Headers(scope=scope))
+
+    def _answer_within_limit(self, scope: Scope, headers: Headers) -> ASGIApp:
         if self._token is None and not is_loopback(host_name(headers.get("host", ""))):
             return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
         if self._token is not None and not scope["path"].startswith(self._public_prefixes):
@@ -87,9 +88,11 @@ class AccessGuard:
 
 def host_name(host: str) -> str:
     """Return the name in a Host header, without its port; empty if the header is invalid."""
+    if not is_host_header(host):
+        return ""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
+    except ValueError:  # brackets around what is no address
         return ""
 
 
@@ -107,7 +110,10 @@ def is_loopback(host: str) -> bool:
 
 def _is_same_origin(headers: Headers) -> bool:
     """Return whether the Origin header names this very host and port."""
-    origin = urlsplit(headers.get("origin", ""))
+    try:
+        origin = urlsplit(headers.get("origin", ""))
+    except ValueError:
+        return False
     return origin.scheme in ("http", "https") and bool(origin.netloc) and origin.netloc == headers.get("host", "")
 
 
@@ -116,7 +122,8 @@ def _same(value: str, token: str) -> bool:
 
 
 def _refusal(why: str) -> ASGIApp:
-    return PlainTextResponse(f"Refused: {why}.\n", status_code=403)
+    # Closed, so that nobody without access can hold connections.
+    return PlainTextResponse(f"Refused: {why}.\n", 403, {"Connection": "close"})
 
 
 def _with_headers(send: Send) -> Send:
@@ -129,81 +136,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return send_with_headers
-
-
-Body: TypeAlias = Mapping[str, object]
-"""A JSON object, not validated yet."""
-
-MAX_BODY = 256 * 1024
-"""Default limit of a request body, in bytes."""
-
-MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
-"""Limit of a request body with an image, in bytes: 16 MB in base64."""
-
-
-_MAX_DISCARD_FACTOR = 8
-"""Bodies up to this many times the limit are read and discarded: browsers read the response only after that."""
-
-
-def json_endpoint(
-    work: Callable[[Request, Body], Response], *, max_bytes: int = MAX_BODY
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that parses a JSON object and calls `work` with it in a thread.
-
-    Args:
-        work: answers the request, given the parsed body.
-        max_bytes: limit of the body, in bytes.
-    """
-
-    async def handle(request: Request) -> Response:
-        sent = _object(await _read(request, max_bytes))
-        return await run_in_threadpool(work, request, sent)
-
-    return handle
-
-
-def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
-    """Return a string field of the body.
-
-    Raises:
-        HTTPException: if it is missing or too long.
-    """
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise HTTPException(400, f"{name} is missing: send a text")
-    if len(value) > max_length:
-        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {max_length:,}")
-    return value
-
-
-async def _read(request: Request, max_bytes: int) -> bytes:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "this is not JSON: send it with the content type application/json")
-    read, length = bytearray(), 0
-    try:
-        async for chunk in request.stream():
-            length += len(chunk)
-            if length <= max_bytes:
-                read += chunk
-            elif length > _MAX_DISCARD_FACTOR * max_bytes:
-                break
-    except ClientDisconnect as error:
-        raise HTTPException(400, "the connection ended before everything was sent") from error
-    if length > max_bytes:
-        raise _too_long(max_bytes)
-    return bytes(read)
-
-
-def _object(sent: bytes) -> Body:
-    try:
-        found = loads_strict(sent)
-    except (ValueError, RecursionError) as error:  # also invalid UTF-8
-        raise HTTPException(400, "this is not valid JSON") from error
-    if not isinstance(found, dict):
-        raise HTTPException(400, "send a JSON object, as in {}")
-    return found
-
-
-def _too_long(max_bytes: int) -> HTTPException:
-    limit = f"{max_bytes // 2**20} MB" if max_bytes >= 2**20 else f"{max_bytes // 1024} KB"
-    return HTTPException(413, f"this is too large: send no more than {limit}")

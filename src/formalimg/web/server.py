@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -27,8 +26,10 @@ from starlette.types import ASGIApp
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reporting import page_style, theme_script
+from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
 from formalimg.web.rendering import page
 from formalimg.web.security import AccessGuard, is_loopback
+from formalimg.web.server_log import limited_log
 
 
 class ServerLocation(NamedTuple):
@@ -80,11 +81,11 @@ def serve_app(
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
     location = ServerLocation(host, listening.getsockname()[1], token)
-    server = uvicorn.Server(uvicorn.Config(build(token), log_level="warning", server_header=False))
+    server = LimitedServer(limited_config(build(token), ConnectionLimits()))
     on_listening(location)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(location.url(),), daemon=True).start()
-    with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
+    with listening, limited_log(), contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
         server.run(sockets=[listening])
 
 
@@ -121,7 +122,7 @@ def _error_response(request: Request, error: Exception) -> Response | Awaitable[
     else:
         status, message = (404 if isinstance(error, NotFoundError) else 422), str(error)
     if request.method not in ("GET", "HEAD"):
-        return JSONResponse({"error": message}, status)
+        return JSONResponse({"error": message}, status, getattr(error, "headers", None))
     return page("error.html", status, message=message)
 
 

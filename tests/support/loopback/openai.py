@@ -12,8 +12,11 @@ from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
 from tests.support.loopback.images import animated, plain
 
-_OF_IMAGES = ("refusal", "old refusal", "schema", "no image", "tiny", "animated", "text", "url")
-_OF_CHATS = ("refusal", "filter", "schema", "no schema", "no text", "length")
+_OF_IMAGES = (
+    *("refusal", "old refusal", "billed refusal", "schema", "no image", "tiny", "animated", "text", "url"),
+    *("no base64", "lost image", "broken"),
+)
+_OF_CHATS = ("refusal", "filter", "schema", "no schema", "no text", "length", "no usage")
 
 _SERVED: dict[str, bytes] = {}
 """Images that wait to be fetched by their address."""
@@ -42,11 +45,15 @@ def _image(wish: Wish, body: dict[str, Any], fault: Fault | None, parts: Parts) 
         return Response.of(_error(400, "moderation_blocked", "Your request was rejected by the safety system."), 400)
     if kind == "old refusal":
         return Response.of(_error(400, "content_policy_violation", "This is against our content policy."), 400)
+    if kind == "billed refusal":
+        blocked = {"error": {"code": "moderation_blocked", "message": "Blocked by the safety system."}}
+        return Response.of({**blocked, "usage": {"input_tokens": 12, "output_tokens": 4160}}, 400)
     if kind == "schema":
         return Response.of({"created": "yesterday", "images": [{"base64": 7}]})
     if kind == "no image":
         return Response.of({"created": 1_700_000_000, "data": []})
     data = {"tiny": plain(2, (255, 0, 0)), "animated": animated(), "text": b"not an image"}.get(kind)
+    data = b"\x89PNG\r\n\x1a\n and nothing else" if kind == "broken" else data
     data = parts.paint(wish) if data is None else data
     by_url = kind == "url" or body.get("response_format") == "url"
     entry: dict[str, object] = {"b64_json": base64.b64encode(data).decode()}
@@ -54,6 +61,10 @@ def _image(wish: Wish, body: dict[str, Any], fault: Fault | None, parts: Parts) 
         name = hashlib.sha256(data).hexdigest()
         _SERVED[name] = data
         entry = {"url": f"{parts.url}/images/{name}.png?signature=secret"}
+    if kind == "no base64":
+        entry = {"b64_json": "!!!"}
+    if kind == "lost image":
+        entry = {"url": f"{parts.url}/nowhere.png"}
     if wish.model.startswith("dall-e-3"):
         entry["revised_prompt"] = f"{wish.prompt} In detail."
     answer = {"created": 1_700_000_000, "data": [entry], "size": wish.size, "quality": body.get("quality", "medium")}
@@ -86,7 +97,7 @@ def _chat(request: Request, fault: Fault | None, parts: Parts) -> Response:
     text = parts.reply(_asked(body))
     if kind == "length":
         return _completion(body, text[: len(text) // 2], "length")
-    return _completion(body, text, "stop")
+    return _completion(body, text, "stop", has_usage=kind != "no usage")
 
 
 def _asked(body: dict[str, Any]) -> Asked:
@@ -107,7 +118,9 @@ def _asked(body: dict[str, Any]) -> Asked:
     return Asked(body["model"], tuple(texts), tuple(images), schema)
 
 
-def _completion(body: dict[str, Any], text: str | None, reason: str, *, refusal: str | None = None) -> Response:
+def _completion(
+    body: dict[str, Any], text: str | None, reason: str, *, refusal: str | None = None, has_usage: bool = True
+) -> Response:
     message = {"role": "assistant", "content": text, "refusal": refusal}
     answer = {
         "id": "chatcmpl-1",
@@ -118,6 +131,8 @@ def _completion(body: dict[str, Any], text: str | None, reason: str, *, refusal:
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
     }
+    if not has_usage:
+        del answer["usage"]
     return Response.of(answer, headers={"x-request-id": "req_chat"})
 
 

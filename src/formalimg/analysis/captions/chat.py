@@ -16,7 +16,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.aio import run_sync
-from formalimg.analysis.captions.categories import Category, categories_to_mask
+from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
+from formalimg._util.stored_values import StoredValueError, stored_integer
+from formalimg.analysis.captions.categories import MASKS, Category, categories_to_mask
 from formalimg.analysis.captions.files import Caption, CaptionResult, read_captions
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel, Message, Unanswered, Usage, get_price
@@ -55,10 +57,12 @@ class CaptionAnswerCache:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+            self._database = open_untrusted(None if folder is None else folder / ANSWERS_FILE, timeout=10)
         except (OSError, sqlite3.Error) as error:
             raise FormalimgError(f"cannot write to {folder}: {error}") from error
         try:
+            if not has_no_schema(self._database):
+                require_our_schema(self._database, self._path, ";".join(_TABLES), "choose another folder")
             self._database.execute("pragma journal_mode = wal")
             self._database.execute("pragma synchronous = normal")
             for statement in _TABLES:
@@ -72,9 +76,16 @@ class CaptionAnswerCache:
             raise
 
     def get(self, caption: str) -> int | None:
-        """Return the mask of the categories of a caption; None if it is not cached."""
-        row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
-        return None if row is None else int(row[0])
+        """Return the mask of the categories of a caption; None if it is not cached.
+
+        Raises:
+            FormalimgError: if the file is damaged.
+        """
+        try:
+            row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
+            return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
+        except (sqlite3.Error, StoredValueError) as error:
+            raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
 
     def put(self, caption: str, found: int, raw: str) -> None:
         """Store an answer."""

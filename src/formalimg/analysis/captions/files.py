@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TextIO
 
+from formalimg._util.text import csv_cell
 from formalimg.analysis.captions.categories import CATEGORIES, Category, mask_to_categories
 from formalimg.analysis.captions.mentions import CategoryMention
 from formalimg.errors import FormalimgError
@@ -186,7 +187,7 @@ class CaptionResultWriter:
         marks = [""] * len(CATEGORIES) if found is None else [int(category in found) for category in CATEGORIES]
         try:
             self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-            self._table.writerow([line, text, *marks, "" if found is None else len(found), result.unanswered])
+            self._table.writerow([line, csv_cell(text), *marks, "" if found is None else len(found), result.unanswered])
         except OSError as error:
             raise FormalimgError(
                 f"cannot write to {self._folder}: {error.strerror}; make room, then try again"

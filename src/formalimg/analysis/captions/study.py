@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg._util.io import atomic_write
+from formalimg._util.text import visible
 from formalimg.analysis.captions.categories import CATEGORIES, MASKS, CategoryCounts, categories_to_mask
 from formalimg.analysis.captions.files import (
     LINES_FILE,
@@ -233,7 +234,10 @@ def caption_study_table(study: CaptionStudy) -> ConsoleRenderable:
     from rich.console import Group
     from rich.text import Text
 
-    lines = [Text(line, style="" if number else "bold") for number, line in enumerate(_summary(study))]
+    lines = [
+        Text(visible(line, one_line=True), style="" if number else "bold")
+        for number, line in enumerate(_summary(study))
+    ]
     return Group(*lines, Text(), render_terminal(_tables(study)))
 
 

@@ -14,7 +14,10 @@ from formalimg.errors import FormalimgError
 from formalimg.scenes import CANVAS, Box
 
 MIN_BOX_SIDE = 1.0
-"""Boxes with a smaller side, on the canvas of 1000, hold no object; fractions read as thousandths are such."""
+"""Boxes with a smaller side, on the canvas of 1000, hold no object."""
+
+_SHOWN = 20
+"""So many numbers of a wrong box are shown."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class BoxConvention:
 
     Attributes:
         name: how users write it, such as `xyxy-1000`.
-        order: the order of xmin, ymin, xmax and ymax.
+        order: the order of the numbers: xmin, ymin, xmax, ymax, or ymin, xmin, ymax, xmax.
         span: the coordinate of the right and the bottom edge; None if that is the size of the image in pixels.
         text: the instruction for the model, with `{width}` and `{height}` of the image.
     """
@@ -45,26 +48,44 @@ class BoxConvention:
     def on_canvas(self, numbers: Sequence[float], width: int, height: int) -> Box | str:
         """Return the box on the canvas, or what is wrong with the numbers: nothing is swapped, clipped or guessed.
 
+        A box in the very corner, with no number above 1, is written in unit coordinates: the model did not do as asked.
+
         Args:
             numbers: as the model wrote them.
             width: of the image as it was sent, in pixels.
             height: of the image as it was sent, in pixels.
         """
-        written = f"[{', '.join(f'{number:g}' for number in numbers)}]"
-        form = f"[{', '.join(self.order)}]"
         if len(numbers) != 4:
-            return f"the box {written} is not {form}"
-        named = dict(zip(self.order, numbers, strict=True))
-        spans = {"x": self.span or width, "y": self.span or height}
-        limits = f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
-        if not all(0 <= number <= spans[name[0]] for name, number in named.items()):
-            return f"the box {written} leaves the image: {form} goes from 0 to {limits}"
-        if named["xmin"] > named["xmax"] or named["ymin"] > named["ymax"]:
-            return f"the box {written} has its corners swapped: it must be {form}"
-        box = Box(**{name: round(number / spans[name[0]] * CANVAS, 2) for name, number in named.items()})
-        if min(box.xmax - box.xmin, box.ymax - box.ymin) < MIN_BOX_SIDE:
-            return f"the box {written} is too small to hold an object: {form} goes from 0 to {limits}"
+            return self._objection(numbers, f"is not {self._form}")
+        if self.span != 1 and min(numbers) >= 0 and max(numbers) <= 1:
+            return self._objection(numbers, f"looks like unit coordinates: {self._range(width, height)}")
+        left, top, right, bottom = numbers if self.order[0] == "xmin" else (numbers[place] for place in (1, 0, 3, 2))
+        across, down = self.span or width, self.span or height
+        if not (0 <= left <= across and 0 <= right <= across and 0 <= top <= down and 0 <= bottom <= down):
+            return self._objection(numbers, f"leaves the image: {self._range(width, height)}")
+        if left > right or top > bottom:
+            return self._objection(numbers, f"has its corners swapped: it must be {self._form}")
+        box = Box(
+            round(left / across * CANVAS, 2),
+            round(top / down * CANVAS, 2),
+            round(right / across * CANVAS, 2),
+            round(bottom / down * CANVAS, 2),
+        )
+        if box.xmax - box.xmin < MIN_BOX_SIDE or box.ymax - box.ymin < MIN_BOX_SIDE:
+            return self._objection(numbers, f"is too small to hold an object: {self._range(width, height)}")
         return box
+
+    @property
+    def _form(self) -> str:
+        return f"[{', '.join(self.order)}]"
+
+    def _range(self, width: int, height: int) -> str:
+        limits = f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
+        return f"{self._form} goes from 0 to {limits}"
+
+    def _objection(self, numbers: Sequence[float], problem: str) -> str:
+        more = ", …" if len(numbers) > _SHOWN else ""
+        return f"the box [{', '.join(f'{number:g}' for number in numbers[:_SHOWN])}{more}] {problem}"
 
 
 def box_convention(model: str, convention: str = "auto") -> BoxConvention:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.judges.iou import overlap
+from formalimg.judges.iou import KeptBoxes
 from formalimg.models import (
     INSTALL_LOCAL,
     Checkpoint,
@@ -104,14 +104,16 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
     """
     kept: list[DetectedBox] = []
     dropped: list[DetectedBox] = []
+    boxes = KeptBoxes()
     for one in sorted(detections, key=lambda one: -one.score):
         if not all(map(math.isfinite, (one.score, *one.box))):
             raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
         clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
         too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
-        if too_small or any(overlap(clipped.box, other.box) >= max_overlap for other in kept):
+        if too_small or boxes.overlapping(clipped.box, max_overlap):
             dropped.append(one)
         else:
+            boxes.add(clipped.box)
             kept.append(clipped)
     return SuppressionResult(tuple(kept), tuple(dropped))
 

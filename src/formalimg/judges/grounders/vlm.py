@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, Unscored
 from formalimg.judges.chat_images import ChatImage
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
 from formalimg.judges.grounders.boxes import BoxConvention, box_convention
-from formalimg.judges.iou import overlap
+from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.logic import vocabulary
-from formalimg.models import ChatModel, Setting
+from formalimg.models import ChatModel, Setting, read_aside
 from formalimg.scenes import Box, Scene, SceneObject
 
 GroundingRequests: TypeAlias = Literal["per class", "all at once"]
@@ -113,6 +112,7 @@ class VlmGrounder(ChatJudge):
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
         served: Mapping[str, Setting] = {}
+        size = 0
         for group in [(one,) for one in classes] if self._per_class else [tuple(classes)]:
             answer = await self._request(encoded, frame, group)
             cost = total_cost((cost, answer.cost))
@@ -121,8 +121,12 @@ class VlmGrounder(ChatJudge):
                 return Unscored(answer.reason, f"{', '.join(group)}: {answer.detail}", {"answers": answers}, cost)
             valid.append(ClassAnswer(group, answer.value))
             served = answer.served
-        result = resolve_objects(valid, frame, self._colors)
+            size += len(answer.raw[-1])
+        result = await read_aside(size, resolve_objects, valid, frame, self._colors)
         evidence: dict[str, object] = {"answers": answers, "served": dict(served), **result.evidence()}
+        if len(result.objects) > MAX_OBJECTS:
+            detail = f"{self.name} lists more than {MAX_OBJECTS:,} different objects: look at its answers"
+            return Unscored("not understood", detail, {"answers": answers}, cost)
         return Grounding(Scene.of(result.objects), evidence=evidence, cost=cost)
 
     async def _request(
@@ -197,15 +201,20 @@ def resolve_objects(answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Seq
     2. A colour that is not in the vocabulary is "other".
     3. Entries of one class whose boxes overlap by 0.7 are one object: the first one stays.
     4. Objects of different classes are never merged, even if their boxes are the same.
+
+    With more than `MAX_OBJECTS` objects, the rest is left unread: such an answer is of no use.
     """
     objects: list[SceneObject] = []
     dropped: list[dict[str, object]] = []
     recolored: list[dict[str, object]] = []
     merged: list[dict[str, object]] = []
+    known_colors = {_normalize(color): color for color in (*colors, NO_COLOR)}
+    boxes = KeptBoxes()
+    pairs: list[tuple[int, int]] = []
     for classes, answer in answers:
         labels = {_normalize(label): label for label in classes}
         for seen in answer.objects:
-            label, color = labels.get(_normalize(seen.label)), _color(seen.color, colors)
+            label, color = labels.get(_normalize(seen.label)), _color(seen.color, known_colors)
             if label is None:
                 dropped.append({**seen.model_dump(), "asked_for": list(classes)})
                 continue
@@ -214,15 +223,16 @@ def resolve_objects(answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Seq
             box = frame.box(seen)
             assert isinstance(box, Box), box  # `find_problem` has checked it
             obj = SceneObject(label, box, color or NO_COLOR)
-            if any(is_same_object(obj, other) for other in objects):
+            overlapping = boxes.overlapping(box, SAME_OBJECT)
+            if any(objects[number].label == label for number in overlapping):
                 merged.append(seen.model_dump())
             else:
+                pairs += [(number, len(objects)) for number in overlapping]
+                boxes.add(box)
                 objects.append(obj)
-    two_labels = [
-        [_plain(one), _plain(other)]
-        for one, other in combinations(objects, 2)
-        if one.label != other.label and overlap(one.box, other.box) >= SAME_OBJECT
-    ]
+            if len(objects) > MAX_OBJECTS:
+                return ResolvedObjects(tuple(objects), dropped, recolored, merged, [])
+    two_labels = [[_plain(objects[one]), _plain(objects[other])] for one, other in sorted(pairs)]
     return ResolvedObjects(tuple(objects), dropped, recolored, merged, two_labels)
 
 
@@ -231,10 +241,9 @@ def is_same_object(one: SceneObject, other: SceneObject) -> bool:
     return one.label == other.label and overlap(one.box, other.box) >= SAME_OBJECT
 
 
-def _color(name: str, colors: Sequence[str]) -> str | None:
+def _color(name: str, known: Mapping[str, str]) -> str | None:
     """Return the colour of the vocabulary that is meant, or "other" if it says so; None for any other word."""
     normalized = _normalize(name)
-    known = {_normalize(color): color for color in (*colors, NO_COLOR)}
     return known.get(_SPELLINGS.get(normalized, normalized))
 
 

@@ -20,9 +20,11 @@ from formalimg.models.options import (
     without_none,
 )
 from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
+from formalimg.models.providers.limits import MAX_CHAT_BYTES, limit_answers
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -178,9 +180,13 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
         raise FormalimgError(f"{model} needs the anthropic library: pip install 'formalimg[anthropic]'") from None
     key = server_api_key(model, [_KEY_NAME], base_url)
     url = base_url or _DEFAULT_URL
+    hooks = limit_answers(MAX_CHAT_BYTES)
 
     def connect() -> AsyncAnthropic:
-        return anthropic.AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0)
+        http_client = anthropic.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
+        return anthropic.AsyncAnthropic(
+            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
+        )
 
     return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
 
@@ -201,10 +207,10 @@ def _encode_part(part: str | Attachment) -> dict[str, object]:
 
 def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
+    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    usage = note_usage(Usage(input_tokens, sum_counts(used, "output_tokens")))
     if not isinstance(blocks, list):
         raise CallError("wrong", "there is no message in the answer")
-    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    usage = Usage(input_tokens, sum_counts(used, "output_tokens"))
     if not isinstance(reason, str) or reason not in _STOP_REASONS:
         raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

@@ -26,7 +26,9 @@ from formalimg.models.providers.gemini_client import (
     token_usage,
 )
 from formalimg.models.providers.http import one_line
+from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse, Part
@@ -107,17 +109,20 @@ class GeminiImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         response = await self._client.generate(_encode_request(request), self._config(request))
+        # Paid for from here on; what Gemini declined, or said in words, by its tokens.
+        note_usage(token_usage(response))
         if reason := refusal_reason(response):
             raise CallError("refused", one_line(reason))
         images = [blob for part in response_parts(response) if (blob := part.inline_data) and blob.data]
         if not images:
             raise _no_image(response)
         first = images[0]
+        usage = note_usage(token_usage(response, images=len(images)))
         if image_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         seed = request.seed if self.settings["seeded"] else None
         served = served_fields(response, mime_type=first.mime_type, seed=seed)
-        return ImageCompletion(first.data or b"", served, token_usage(response, images=len(images)))
+        return ImageCompletion(first.data or b"", served, usage)
 
     def _config(self, request: ImageRequest) -> GenerateContentConfig:
         from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, ImageConfig
@@ -161,7 +166,7 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
     retry_policy = chat_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout)
+    client = open_gemini_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
     given.reject_unknown()
     return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 
@@ -225,7 +230,7 @@ def _encode_request(request: ImageRequest) -> list[Content]:
 
 def _parse(response: GenerateContentResponse) -> Completion:
     text, finished = response_text(response), finish_reason(response)
-    served, used = served_fields(response), token_usage(response)
+    served, used = served_fields(response), note_usage(token_usage(response))
     if reason := refusal_reason(response):
         return Completion(text or one_line(reason), "refusal", used, served)
     if finished in _CUT_OFF:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.options import Options, server_api_key
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line, retry_after
+from formalimg.models.providers.limits import (
+    MAX_IMAGE_ANSWER_BYTES,
+    MAX_MODEL_ITEMS,
+    http_library,
+    limit_answers,
+    served_error,
+)
 from formalimg.models.providers.sdk import PerEventLoop
 from formalimg.models.registry import requires
 
@@ -46,6 +53,14 @@ requires_gemini = requires(
 """Declares the requirements of a factory."""
 
 
+class _Connection(NamedTuple):
+    client: Client
+    http: Any
+
+    async def close(self) -> None:
+        await self.http.aclose()
+
+
 class GeminiClient:
     """Client of one model. It makes one request per call: retries are left to the caller.
 
@@ -54,13 +69,14 @@ class GeminiClient:
         address: where the requests go, if not to Google.
     """
 
-    def __init__(self, model: str, key: str, http: HttpOptions) -> None:
+    def __init__(self, model: str, key: str, http: HttpOptions, max_bytes: int) -> None:
         self.model = model
         self.address: dict[str, Setting] = {"base_url": http.base_url, "api_version": http.api_version}
         self._key = key
         self._http = http
         self._endpoint = Endpoint(f"gemini/{model}", " or ".join(_KEY_NAMES), http.base_url or "the Gemini API")
-        self._clients = PerEventLoop(self._connect)
+        self._max_bytes = max_bytes
+        self._connections = PerEventLoop(self._connect, _Connection.close)
         # A client that is thrown away tries to close its connections in whichever loop is running then, and complains
         # if theirs is over; so all are kept for as long as this object.
         self._kept: list[Client] = []
@@ -73,7 +89,7 @@ class GeminiClient:
             FormalimgError: if no call can succeed.
         """
         try:
-            return await self._clients.get().aio.models.generate_content(
+            return await self._connections.get().client.aio.models.generate_content(
                 model=self.model, contents=contents, config=config
             )
         except Exception as error:
@@ -83,20 +99,28 @@ class GeminiClient:
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
         raise failed
 
-    def _connect(self) -> Client:
+    def _connect(self) -> _Connection:
         from google.genai import Client
 
-        self._kept.append(Client(vertexai=False, api_key=self._key, http_options=self._http.model_copy()))
-        return self._kept[-1]
+        # A client of our own also keeps the library from taking aiohttp where that is installed, which has no hooks.
+        http = http_library().AsyncClient(
+            timeout=None, follow_redirects=True, event_hooks=limit_answers(self._max_bytes, MAX_MODEL_ITEMS)
+        )
+        options = self._http.model_copy(update={"httpx_async_client": http})
+        self._kept.append(Client(vertexai=False, api_key=self._key, http_options=options))
+        return _Connection(self._kept[-1], http)
 
 
-def open_gemini_client(model: str, given: Options, timeout: float) -> GeminiClient:
+def open_gemini_client(
+    model: str, given: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
+) -> GeminiClient:
     """Create a client of a model.
 
     Args:
         model: id of the model.
         given: the user's options, of which `base_url` and `api_version` are read.
         timeout: seconds after which a request is given up.
+        max_bytes: maximum size of an answer.
 
     Raises:
         FormalimgError: if the library or the key is missing.
@@ -114,7 +138,7 @@ def open_gemini_client(model: str, given: Options, timeout: float) -> GeminiClie
         timeout=max(1, round(timeout * 1000)),
         retry_options=HttpRetryOptions(attempts=1),
     )
-    return GeminiClient(model, server_api_key(f"gemini/{model}", _KEY_NAMES, base_url), http)
+    return GeminiClient(model, server_api_key(f"gemini/{model}", _KEY_NAMES, base_url), http, max_bytes)
 
 
 def refusal_reason(response: GenerateContentResponse) -> str | None:
@@ -170,6 +194,8 @@ def translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formali
     """Translate an exception of the library; None if it is not about the call but a bug."""
     from google.genai.errors import APIError
 
+    if (served := served_error(error)) is not None:
+        return served
     if isinstance(error, APIError):
         return _translate_api_error(error, endpoint)
     if isinstance(error, OSError) or _is_transport_error(error):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,13 @@ from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, parse_extra_fields, read_temperature, without_none
 from formalimg.models.providers.hf_client import HfClient, open_hf_client, requires_hf
 from formalimg.models.providers.http import plain_fields, sum_counts
+from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import encode_message, response_format
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
-    from huggingface_hub import AsyncInferenceClient, ChatCompletionOutput
+    from huggingface_hub import ChatCompletionOutput, InferenceClient
     from PIL.Image import Image
 
 _SCHEMAS = ("json_schema", "json_object", "none")
@@ -93,6 +95,7 @@ class HfImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         image = await self._client.call(lambda client: self._send(client, request))
+        note_usage(Usage(images=1))
         if image.format not in _FORMATS:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {image.format}")
         served: dict[str, Setting] = {"model": self._client.model, **self._client.address}
@@ -101,7 +104,7 @@ class HfImages:
             served["seed"] = request.seed
         return ImageCompletion(_file_bytes(image), served)
 
-    def _send(self, client: AsyncInferenceClient, request: ImageRequest) -> Awaitable[Image]:
+    def _send(self, client: InferenceClient, request: ImageRequest) -> Image:
         from huggingface_hub import ImageToImageTargetSize
 
         settings: dict[str, Any] = self.settings
@@ -141,7 +144,7 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
     retry_policy = chat_retry_policy(given)
-    client = open_hf_client(model, given, retry_policy.timeout)
+    client = open_hf_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
     extras = given.with_prefix("extra.")
     given.reject_unknown()
     settings: dict[str, Setting] = without_none({**chosen, **client.address})
@@ -193,7 +196,7 @@ def _parse(answer: ChatCompletionOutput) -> Completion:
     finish_reason = getattr(choice, "finish_reason", None)
     served = plain_fields(vars(answer), "model", "id", "created", "system_fingerprint")
     counts = getattr(answer.usage, "__dict__", None)
-    used = Usage(sum_counts(counts, "prompt_tokens"), sum_counts(counts, "completion_tokens"))
+    used = note_usage(Usage(sum_counts(counts, "prompt_tokens"), sum_counts(counts, "completion_tokens")))
     if refusal or finish_reason in _REFUSED:
         return Completion(str(refusal or text or ""), "refusal", used, served)
     if finish_reason in _CUT_OFF:

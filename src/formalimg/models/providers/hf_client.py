@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,12 +12,13 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting
 from formalimg.models.options import Options, check_api_key
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line
-from formalimg.models.providers.sdk import PerEventLoop
+from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, served_error
+from formalimg.models.providers.threads import ThreadCall
 from formalimg.models.registry import requires
 from formalimg.models.secrets import find_api_key, get_api_key, register_secret
 
 if TYPE_CHECKING:
-    from huggingface_hub import AsyncInferenceClient
+    from huggingface_hub import InferenceClient
     from huggingface_hub.errors import HfHubHTTPError
 
 Result = TypeVar("Result")
@@ -51,7 +52,8 @@ class HfRoute:
         provider: inference provider, such as `fal-ai`; `auto` for the first one in the user's own order.
         base_url: a server to call instead, such as a dedicated endpoint.
         bill_to: the organization that pays.
-        timeout: seconds after which a request is given up.
+        timeout: seconds after which a call is given up.
+        max_bytes: maximum size of an answer.
         token: the API key; it is not shown.
     """
 
@@ -60,6 +62,7 @@ class HfRoute:
     base_url: str | None
     bill_to: str | None
     timeout: float
+    max_bytes: int
     token: str | None = field(repr=False)
 
 
@@ -78,17 +81,28 @@ class HfClient:
         )
         self._route = route
         self._endpoint = Endpoint(f"hf/{route.model}", _KEY_NAME, route.base_url or "Hugging Face")
-        self._clients = PerEventLoop(self._connect)
+        self._client: InferenceClient | None = None
 
-    async def call(self, send: Callable[[AsyncInferenceClient], Awaitable[Result]]) -> Result:
-        """Make one call.
+    async def call(self, send: Callable[[InferenceClient], Result]) -> Result:
+        """Make one call, in a thread of its own.
+
+        The library's async client looks up providers, waits for results and fetches images without giving way to the
+        event loop, so that no other call and no timeout could go on.
 
         Raises:
             CallError: if no response was received, or one that cannot be parsed.
             FormalimgError: if no call can succeed.
         """
+        if self._client is None:
+            self._client = self._connect()
+        return await ThreadCall(self._route.timeout, self._route.max_bytes).run(self._send, send, self._client)
+
+    def _send(self, send: Callable[[InferenceClient], Result], client: InferenceClient) -> Result:
+        from huggingface_hub import get_session
+
+        ThreadCall.watch(get_session())
         try:
-            return await send(self._clients.get())
+            return send(client)
         except Exception as error:
             failed = translate_error(error, self._endpoint)
             if failed is None:
@@ -96,11 +110,11 @@ class HfClient:
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
         raise failed
 
-    def _connect(self) -> AsyncInferenceClient:
-        from huggingface_hub import AsyncInferenceClient
+    def _connect(self) -> InferenceClient:
+        from huggingface_hub import InferenceClient
 
         route = self._route
-        return AsyncInferenceClient(
+        return InferenceClient(
             route.base_url or route.model,
             provider=None if route.base_url else route.provider,  # type: ignore[arg-type]  # whatever the user wrote
             token=route.token,
@@ -109,13 +123,14 @@ class HfClient:
         )
 
 
-def open_hf_client(model: str, given: Options, timeout: float) -> HfClient:
+def open_hf_client(model: str, given: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES) -> HfClient:
     """Create a client of a model.
 
     Args:
         model: id of the model on the Hub.
         given: the user's options, of which `provider`, `base_url` and `bill_to` are read.
-        timeout: seconds after which a request is given up.
+        timeout: seconds after which a call is given up.
+        max_bytes: maximum size of an answer.
 
     Raises:
         FormalimgError: if the library or the key is missing.
@@ -134,7 +149,7 @@ def open_hf_client(model: str, given: Options, timeout: float) -> HfClient:
     if session.timeout.read is None:
         session.timeout = timeout
     return HfClient(
-        HfRoute(model, given.text("provider", "auto"), base_url, given.text("bill_to", None), timeout, token)
+        HfRoute(model, given.text("provider", "auto"), base_url, given.text("bill_to", None), timeout, max_bytes, token)
     )
 
 
@@ -143,13 +158,15 @@ def translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formali
     from huggingface_hub.errors import HfHubHTTPError
     from PIL import UnidentifiedImageError
 
+    if (served := served_error(error)) is not None:
+        return served
     if isinstance(error, HfHubHTTPError):
         return _translate_http_error(error, endpoint)
     if isinstance(error, UnidentifiedImageError):
         return CallError("wrong", "what came is no image")
     if isinstance(error, OSError) or any(base.__module__.startswith("httpx") for base in type(error).__mro__):
         return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
-    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+    if isinstance(error, StopIteration):
         return FormalimgError(f"no inference provider serves {endpoint.model}: see its page on huggingface.co")
     if isinstance(error, ValueError) and _CONFIGURATION_ERROR.match(str(error)):
         return FormalimgError(f"{endpoint.model} cannot be asked for this: {one_line(str(error))}")

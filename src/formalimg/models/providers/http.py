@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException
-from urllib.error import HTTPError
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, CallErrorKind, Setting
+from formalimg.models.providers.limits import MAX_IMAGE_BYTES, http_library, limit_downloads
 from formalimg.models.secrets import redact
 
 _REFUSAL_CODES = {
@@ -37,9 +40,12 @@ _QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota
 _TRANSIENT_STATUSES = {408, 409, 425}
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-_MAX_BYTES = 256 * 1024 * 1024
+_MAX_COUNT = 10**12
+"""Larger counts are taken as missing: no call uses so much, and no price of it could be computed or stored."""
+_MAX_REDIRECTS = 5
 _DOWNLOAD_DELAYS = (0.5, 2.0)
 """Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
+_is_downloading: ContextVar[bool] = ContextVar("formalimg_is_downloading", default=False)
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,9 @@ def sum_counts(body: object, *names: str) -> int:
     if not isinstance(body, Mapping):
         return 0
     found = [body.get(name) for name in names]
-    return sum(value for value in found if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+    return sum(
+        value for value in found if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_COUNT
+    )
 
 
 def one_line(text: str) -> str:
@@ -159,8 +167,13 @@ def one_line(text: str) -> str:
 async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
     """Download an image that a provider returned by its URL; retry after each of the delays.
 
-    The provider's library is not used, because it would send the key along, and images often lie with
+    The provider's client is not used, because it would send the key along, and images often lie with
     somebody else. The URL is in no message: whoever has it can fetch the image.
+
+    Args:
+        url: where the image is, or what redirects there.
+        timeout: seconds for each attempt, with all its redirects.
+        delays: seconds before each retry.
 
     Raises:
         CallError: if the download fails, or is too large for an image.
@@ -168,29 +181,51 @@ async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD
     if urlsplit(url).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the image is none of the web")
     try:
-        data = await asyncio.to_thread(_read, url, timeout)
+        return await _read(url, timeout)
     except CallError:
         if not delays:
             raise
         await asyncio.sleep(delays[0])
         return await download(url, timeout, delays[1:])
-    if len(data) > _MAX_BYTES:
-        raise CallError("wrong", "what lies at the address of the image is too large")
-    return data
 
 
-def _read(url: str, timeout: float) -> bytes:
+async def _read(url: str, timeout: float) -> bytes:
+    library = http_library()
+    _hide_downloads_from_log(library.__name__)
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # none are kept
+    downloading = _is_downloading.set(True)
     try:
-        with urlopen(url, timeout=timeout) as response:
-            data: bytes = response.read(_MAX_BYTES + 1)
-            return data
-    except HTTPError as error:
-        status = error.code
-        error.close()
-    except (OSError, HTTPException, ValueError) as error:
+        async with (
+            asyncio.timeout(timeout),
+            library.AsyncClient(
+                timeout=timeout,
+                follow_redirects=True,
+                max_redirects=_MAX_REDIRECTS,
+                cookies=cookies,
+                event_hooks=limit_downloads(MAX_IMAGE_BYTES),
+            ) as client,
+        ):
+            response: Any = await client.get(url)
+    except TimeoutError:
+        raise CallError("unavailable", f"the image could not be fetched within {timeout:g} s") from None
+    except library.TooManyRedirects:
+        raise CallError("wrong", f"the image has more than {_MAX_REDIRECTS} redirects before it") from None
+    except (library.HTTPError, library.InvalidURL, OSError, ValueError) as error:
         raise CallError("unavailable", f"the image could not be fetched: {type(error).__name__}") from None
+    finally:
+        _is_downloading.reset(downloading)
+    if response.status_code < 300:
+        data: bytes = response.content
+        return data
+    status = response.status_code
     kind: CallErrorKind = "unavailable" if status >= 500 or status == 429 else "wrong"
     raise CallError(kind, f"the image could not be fetched from its address: {status}")
+
+
+@cache
+def _hide_downloads_from_log(name: str) -> None:
+    """Keep the addresses of images out of the library's log of requests."""
+    logging.getLogger(name).addFilter(lambda record: not _is_downloading.get())
 
 
 def _seconds_until(date: str) -> float:

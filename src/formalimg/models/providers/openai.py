@@ -16,6 +16,7 @@ from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, parse_extra_fields, read_temperature, with_base_url, without_none
 from formalimg.models.providers.http import download, plain_fields, sum_counts
+from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import (
     OpenAIClient,
     connect_openai,
@@ -25,6 +26,7 @@ from formalimg.models.providers.openai_client import (
     response_format,
 )
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.spending import note_usage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -108,7 +110,8 @@ class OpenAIChat:
         if request_id:
             served["request_id"] = request_id
         used = answer.get("usage")
-        return _parse(answer, Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")), served)
+        usage = note_usage(Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")))
+        return _parse(answer, usage, served)
 
 
 class OpenAIImages:
@@ -160,6 +163,9 @@ class OpenAIImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         answer, request_id = await self._server.call(lambda client: self._send(client, request))
+        used = answer.get("usage")
+        # Paid for from here on, whether or not there is an image in it or at the address it names.
+        usage = note_usage(Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1))
         entries = answer.get("data")
         first = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(first, dict):
@@ -173,8 +179,6 @@ class OpenAIImages:
             served.setdefault("seed", request.seed)
         if request_id:
             served["request_id"] = request_id
-        used = answer.get("usage")
-        usage = Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1)
         return ImageCompletion(data, served, usage)
 
     def _send(self, client: AsyncOpenAI, request: ImageRequest) -> Awaitable[Any]:
@@ -220,7 +224,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given.accept_old_name("limit", "max_tokens_field")
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout)
+    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
     limit = given.choice(
         "max_tokens_field",

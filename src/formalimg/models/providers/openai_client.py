@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.chat import Attachment, Message
 from formalimg.models.options import server_api_key
 from formalimg.models.providers.http import Endpoint
+from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, limit_answers
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 
@@ -31,8 +32,16 @@ requires_openai = requires(
 """Declares the requirements of a factory."""
 
 
-def connect_openai(model: str, base_url: str | None, timeout: float) -> OpenAIClient:
+def connect_openai(
+    model: str, base_url: str | None, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
+) -> OpenAIClient:
     """Return a client of the server at `base_url`; of OpenAI's own if it is None.
+
+    Args:
+        model: name as users write it, for messages.
+        base_url: address of the server.
+        timeout: seconds after which a request is given up.
+        max_bytes: maximum size of an answer.
 
     Raises:
         FormalimgError: if the library is missing, or a key that is needed.
@@ -43,13 +52,14 @@ def connect_openai(model: str, base_url: str | None, timeout: float) -> OpenAICl
         raise FormalimgError(f"{model} needs the openai library: pip install 'formalimg[openai]'") from None
     key = server_api_key(model, [_KEY_NAME], base_url)
     url = base_url or _DEFAULT_URL
+    hooks = limit_answers(max_bytes)
 
     def connect() -> AsyncOpenAI:
         try:
             # Where aiohttp is installed, the library takes a third less time for a call with it.
-            http_client = openai.DefaultAioHttpClient(timeout=timeout)
+            http_client = openai.DefaultAioHttpClient(timeout=timeout, event_hooks=hooks)
         except RuntimeError:  # by which the library says that it is not
-            http_client = None
+            http_client = openai.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
         return openai.AsyncOpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client)
 
     return SdkClient(openai, Endpoint(model, _KEY_NAME, url), connect)

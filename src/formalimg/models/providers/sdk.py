@@ -13,8 +13,16 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError
-from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, json_object, one_line
+from formalimg.models.base import CallError, Usage
+from formalimg.models.providers.http import (
+    Endpoint,
+    ErrorResponse,
+    error_from_response,
+    json_object,
+    one_line,
+    sum_counts,
+)
+from formalimg.models.providers.limits import served_error
 
 
 class Closeable(Protocol):
@@ -144,9 +152,14 @@ class SdkClient(Generic[Client]):
 
     def _translate(self, error: Any) -> CallError | FormalimgError:
         if isinstance(error, self._library.APIStatusError):
-            return error_from_response(
-                _error_response(error.status_code, error.body, error.response.headers), self._endpoint
+            return _with_usage(
+                error_from_response(
+                    _error_response(error.status_code, error.body, error.response.headers), self._endpoint
+                ),
+                _body(error.response),
             )
+        if (served := served_error(error)) is not None:
+            return served
         if isinstance(error, self._library.APITimeoutError):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
@@ -160,7 +173,7 @@ class SdkClient(Generic[Client]):
         if error and not {"choices", "data", "content"} & content.keys():
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise error_from_response(_error_response(status, content, {}), self._endpoint)
+            raise _with_usage(error_from_response(_error_response(status, content, {}), self._endpoint), content)
 
 
 def _error_response(status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
@@ -173,3 +186,22 @@ def _error_response(status: int, body: object, headers: Mapping[str, str]) -> Er
     code, message = inner.get("code") or inner.get("type"), inner.get("message") or inner.get("msg")
     about = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
     return ErrorResponse(status, str(code or ""), f"{about}{message or ''}", headers)
+
+
+def _body(response: Any) -> object:
+    """Return the whole body of an error response as JSON; the SDKs keep only a part of it."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError, RuntimeError):  # no JSON, or not read by the SDK
+        return None
+
+
+def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError | FormalimgError:
+    """Add what the call used, if the body of an error says so: some servers bill what they then block."""
+    used = body.get("usage") if isinstance(body, Mapping) else None
+    usage = Usage(
+        sum_counts(used, "input_tokens", "prompt_tokens"), sum_counts(used, "output_tokens", "completion_tokens")
+    )
+    if isinstance(failed, CallError) and usage != Usage():
+        failed.usage = usage
+    return failed

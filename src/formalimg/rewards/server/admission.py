@@ -7,6 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from formalimg._util.json_size import BYTES_PER_VALUE
+
+_VALUES_PER_ITEM = 4_000
+"""Keys and values in the JSON of a request for each item: a scene of two hundred objects has half as many."""
+
+_MIN_VALUES = 100_000
+
 _HELD_REQUESTS = 8
 """Number of requests of the maximum size that may be held in memory at the same time."""
 
@@ -37,9 +44,19 @@ class Limits:
     max_connections: int = 512
 
     @property
+    def max_values(self) -> int:
+        """Maximum number of keys and values in the JSON of a request: each takes memory once it is parsed."""
+        return max(_MIN_VALUES, _VALUES_PER_ITEM * self.max_items)
+
+    @property
+    def max_answer_bytes(self) -> int:
+        """Maximum length of an answer."""
+        return self.max_body_bytes
+
+    @property
     def max_held_bytes(self) -> int:
-        """Maximum number of bytes of request bodies held in memory, of all requests together."""
-        return _HELD_REQUESTS * self.max_body_bytes
+        """Maximum number of bytes of requests held in memory, as sent and as parsed, of all requests together."""
+        return _HELD_REQUESTS * self.max_body_bytes + self.max_values * BYTES_PER_VALUE
 
 
 class ServerBusyError(Exception):

@@ -27,17 +27,17 @@ from formalimg.rewards.server.batch_executor import BatchExecutor
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware, describe_server
 from formalimg.rewards.server.processes import ProcessGrounder
-from formalimg.rewards.server.request_body import BodyReader, HeldBytes, RequestBody
+from formalimg.rewards.server.request_body import SMALL_REQUEST, BodyReader, HeldBytes, RequestBody
 from formalimg.rewards.server.score_request import ImageRoot, ScoreEntry, parse_score_request
-
-_SMALL_REQUEST = 256 * 1024
-"""Maximum number of bytes of a request that is run by the batch executor."""
 
 _CLIENT_CLOSED_REQUEST = 499
 """The status that is counted for a client that disconnected; nobody gets to see it."""
 
 _DISCONNECT_DELAY = 0.25
 """Seconds after which the connection of a waiting client is watched for a disconnect."""
+
+_PART_LENGTH = 100
+"""Characters of a part in an answer besides its texts."""
 
 _log = logging.getLogger("formalimg.rewards.server")
 
@@ -133,8 +133,8 @@ class _Endpoints:
                 raise RequestError(503, message, retry_after=1, closes=True) from error
         self.metrics.count_scores(found, time.perf_counter() - began)
         # Escaped, so that any text can be sent, also lone surrogates in a judge's answer.
-        answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
-        return Response(answer, media_type="application/json")
+        texts = (json.dumps(one.to_json(), allow_nan=False, separators=(",", ":")) for one in found)
+        return Response(f'{{"results":[{",".join(texts)}]}}', media_type="application/json")
 
     async def _score(self, body: RequestBody) -> list[RewardScore]:
         try:
@@ -154,7 +154,7 @@ class _Endpoints:
     async def _score_scenes_in_thread(self, body: RequestBody) -> _PartlyScored:
         job = _ScoreJob(body)
         try:
-            if not body.files and len(body.text) <= _SMALL_REQUEST:
+            if not body.files and len(body.text) <= SMALL_REQUEST:
                 return await self._executor.submit(job)
             return await asyncio.to_thread(self._score_scenes, job)
         except asyncio.CancelledError:
@@ -164,13 +164,17 @@ class _Endpoints:
     def _score_scenes(self, job: _ScoreJob) -> _PartlyScored:
         """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
         entries, parts = parse_score_request(job.body, self._scorer, self._limits, self._root)
-        begun = _PartlyScored({}, {}, parts)
+        begun, room = _PartlyScored({}, {}, parts), self._limits.max_answer_bytes
         for index, entry in enumerate(entries):
             if job.is_cancelled:
                 break
             if isinstance(entry.image, Mapping):
                 with _errors_by_index([index]):
                     [begun.found[index]] = self._scorer.score_all([entry], parts=parts)
+                room -= _text_length(begun.found[index])
+                if room < 0:
+                    message = f"the answer would have more than {self._limits.max_answer_bytes:,} bytes"
+                    raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
             else:
                 begun.pairs[index] = entry
         return begun
@@ -274,6 +278,11 @@ def _errors_by_index(indices: Sequence[int]) -> Iterator[None]:
     except PairError as error:
         where = f"items[{indices[error.place]}]"
         raise RequestError(400, redact(error.reason), where=where, problems=error.problems) from error
+
+
+def _text_length(score: RewardScore) -> int:
+    """Return the number of characters of a reward's texts, which make up most of an answer."""
+    return len(score.reason) + sum([len(part.name) + len(part.reason) + _PART_LENGTH for part in score.parts])
 
 
 async def _answer_request_error(_: Request, error: Exception) -> Response:

@@ -10,10 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.server.http_errors import RequestError
-from formalimg.web import host_name, is_loopback
-
-OVER_CONNECTION_LIMIT = "formalimg.over_connection_limit"
-"""A key in the ASGI scope of requests over connections beyond the limit."""
+from formalimg.web import OVER_CONNECTION_LIMIT, host_name, is_loopback
 
 _OPEN_PATHS = ("/healthz", "/readyz")
 """Paths that need no token: they say nothing but that the server is there."""

@@ -12,6 +12,9 @@ from formalimg.logic import Problem
 _HEAD, _TAIL = 400, 100
 """Characters kept from the beginning and the end of a message: it may quote the request."""
 
+_MAX_PROBLEMS = 100
+"""Number of problems of a formula that are listed."""
+
 
 class RequestError(Exception):
     """A request that is refused, and why."""
@@ -47,7 +50,7 @@ class RequestError(Exception):
         if self.where:
             body["where"] = self.where
         if self.problems:
-            body["problems"] = [problem.to_json() for problem in self.problems]
+            body["problems"] = [problem.to_json() for problem in self.problems[:_MAX_PROBLEMS]]
         headers: Mapping[str, str] = {
             **({"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}),
             **({"Connection": "close"} if self.closes else {}),

@@ -1,8 +1,7 @@
-"""The HTTP server: uvicorn with timeouts, a connection limit and graceful shutdown; a token unless it is local."""
+"""The HTTP server: the front of all servers, with graceful shutdown and little memory; a token unless it is local."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ctypes
 import gc
@@ -12,21 +11,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from math import ceil
-from typing import Any
 
-import h11
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp
 
 from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.auth import OVER_CONNECTION_LIMIT, check_token
-from formalimg.rewards.server.http_errors import RequestError
-from formalimg.web import listen
-
-_ABORT_FACTOR = 4
-"""Beyond this multiple of the connection limit, connections are closed without an answer."""
+from formalimg.rewards.server.auth import check_token
+from formalimg.web import ConnectionLimits, LimitedServer, limited_config, limited_log, listen
 
 _M_MMAP_THRESHOLD = -3
 """The setting of `mallopt`, from malloc.h."""
@@ -62,13 +53,12 @@ def serve_rewards(
         FormalimgError: if the address cannot be listened on, or a token is missing.
     """
     secret = check_token(token, host)
-    with _sigterm_as_interrupt(), listen(host, port) as listening:
+    with _sigterm_as_interrupt(), limited_log(), listen(host, port) as listening:
         server = _RewardServer(server_config(make(secret), limits))
         shown = f"[{host}]" if ":" in host else host
         on_progress(f"http://{shown}:{listening.getsockname()[1]}")
         _collect_garbage_rarely()
         release_large_blocks()
-        _raise_file_limit(6 * limits.max_connections)
         try:
             server.run(sockets=[listening])
         finally:
@@ -77,22 +67,10 @@ def serve_rewards(
 
 def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     """Return the configuration of uvicorn for the application, for programs that run it themselves."""
-    return uvicorn.Config(
-        app,
-        http=limited_protocol(limits.timeout, limits.max_connections),
-        ws="none",
-        lifespan="on",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=ceil(limits.timeout),
-        timeout_graceful_shutdown=ceil(limits.shutdown_timeout),
-        backlog=limits.max_connections,  # this number is accepted before any is served
-    )
+    return limited_config(app, ConnectionLimits(limits.timeout, limits.max_connections, limits.shutdown_timeout))
 
 
-class _RewardServer(uvicorn.Server):
+class _RewardServer(LimitedServer):
     """A server that exits on shutdown, whatever its threads are doing."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -108,85 +86,6 @@ class _RewardServer(uvicorn.Server):
         if not self.has_ended.wait(_THREAD_TIMEOUT):
             sys.stderr.flush()
             os._exit(0)
-
-
-def limited_protocol(seconds: float, max_connections: int) -> type[asyncio.Protocol]:
-    """Return the HTTP protocol for uvicorn, with limits that uvicorn does not have.
-
-    From the beginning of a connection, and from the end of each answer, the client has this number of seconds until
-    the head of its next request is there, however slowly it sends it. A client that does not read an answer is cut off
-    after the same time. The timeout of bodies is not handled here.
-
-    Requests over more connections than the maximum are marked as `OVER_CONNECTION_LIMIT`, and the application refuses
-    them: were they refused by uvicorn, they would get no Retry-After and would not be counted. Beyond four times as
-    many, connections are closed at once, before there are more than a process may hold.
-    """
-
-    class LimitedProtocol(H11Protocol):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            self._request_timer: asyncio.TimerHandle | None = None
-            self._write_timer: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > _ABORT_FACTOR * max_connections:
-                transport.abort()
-            elif len(self.connections) > max_connections:
-                self.app = _mark_over_limit(self.app)
-            self._start_request_timer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            for timer in (self._request_timer, self._write_timer):
-                if timer is not None:
-                    timer.cancel()
-            super().connection_lost(exc)
-
-        def handle_events(self) -> None:
-            before = self.cycle
-            super().handle_events()
-            if self.cycle is not before and not self.cycle.response_complete and self._request_timer is not None:
-                self._request_timer.cancel()
-
-        def on_response_complete(self) -> None:
-            # Before the rest, which may find that the next request has arrived already.
-            self._start_request_timer()
-            super().on_response_complete()
-
-        def send_400_response(self, msg: str) -> None:
-            """Refuse what is not HTTP; it may also be the rest of a request that was answered before it was there."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self.cycle.disconnected = True  # now, so that nothing else answers
-                self.cycle.message_event.set()
-            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                answer = RequestError(400, "this is not HTTP that can be read: send HTTP/1.1", closes=True).response()
-                head = h11.Response(status_code=answer.status_code, headers=answer.raw_headers, reason=b"Bad Request")
-                for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
-                    self.transport.write(self.conn.send(event) or b"")
-            self.transport.close()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._write_timer = self.loop.call_later(seconds, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            if self._write_timer is not None:
-                self._write_timer.cancel()
-
-        def _start_request_timer(self) -> None:
-            if self._request_timer is not None:
-                self._request_timer.cancel()
-            self._request_timer = self.loop.call_later(seconds, self.transport.abort)
-
-    return LimitedProtocol
-
-
-def _mark_over_limit(app: ASGIApp) -> ASGIApp:
-    async def marked(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, OVER_CONNECTION_LIMIT: True}, receive, send)
-
-    return marked
 
 
 def _collect_garbage_rarely() -> None:
@@ -206,17 +105,6 @@ def release_large_blocks() -> None:
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
-
-
-def _raise_file_limit(number: int) -> None:
-    """Raise the limit of open files and connections, if the system allows it: some start with 256."""
-    with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits, or none that may be changed
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != resource.RLIM_INFINITY and soft < number:
-            limit = number if hard == resource.RLIM_INFINITY else min(number, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
+from formalimg._util.json_size import BYTES_PER_VALUE, count_values
 from formalimg._util.strict_json import reject_constant
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
@@ -22,6 +23,9 @@ _JSON_PART = "request"
 """The part of a multipart request that holds the JSON."""
 
 _JSON, _MULTIPART = "application/json", "multipart/form-data"
+
+SMALL_REQUEST = 256 * 1024
+"""Maximum number of bytes of a request that is handled without a thread of its own."""
 
 _UTF_8 = re.compile('charset="?utf-?8')
 """The one charset a multipart request may name: it would be decoded by any that Python has, however slow or odd."""
@@ -35,7 +39,7 @@ class RequestBody(NamedTuple):
         files: the uploaded files, by the name of their part.
     """
 
-    text: bytes
+    text: bytes | bytearray
     files: Mapping[str, bytes]
 
 
@@ -80,42 +84,73 @@ class BodyReader:
         try:
             async with asyncio.timeout(self._limits.timeout):
                 if kind == _MULTIPART:
-                    return await _read_multipart(Request(request.scope, receive), self._limits)
-                return await _read_json(receive)
+                    body = await _read_multipart(Request(request.scope, receive), self._limits)
+                else:
+                    body = await _read_json(receive)
         except TimeoutError as error:
             message = f"the request was not sent in {self._limits.timeout:g} seconds"
             raise RequestError(408, message, closes=True) from error
+        await self._hold_parsed(body.text)
+        return body
+
+    async def _hold_parsed(self, text: bytes | bytearray) -> None:
+        """Count what the JSON will take once it is parsed, and refuse what has too many values."""
+        limit = self._limits.max_values
+        if len(text) <= SMALL_REQUEST:
+            self._hold(_parsed_bytes(text, limit))
+        else:
+            self._hold(await asyncio.to_thread(_parsed_bytes, text, limit))
 
     def _counting(self, receive: Receive) -> Receive:
+        read = 0
+
         async def counting() -> Message:
+            nonlocal read
             message = await receive()
             if message["type"] == "http.request":
-                length = len(message.get("body", b""))
-                self._length += length
-                self._held.bytes += length
-                if self._length > self._limits.max_body_bytes:
+                read += len(message.get("body", b""))
+                if read > self._limits.max_body_bytes:
                     raise self._too_large()
-                if self._held.bytes > self._limits.max_held_bytes:
-                    text = "too much is being sent at the same time: come back later"
-                    raise RequestError(503, text, retry_after=1, closes=True)
+                self._hold(len(message.get("body", b"")))
             return message
 
         return counting
+
+    def _hold(self, length: int) -> None:
+        self._length += length
+        self._held.bytes += length
+        if self._held.bytes > self._limits.max_held_bytes:
+            text = "too much is being sent at the same time: come back later"
+            raise RequestError(503, text, retry_after=1, closes=True)
 
     def _too_large(self) -> RequestError:
         message = f"this is too large: send no more than {self._limits.max_body_bytes:,} bytes at once"
         return RequestError(413, message, closes=True)
 
 
+def _parsed_bytes(text: bytes | bytearray, limit: int) -> int:
+    """Return how much memory the JSON will take once it is parsed, estimated from above.
+
+    Raises:
+        RequestError: if it has more values than the limit.
+    """
+    values = count_values(text, limit)
+    if values > limit:
+        raise RequestError(413, f"this JSON has more than {limit:,} values: send fewer items or objects at once")
+    # One character that is not Latin makes all characters of its text take up to four bytes.
+    is_narrow = text.isascii() and b"\\u" not in text
+    return values * BYTES_PER_VALUE + len(text) * (1 if is_narrow else 4)
+
+
 async def _read_json(receive: Receive) -> RequestBody:
-    chunks: list[bytes] = []
+    text = bytearray()  # not a list of chunks, which would be in memory twice when they are joined
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        chunks.append(message.get("body", b""))
+        text += message.get("body", b"")
         if not message.get("more_body", False):
-            return RequestBody(b"".join(chunks), {})
+            return RequestBody(text, {})
 
 
 async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
@@ -137,7 +172,7 @@ async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
     return RequestBody(parts.pop(_JSON_PART), parts)
 
 
-def parse_json_object(text: bytes) -> Mapping[str, object]:
+def parse_json_object(text: bytes | bytearray) -> Mapping[str, object]:
     """Return the JSON object of a request.
 
     Raises:

@@ -17,8 +17,12 @@ from formalimg.rewards import ImageLike, RewardTask, Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
+from formalimg.web import MAX_WORD, has_long_word
 
 _KEYS = ("items", "images", "parts")
+
+_MAX_FORMULA_BYTES = 64 * 1024 * 1024
+"""Maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB."""
 
 
 class OutsideRootError(OSError):
@@ -126,7 +130,7 @@ def parse_score_request(
     parts = request.get("parts", True)
     if not isinstance(parts, bool):
         raise RequestError(400, "send true or false", where="parts")
-    tasks = [_parse_task(item, f"items[{number}]", scorer) for number, item in enumerate(items)]
+    tasks = _parse_tasks(items, scorer)
     fields = [
         _ImageField(image, f"images[{number}]", body, root, limits.max_body_bytes)
         for number, image in enumerate(images)
@@ -149,9 +153,28 @@ def _parse_list(value: object, where: str, limits: Limits) -> list[object]:
     return value
 
 
+def _parse_tasks(items: list[object], scorer: Scorer) -> list[RewardTask]:
+    tasks: list[RewardTask] = []
+    counted, total = set[int](), 0
+    for number, item in enumerate(items):
+        task = _parse_task(item, f"items[{number}]", scorer)
+        tasks.append(task)
+        if task.formula is not None and id(task) not in counted:  # the same formula is in memory once
+            counted.add(id(task))
+            total += task.formula.estimated_bytes
+            if total > _MAX_FORMULA_BYTES and len(counted) > 1:
+                message = "the formulas up to here have too many clauses for one request: send fewer items at once"
+                raise RequestError(413, message, where=f"items[{number}]")
+    return tasks
+
+
 def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
     if not isinstance(item, dict):
         raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=where)
+    formula = item.get("formula")
+    if isinstance(formula, str) and has_long_word(formula):
+        message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
+        raise RequestError(400, message, where=f"{where}.formula")
     try:
         return scorer.prepare(item)
     except FormulaError as error:
@@ -190,7 +213,24 @@ def _parse_path(field: _ImageField) -> ImageLike:
 def _parse_scene(field: _ImageField) -> ImageLike:
     if not isinstance(field.value, dict):
         raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=field.where)
+    if len(field.body.text) > MAX_WORD and _has_long_word(field.value):
+        message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
+        raise RequestError(400, message, where=field.where)
     return field.value
+
+
+def _has_long_word(scene: Mapping[str, object]) -> bool:
+    """Return whether a label or attribute is so long that reasons, which quote it for each clause, would be huge."""
+    objects = scene.get("objects")
+    values: list[object] = [scene.get("style")]
+    for found in objects if isinstance(objects, list) else ():
+        if isinstance(found, dict):
+            for value in found.values():
+                if isinstance(value, str):
+                    values.append(value)
+                elif isinstance(value, list) and value and isinstance(value[0], str):  # states
+                    values.extend(value)
+    return any(isinstance(value, str) and len(value) > MAX_WORD for value in values)
 
 
 def _parse_file(field: _ImageField) -> ImageLike:

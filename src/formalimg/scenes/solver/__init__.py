@@ -8,13 +8,13 @@ from formalimg.scenes.solver.results import MIN_SIDE, SolverLimitError, Unsatisf
 if TYPE_CHECKING:
     from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
     from formalimg.scenes.solver.margin import keeps_margin
-    from formalimg.scenes.solver.natural import solve_natural
     from formalimg.scenes.solver.search import solve
+    from formalimg.scenes.solver.spatial import solve_natural
 
 # Lazy, because baselines that solve nothing read the limits above.
 __getattr__ = lazy_exports(
     "formalimg.scenes.solver",
-    {"inequalities": ["DEFAULT_MARGIN"], "margin": ["keeps_margin"], "natural": ["solve_natural"], "search": ["solve"]},
+    {"inequalities": ["DEFAULT_MARGIN"], "margin": ["keeps_margin"], "spatial": ["solve_natural"], "search": ["solve"]},
 )
 
 __all__ = [

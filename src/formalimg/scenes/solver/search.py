@@ -106,6 +106,8 @@ def solve(
     except TooHardError as error:
         message = f"a scene was found, but whether it is a witness is unknown: {error.problems[0].message}"
         raise SolverLimitError(message) from error
+    except RecursionError as error:  # `iff` in `iff` grows with each level
+        raise SolverLimitError("the formula is nested too deep to be solved: write it flatter") from error
 
 
 def _require_solvable(formula: Formula) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.strict_json import loads_strict
 from formalimg.suites.record import ItemFindings, Record
 
@@ -185,6 +186,7 @@ def read_records(
 
 
 def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
+    refuse_special_file(path)
     try:
         found = loads_strict(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS, FieldPath
 
-_GATE_NOTE = re.compile(r"\s*\[System: Zeroed because L1 image score .*", re.DOTALL)
+_GATE_NOTE = "[System: Zeroed because L1 image score "
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
 _LEVEL = re.compile(r"l([123])", re.IGNORECASE)
 
@@ -91,7 +91,8 @@ def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
 
 def _score_or_reason(score: Any, reasoning: str) -> float | str:
     """Return the score, or why there is none."""
-    raw = _GATE_NOTE.sub("", reasoning)
+    before, note, _ = reasoning.partition(_GATE_NOTE)
+    raw = before.rstrip() if note else reasoning
     if raw.strip() in _NO_SCORE:
         return _NO_SCORE[raw.strip()]
     if raw != reasoning:

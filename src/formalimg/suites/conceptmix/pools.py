@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category
@@ -116,6 +117,7 @@ def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfil
 
 
 def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfile) -> Pool:
+    refuse_special_file(path)
     try:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else _parse_published_config(text, category)

@@ -38,6 +38,28 @@ _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MAX_COMMENT_BYTES = 1 << 16
 _MAX_DIRECTORY_BYTES = 32_000_000
 
+_TAR_BLOCK = 512
+_TAR_EXTENSIONS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+"""Headers about the header that follows them."""
+_TAR_WITHOUT_DATA = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+)
+_MAX_TAR_EXTENSIONS = 8
+_MAX_TAR_EXTENSION_BYTES = 1 << 16
+_SPARSE_OR_SIZE = re.compile(rb"[0-9] (?:GNU\.sparse\.[a-z]+|size)=")
+"""Records for files with holes, and for those of more than 8 GB."""
+
 
 class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but not from https to http."""
@@ -229,6 +251,8 @@ def read_tar(path: Path, sorter: MemberSorter, limit: int = MAX_UNPACKED_BYTES) 
     """Collect the data files of a .tar.gz archive; return the comment in its header."""
     try:
         with gzip.open(path) as unpacked:
+            _refuse_odd_headers(_LimitedStream(unpacked, limit))
+        with gzip.open(path) as unpacked:
             stream = _LimitedStream(unpacked, limit)
             with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
                 for member in archive:
@@ -236,9 +260,57 @@ def read_tar(path: Path, sorter: MemberSorter, limit: int = MAX_UNPACKED_BYTES) 
                 comment = archive.pax_headers.get("comment", "")
             while stream.read(_CHUNK):  # to the end, so that a cut or damaged archive is noticed
                 pass
-    except (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError, gzip.BadGzipFile) as error:
+    except (
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        gzip.BadGzipFile,
+    ) as error:
         raise PullError(f"{path.name} is damaged ({error}): download it again") from error
     return comment
+
+
+def _refuse_odd_headers(stream: _LimitedStream) -> None:
+    """Check the headers by hand: the library recurses for headers of headers, and reads them whole into memory."""
+    in_a_row = 0
+    while len(header := _read_exactly(stream, _TAR_BLOCK)) == _TAR_BLOCK and any(header):
+        kind, size = header[156:157], _tar_size(header[124:136])
+        is_old_folder = kind == tarfile.AREGTYPE and header[:100].rstrip(b"\0").endswith(b"/")
+        padded = size + -size % _TAR_BLOCK
+        if kind in _TAR_EXTENSIONS:
+            in_a_row += 1
+            if in_a_row > _MAX_TAR_EXTENSIONS or size > _MAX_TAR_EXTENSION_BYTES:
+                raise PullError("refused: headers of the archive describe each other without end, use a clean archive")
+            if _SPARSE_OR_SIZE.search(_read_exactly(stream, padded)):
+                raise PullError("refused: a sparse or oversized member, use a plain .tar.gz or a .zip")
+            continue
+        in_a_row = 0
+        if kind == tarfile.GNUTYPE_SPARSE:
+            raise PullError("refused: a sparse or oversized member, use a plain .tar.gz or a .zip")
+        if kind not in _TAR_WITHOUT_DATA and not is_old_folder:
+            while padded > 0 and (data := stream.read(min(padded, _CHUNK))):
+                padded -= len(data)
+
+
+def _tar_size(field: bytes) -> int:
+    """Return the size in a header: octal digits, or a binary number after a byte of 128."""
+    if field[0] == 0x80:
+        return int.from_bytes(field[1:])
+    size = int(field.strip(b" \0") or b"0", 8)
+    if size < 0:
+        raise ValueError("a member has a negative size")
+    return size
+
+
+def _read_exactly(stream: _LimitedStream, size: int) -> bytes:
+    pieces = []
+    while size > 0 and (data := stream.read(size)):
+        pieces.append(data)
+        size -= len(data)
+    return b"".join(pieces)
 
 
 def _read_tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, sorter: MemberSorter) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.suites.download.contents import FileContents, digest, matches_any, read_folder
 from formalimg.suites.download.git import read_git
 from formalimg.suites.download.source import COMMIT, BenchmarkSource, PullError, redact_url, source
@@ -74,6 +75,7 @@ def pull(
     benchmark = source(name) if isinstance(name, str) else name
     if revision is not None and not COMMIT.fullmatch(revision):
         raise PullError(f"{revision!r} is not a commit: give 7 to 40 digits and letters a to f")
+    refuse_special_file(to)
     folder = Path(to).resolve()
     try:
         require_replaceable(folder)
@@ -111,6 +113,7 @@ def _fetch(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> 
         contents, full = read_git(benchmark, origin, commit, work)
         return _Fetched(contents, redact_url(origin), full, True)
     path = Path(origin).expanduser()
+    refuse_special_file(path)
     if path.is_dir():
         shown = str(path.resolve())
         if _is_repository(path):

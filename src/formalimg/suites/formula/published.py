@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from formalimg._util.io import write_folder
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, complexity, to_prenex, vocabulary_names
 from formalimg.suites.formula.spec import OUTSIDE_VOCABULARY, FormulaSpec, read_formula
@@ -85,6 +86,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _read_instance(path: Path, suite: str, findings: ItemFindings) -> Item[FormulaSpec] | None:
+    refuse_special_file(path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_RECORD_BYTES + 1)

@@ -22,8 +22,8 @@ from formalimg.web.annotate.raters import (
     store_answer,
     unknown_rater_page,
 )
+from formalimg.web.json_body import Body, json_endpoint
 from formalimg.web.rendering import page
-from formalimg.web.security import Body, json_endpoint
 from formalimg.web.server import ServerLocation, build_app, serve_app
 
 

@@ -22,8 +22,8 @@ from formalimg.logic import vocabulary
 from formalimg.runs import inspect
 from formalimg.scenes import Scene
 from formalimg.suites import suite as suite_of
+from formalimg.web.json_body import Body, require_text
 from formalimg.web.rendering import page
-from formalimg.web.security import Body, require_text
 
 _LIKERT_POINT = re.compile(r"(?<!\S)([1-5]): (.*?)\.?(?=\s[1-5]: |$)", re.DOTALL)
 """The meaning of one of five points, as the criteria of a step list it."""

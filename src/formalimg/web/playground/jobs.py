@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from formalimg._util.images import png_bytes
+from formalimg._util.json_size import count_values
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
     BestBinding,
@@ -33,6 +34,12 @@ from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
 """Scenes with more objects are not verified here."""
+
+_MAX_SCENE_VALUES = 200_000
+"""Maximum number of values in the JSON of a scene, before it is parsed."""
+
+_MAX_DESCRIPTION = 1000
+"""Maximum number of characters of an object's class and attributes, which each reason repeats."""
 
 _SIZE = 640
 """Width and height of drawings, in pixels."""
@@ -114,8 +121,15 @@ def scene_text(scene: Scene) -> str:
 
 
 def _read(text: str) -> Scene:
+    if count_values(text.encode("utf-8", "surrogatepass"), _MAX_SCENE_VALUES) > _MAX_SCENE_VALUES:
+        raise InputTooLargeError(f"the scene has more than {_MAX_SCENE_VALUES:,} values: verify a smaller one here")
     try:
-        return Scene.from_json(json.loads(text))
+        scene = Scene.from_json(json.loads(text))
+        if max((len(obj.describe()) for obj in scene.objects), default=0) > _MAX_DESCRIPTION:
+            raise InputTooLargeError(
+                f"an object has more than {_MAX_DESCRIPTION} characters of words: choose shorter ones"
+            )
+        return scene
     except SceneError as error:
         raise FormalimgError(f"the scene cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:

@@ -30,9 +30,9 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.suites import FormulaSpec, load
+from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_long_word, json_endpoint, require_text
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.viewer.item import WIDTH
 
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
@@ -178,6 +178,8 @@ def parse_formula_query(body: Body) -> FormulaQuery:
         HTTPException: if it is invalid.
     """
     formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
+    if has_long_word(formula):
+        raise HTTPException(413, f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one")
     suite = _one_of(body, "vocabulary", vocabulary_names())  # only names: vocabulary() would also open files
     semantics = _one_of(body, "semantics", get_args(Semantics), otherwise="strict")
     words = vocabulary(suite)
@@ -224,6 +226,9 @@ def examples(suite: str) -> tuple[Example, ...]:
 SOLVABLE = "knolling"
 """The vocabulary that the solver has rules for."""
 
+_MAX_LISTED_LITERALS = 5_000
+"""Number of literals in clauses that are listed: a short formula may have tens of thousands."""
+
 _MAX_PROBLEMS = 30
 """Number of problems shown."""
 
@@ -269,6 +274,8 @@ def _clauses(formula: Formula) -> dict[str, object]:
         found = clauses(formula)
     except FormulaError as error:  # fine as an instruction, only too large to be laid out in clauses
         return {"clauses": None, "kinds": {}, "unlisted": error.problems[0].message}
+    if sum(len(clause.literals) for clause in found) > _MAX_LISTED_LITERALS:
+        return {"clauses": None, "kinds": {}, "unlisted": f"it has {len(found):,} clauses: too many to be listed here"}
     kinds = Counter(clause.kind for clause in found)
     return {
         "clauses": [{"kind": clause.kind, "text": clause.text} for clause in found],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -14,6 +15,20 @@ from formalimg.errors import FormalimgError
 from formalimg.web.playground.jobs import JOBS
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
+_MAX_RESULT = 8 * 1024 * 1024
+"""Maximum number of bytes of a result; a drawing has some hundred thousand."""
+
+_MAX_MEMORY = 4 * 1024**3
+"""Maximum address space of the process, in bytes; the solver reserves about a quarter of it."""
+
+
+def limit_memory() -> None:
+    """Refuse this process more memory than its jobs should need, where the system can."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits, or a lower one
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
 
 def serve(requests: IO[bytes], results: IO[bytes]) -> None:
     """Execute jobs line by line until the input ends."""
@@ -22,9 +37,12 @@ def serve(requests: IO[bytes], results: IO[bytes]) -> None:
             request = json.loads(line)
             # Ends the process whatever it is doing, without a watchdog outside.
             faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
-            result = _execute(request["job"], request["arguments"])
+            result = json.dumps(_execute(request["job"], request["arguments"])).encode("ascii")
+            if len(result) > _MAX_RESULT:
+                message = f"the result has {len(result):,} bytes, too many to be shown: make the formula smaller"
+                result = json.dumps({"too large": message}).encode("ascii")
             faulthandler.cancel_dump_traceback_later()
-            results.write(json.dumps(result).encode("ascii") + b"\n")
+            results.write(result + b"\n")
             results.flush()
 
 
@@ -35,6 +53,8 @@ def _execute(job: str, arguments: dict[str, object]) -> dict[str, object]:
         return {"too large": _message(error)}
     except FormalimgError as error:
         return {"error": _message(error)}
+    except MemoryError:
+        return {"too large": "this takes too much memory here: make the formula or the scene smaller"}
 
 
 def _message(error: FormalimgError) -> str:
@@ -45,4 +65,5 @@ def _message(error: FormalimgError) -> str:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and closes our input
     results, sys.stdout = sys.stdout.buffer, sys.stderr  # so that nothing else is read as a result
+    limit_memory()
     serve(sys.stdin.buffer, results)

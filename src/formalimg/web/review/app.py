@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from formalimg.authoring import Choice, ReviewDesk, ReviewLine, StaleGroupError, UnknownGroupError
 from formalimg.errors import FormalimgError
+from formalimg.web.json_body import Body, json_endpoint, require_text
 from formalimg.web.review.pages import (
     DECISION_TEXTS,
     checker_findings,
@@ -22,7 +23,6 @@ from formalimg.web.review.pages import (
     questions_by_level,
     queue_page,
 )
-from formalimg.web.security import Body, json_endpoint, require_text
 from formalimg.web.server import build_app, serve_app
 
 

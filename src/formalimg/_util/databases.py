@@ -1,0 +1,270 @@
+"""SQLite files of other people: opened without trust, compared with our own schema, limited in steps and sizes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from formalimg._util.stored_values import StoredValueError
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+
+_MAX_VALUE_BYTES = 16 * 1024 * 1024
+"""The longest text, blob or row. The largest that we write are answers of chat models, far below."""
+
+_STEPS_PER_CALL = 10_000
+_STEPS_PER_ROW = 200
+_MIN_STEPS = 10_000_000
+_STEPS_PER_BYTE = 4
+_MAX_STEPS = 10_000_000_000
+"""The limit on the steps of a statement grows with the file: our statements need less than one for each byte, and our
+rows take more than fifty bytes. Pages that lead to each other make a table of any length out of a few bytes.
+"""
+
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+
+_SQL_TOKEN = re.compile(
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\s+|(\w+|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|.)""", re.DOTALL
+)
+
+OpenMode = Literal["rw", "rwc", "immutable"]
+
+
+class _StepLimit:
+    """Interrupts a statement after too many steps; SQLite calls it every `_STEPS_PER_CALL`."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._allowed = _MIN_STEPS
+        self.spent = 0
+        self.is_off = False
+
+    def __call__(self) -> int:
+        self.spent += _STEPS_PER_CALL
+        if self.is_off or self.spent <= self._allowed:
+            return 0
+        self._allowed = min(_MAX_STEPS, _MIN_STEPS + _STEPS_PER_BYTE * self._size())  # it may have grown meanwhile
+        return int(self.spent > self._allowed)
+
+    def _size(self) -> int:
+        size = 0
+        for suffix in ("", "-wal") if self._file is not None else ():
+            with contextlib.suppress(OSError):
+                size += Path(f"{self._file}{suffix}").stat().st_size
+        return size
+
+
+class UntrustedConnection(sqlite3.Connection):
+    """A connection that trusts nothing in the file; see `open_untrusted`. Each statement has its own limit of steps."""
+
+    _limit = _StepLimit(None)
+
+    def distrust(self, file: Path | None) -> None:
+        """Set the limits and switch off what files could use against us."""
+        self._limit = _StepLimit(file)
+        self.set_progress_handler(self._limit, _STEPS_PER_CALL)
+        self.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+        self.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 2)
+        if sys.version_info >= (3, 12):
+            self.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+            self.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
+        self.execute("PRAGMA trusted_schema = OFF")
+        self.execute("PRAGMA cell_size_check = ON")
+        self.execute("PRAGMA mmap_size = 0")
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Execute a statement with a new limit of steps."""
+        self._limit.spent = 0
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:  # a message of SQLite that quotes bytes of the file
+            raise sqlite3.DatabaseError("malformed text in its schema or in a message") from error
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        """Execute a statement for many rows of ours. Each takes few steps; how many rows there are is up to us."""
+        self._limit.is_off = True
+        try:
+            return super().executemany(sql, parameters)
+        finally:
+            self._limit.is_off = False
+
+    def rows(self, sql: str, values: Mapping[str, object]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query. Its steps are counted apart from those of statements executed in between."""
+        for row in self.execute(sql, values):
+            spent = self._limit.spent + _STEPS_PER_ROW
+            yield row
+            self._limit.spent = spent
+
+
+def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float) -> UntrustedConnection:
+    """Open a database that anybody may have made. Every statement is committed at once; any thread may use it.
+
+    Args:
+        file: the database; None for one in memory.
+        mode: rwc to create it if necessary, rw not to, immutable where nothing can be written.
+        timeout: seconds to wait for another process.
+
+    Raises:
+        FormalimgError: if it or a file that SQLite keeps beside it is not a plain file.
+        sqlite3.Error: if it cannot be opened.
+    """
+    uri = "file::memory:"
+    if file is not None:
+        require_plain_files(file)
+        uri = f"{file.absolute().as_uri()}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False, factory=UntrustedConnection
+    )
+    try:
+        connection.distrust(file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def readers_mode(file: Path) -> OpenMode:
+    """Return how readers open a database, beside `PRAGMA query_only`.
+
+    Where the folder is not writable, nothing changes, and SQLite needs `immutable` or it would look for files beside.
+    Everywhere else it has to be allowed to write, or it would leave such files behind.
+    """
+    is_fixed = not os.access(file.parent, os.W_OK) and not os.path.lexists(f"{file}-wal")
+    return "immutable" if is_fixed else "rw"
+
+
+def require_plain_files(file: Path) -> None:
+    """Refuse links, pipes and devices: SQLite writes to and truncates the files beside a database, wherever they lead.
+
+    Raises:
+        FormalimgError: if one of the files is not a plain file, or a journal names a further file, which SQLite would
+            delete.
+    """
+    for path in (file, *(file.with_name(f"{file.name}{suffix}") for suffix in _SIDE_FILES)):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise FormalimgError(f"cannot open {path} ({error.strerror}): check the path and its permissions") from None
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a plain file"
+            raise FormalimgError(f"{path} is {kind}: replace it by the file itself")
+        if path.name.endswith("-journal") and found.st_size >= len(_JOURNAL_MAGIC):
+            with contextlib.suppress(OSError), path.open("rb") as journal:
+                journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+                if journal.read() == _JOURNAL_MAGIC:
+                    raise FormalimgError(f"{path} is not a journal of formalimg: remove it, then try again")
+
+
+# --- schema
+
+
+class SchemaObject(NamedTuple):
+    """A table, index, trigger or view: its type, name, table, and definition without comments."""
+
+    type: str
+    name: str
+    table: str
+    sql: str
+
+
+def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: str, advice: str) -> None:
+    """Compare the schema of a database with ours: tables, columns, types, constraints, indexes and triggers.
+
+    Nothing of a foreign schema is executed by this: views, triggers, and expressions in indexes would be by a query.
+
+    Args:
+        connection: the database.
+        file: its file, for the message.
+        sql: the statements that create our schema.
+        advice: what to do if it differs.
+
+    Raises:
+        FormalimgError: if anything differs.
+        sqlite3.Error: if it cannot be read.
+    """
+    expected = _expected_schema(sql)
+    found = _schema(connection)
+    if found == expected:
+        return
+    foreign = next((one for one in found if one not in expected or found.count(one) > 1), None)
+    if foreign is not None:
+        what = f"holds the {foreign.type} {foreign.name}, which formalimg did not make"
+    else:
+        missing = next(one for one in expected if one not in found)
+        what = f"lacks the {missing.type} {missing.name}"
+    raise FormalimgError(f"{file} {truncate(ascii(what)[1:-1], 200, 100)}: {advice}")
+
+
+def has_no_schema(connection: sqlite3.Connection) -> bool:
+    """Return whether the database is new and empty."""
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+
+
+@cache
+def _expected_schema(sql: str) -> tuple[SchemaObject, ...]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(sql)
+        return _schema(connection)
+
+
+def _schema(connection: sqlite3.Connection) -> tuple[SchemaObject, ...]:
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    return tuple(
+        sorted(
+            SchemaObject(str(kind), str(name), str(table), _without_comments(str(sql or "")))
+            for kind, name, table, sql in rows
+        )
+    )
+
+
+def _without_comments(sql: str) -> str:
+    """Return a definition without comments and layout, which SQLite keeps: they differ between our versions."""
+    return " ".join(found[1] for found in _SQL_TOKEN.finditer(sql) if found[1])
+
+
+# --- errors
+
+
+@contextlib.contextmanager
+def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
+    """Turn database errors, and values that cannot be ours, into errors that users can act on.
+
+    Args:
+        file: the database.
+        full: what to do when the disk is full.
+        damaged: what to do when the file is damaged.
+    """
+    try:
+        yield
+    except StoredValueError as error:
+        raise FormalimgError(f"cannot use {file} ({error}): {damaged}") from error
+    except UnicodeDecodeError as error:  # from a later row, as in `execute`
+        raise FormalimgError(f"cannot use {file} (malformed text): {damaged}") from error
+    except sqlite3.ProgrammingError:
+        raise  # a mistake of ours, such as a closed database
+    except sqlite3.Error as error:
+        reason = truncate(ascii(str(error))[1:-1], 200, 100)
+        raise FormalimgError(f"cannot use {file} ({reason}): {_advice(error, full, damaged)}") from error
+
+
+def _advice(error: sqlite3.Error, full: str, damaged: str) -> str:
+    name, reason = getattr(error, "sqlite_errorname", None) or "", str(error)
+    if name == "SQLITE_FULL" or "full" in reason or "disk I/O" in reason:
+        return full
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+        return "check the permissions of the folder"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
+        return "another program is using it: wait until it is done, then try again"
+    return damaged

@@ -1,0 +1,60 @@
+"""Standard streams: what is printed there is visible, and closed ones are replaced.
+
+Run folders, items, answers of models and file names may come from anyone. Commands print through `echo`, so that none
+of them can move the cursor, colour or hide text, or set the title of a window.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from typing import TextIO
+
+from formalimg._util.text import visible
+
+
+def echo(message: object = "", *, err: bool = False) -> None:
+    """Print a message on lines of its own; control characters in it are written out.
+
+    Args:
+        message: the text, or what has one, such as a path.
+        err: whether it goes to standard error.
+    """
+    print(visible(str(message)), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def print_data(text: str) -> None:
+    """Print the content of a file, such as JSON or CSV: unchanged into a file or pipe, visibly on a terminal."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
+class VisibleFormatter(logging.Formatter):
+    """Formats log records with control characters written out and without API keys: they quote servers and programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text."""
+        from formalimg.models import redact  # here, so that commands start faster
+
+        return visible(redact(super().format(record)))
+
+
+def prepare_streams() -> None:
+    """Make sure that standard output and error can be printed to: they may be closed, or know few characters."""
+    # The next files that are opened would take the places of closed streams, and get what is meant for those.
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+    sys.stdout = _prepared(sys.stdout)
+    sys.stderr = _prepared(sys.stderr)
+
+
+def _prepared(stream: TextIO | None) -> TextIO:
+    if stream is None:  # closed, as by `>&-`; what is printed to None goes to standard output
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  # until the process ends
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")  # a terminal without ✓ shows a ? instead of failing
+    return stream

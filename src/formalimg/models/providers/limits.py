@@ -1,0 +1,224 @@
+"""Limits on answers of servers: their size, plain and decompressed, while they come in; no redirects with credentials.
+
+All SDKs use httpx or a fork of it, so the limits are event hooks of its clients: proxies and certificates stay
+as the SDKs and the user's environment set them.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError
+from formalimg.models.secrets import redact
+
+if TYPE_CHECKING:
+    from httpx2 import URL, Request, Response
+
+AsyncHooks: TypeAlias = dict[str, list[Callable[..., Awaitable[None]]]]
+
+MAX_CHAT_BYTES = 16_000_000
+"""Size of an answer of a chat model; real ones stay below 1 MB."""
+
+MAX_IMAGE_BYTES = 64_000_000
+"""Size of an image file."""
+
+MAX_IMAGE_ANSWER_BYTES = 100_000_000
+"""Size of an answer with an image in it: the largest image as base64, and what goes with it."""
+
+MAX_ERROR_BYTES = 1_000_000
+"""Size of an answer with an error status. A larger one keeps its status and loses its text."""
+
+MAX_JSON_ITEMS = 1_000_000
+"""Lists, objects and commas of an answer in JSON: parsed, each takes a hundred times its size in the text."""
+
+MAX_MODEL_ITEMS = 400_000
+"""The same for SDKs that make an object of their own of each."""
+
+_INFLATE_STEP = 1_000_000
+"""Decompressed bytes that are written at once, so that the size is looked at before it is there."""
+
+
+class _AnswerTooLargeError(Exception):
+    pass
+
+
+class AnswerBody:
+    """The body of one response, collected as it comes in."""
+
+    def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
+        """Nothing has come yet.
+
+        Args:
+            response: the response, with its headers and without its body.
+            max_bytes: maximum size, as it comes and decompressed, if the status is not that of an error.
+            max_items: maximum number of items if it is JSON.
+
+        Raises:
+            CallError: if it is compressed in another way than was asked for.
+        """
+        self._is_error = response.status_code >= 300
+        self._limit = MAX_ERROR_BYTES if self._is_error else max_bytes
+        self._max_items = max_items
+        self._file = io.BytesIO()  # many tiny chunks would take more memory in a list
+        self._received = 0
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise CallError("wrong", f"the answer is compressed as {redact(encoding):.40}, which was not asked for")
+        self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding.endswith("gzip") else None
+
+    def add(self, chunk: bytes) -> bool:
+        """Add what came; return whether more is wanted.
+
+        Raises:
+            CallError: if it is too large, or cannot be decompressed.
+        """
+        self._received += len(chunk)
+        try:
+            if self._received > self._limit:
+                raise _AnswerTooLargeError
+            if self._inflater is None:
+                self._file.write(chunk)
+            else:
+                self._inflate(self._inflater, chunk)
+        except _AnswerTooLargeError:
+            size = f"{self._limit // 1_000_000} MB"
+            if not self._is_error:
+                raise CallError("wrong", f"the server answered with more than {size}") from None
+            self._file = io.BytesIO(f"the server answered with more than {size} of error text".encode())
+            return False
+        except zlib.error:
+            raise CallError("wrong", "the answer cannot be decompressed") from None
+        return True
+
+    def content(self) -> bytes:
+        """Return the whole body, decompressed.
+
+        Raises:
+            CallError: if it is JSON of too many items.
+        """
+        body = self._file.getvalue()
+        if body[:100].lstrip()[:1] in (b"{", b"[") and sum(map(body.count, (b",", b"[", b"{"))) > self._max_items:
+            raise CallError("wrong", f"the server answered with more than {self._max_items:,} items of JSON")
+        return body
+
+    def _inflate(self, inflater: Any, chunk: bytes) -> None:
+        while not inflater.eof:
+            part = inflater.decompress(chunk, _INFLATE_STEP)
+            if self._file.tell() + len(part) > self._limit:
+                raise _AnswerTooLargeError
+            self._file.write(part)
+            chunk = inflater.unconsumed_tail
+            if len(part) < _INFLATE_STEP:  # else there may be more, also of what is read already
+                return
+
+
+def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks:
+    """Return the event hooks of an async client that sends credentials.
+
+    Args:
+        max_bytes: maximum size of an answer.
+        max_items: maximum number of items of an answer in JSON.
+    """
+
+    async def on_response(response: Response) -> None:
+        refuse_redirect(response)
+        await _read(response, AnswerBody(response, max_bytes, max_items))
+
+    return {"request": [_accept_gzip], "response": [on_response]}
+
+
+def limit_downloads(max_bytes: int) -> AsyncHooks:
+    """Return the event hooks of an async client that sends no credentials: it may be redirected to other servers."""
+
+    async def on_response(response: Response) -> None:
+        await _read(response, AnswerBody(response, max_bytes))
+
+    return {"request": [_accept_gzip], "response": [on_response]}
+
+
+def accept_encoding(request: Request) -> None:
+    """Ask for plain or gzip, which is decompressed in steps here: bombs in other formats are not even opened."""
+    request.headers["accept-encoding"] = "gzip"
+
+
+def refuse_redirect(response: Response) -> None:
+    """Refuse to send a request again to another server, with its key, prompt and images.
+
+    Another server is one of another host or port, or the same without TLS.
+
+    Raises:
+        CallError: if it cannot be told where the redirect goes.
+        FormalimgError: if it goes to another server.
+    """
+    if not response.has_redirect_location:
+        return
+    here = response.request.url
+    try:
+        there = here.join(response.headers["location"])
+    except Exception:  # the libraries have no common type for it
+        raise CallError("wrong", "the server redirects to an address that cannot be read") from None
+    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and here.port is there.port is None
+    if here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port)):
+        return
+    raise FormalimgError(
+        f"{_origin(here)} redirects to {_origin(there)}, and the key is not sent there: "
+        "if that is the right server, name it in base_url"
+    )
+
+
+def carries_credentials(request: Request) -> bool:
+    """Whether a request must not go to another server: it has a key, or a body."""
+    return request.method not in ("GET", "HEAD") or any(
+        name in request.headers for name in ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
+    )
+
+
+def replace_body(response: Response, content: bytes) -> None:
+    """Put a body that was read from the stream, and decompressed, in the place of the stream."""
+    library: Any = import_module(type(response).__module__.partition(".")[0])
+    elapsed = getattr(response.stream, "elapsed", None)
+    if elapsed is not None:
+        response.elapsed = elapsed
+    response.headers.pop("content-encoding", None)
+    response.stream = library.ByteStream(content)
+
+
+async def _accept_gzip(request: Request) -> None:
+    accept_encoding(request)
+
+
+async def _read(response: Response, body: AnswerBody) -> None:
+    stream: Any = response.stream
+    async for chunk in stream:
+        if not body.add(chunk):
+            break
+    await stream.aclose()
+    replace_body(response, body.content())
+    await response.aread()
+
+
+def _origin(url: URL) -> str:
+    port = "" if url.port is None else f":{url.port}"
+    return redact(f"{url.scheme}://{url.host:.200}{port}")
+
+
+def http_library() -> Any:
+    """Return the HTTP library of the installed SDKs."""
+    try:
+        return import_module("httpx2")
+    except ImportError:
+        return import_module("httpx")
+
+
+def served_error(error: BaseException | None) -> CallError | FormalimgError | None:
+    """Return an error that a hook raised, out of those that an SDK wrapped around it; None if there is none."""
+    while error is not None:
+        if isinstance(error, CallError | FormalimgError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,0 +1,232 @@
+"""Finding API keys in texts: whole, in part, encoded, or by their looks. Linear in the length of the text."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+from urllib.parse import quote, quote_plus
+
+MIN_LENGTH = 8
+"""Shorter values are not keys, and redacting them would garble messages."""
+
+_MAX_LENGTH = 8192
+"""What goes beyond this of a longer value is not searched for."""
+
+_REDACTED = "***"
+_MIN_PART = 12
+"""Number of successive characters of a key that are redacted wherever they stand."""
+
+_GRAM = 6
+_MAX_PLACES = 16
+"""Number of places of a gram in keys that are tried; more have only keys such as aaaaaaaaaaaa."""
+
+_BESIDE = re.compile(r"[\w.*-]*")
+_MAX_BESIDE = 200
+"""What may stand beside a part of a key; bounded, because some messages are whole files."""
+
+_ISSUED_KEYS = {
+    mark: re.compile(pattern)
+    for mark, pattern in {
+        "sk-": r"\bsk-[\w-]{8,}",
+        "AIza": r"\bAIza[\w-]{16,}",
+        "hf_": r"\bhf_[A-Za-z0-9]{8,}",
+        **{f"gh{kind}_": rf"\bgh{kind}_[A-Za-z0-9]{{16,}}" for kind in "oprsu"},
+        "github_pat_": r"\bgithub_pat_\w{16,}",
+        "xox": r"\bxox[a-z]-[\w-]{8,}",
+        "AKIA": r"\bAKIA[A-Z0-9]{12,}",
+        "ASIA": r"\bASIA[A-Z0-9]{12,}",
+        "SG.": r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
+        "eyJ": r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",  # a JSON Web Token
+    }.items()
+}
+"""Patterns of the keys that well-known services issue, each by a substring that every match begins with."""
+
+_MIN_ISSUED = 16
+_SENT_KEY = re.compile(r"(?<=Bearer )\S{8,}")
+_SHORTENED_KEY = re.compile(r"\*{3,}")  # what a provider shows of a key: its beginning, stars, its end
+
+Span: TypeAlias = tuple[int, int]
+
+
+class EncodedForm(NamedTuple):
+    """A form in which a key may be echoed.
+
+    Attributes:
+        text: the key in this form.
+        minimum: number of successive characters of it that count as an echo.
+    """
+
+    text: str
+    minimum: int
+
+
+class KeyFinder:
+    """Finds echoes of given keys in texts.
+
+    Every text is sampled: the grams (six characters) at every n-th place are looked up among the grams of all forms of
+    all keys. With n small enough, every echo holds one of the sampled grams, and there the forms are compared.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Prepare the search for these keys, each of at least `MIN_LENGTH` characters."""
+        self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
+        forms = sorted({form for key in keys for form in encoded_forms(key[:_MAX_LENGTH])})
+        for form in forms:
+            for place in range(len(form.text) - _GRAM + 1):
+                places = self._places.setdefault(form.text[place : place + _GRAM], [])
+                if len(places) < _MAX_PLACES:
+                    places.append((form, place))
+        self._stride = min((form.minimum for form in forms), default=MIN_LENGTH) - _GRAM + 1
+
+    def find(self, text: str) -> list[Span]:
+        """Return where the text echoes a key."""
+        places, found, end = self._places, [], 0
+        if not places:
+            return []
+        last = len(text) - _GRAM + 1
+        hits = [start for start in range(0, last, self._stride) if text[start : start + _GRAM] in places]
+        for start in hits:
+            if start + _GRAM <= end:
+                continue
+            for form, place in places[text[start : start + _GRAM]]:
+                span = _echo(text, start, form, place)
+                if span is not None:
+                    found.append(span)
+                    end = max(end, span[1])
+        return found
+
+
+class Redactor:
+    """Replaces keys in texts by `***`."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Prepare for these keys, each of at least `MIN_LENGTH` characters."""
+        known = sorted(set(keys))
+        self._finder = KeyFinder(known)
+        # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
+        shown = [key for key in known if not is_location(key)]
+        self._beginnings = sorted({key[:MIN_LENGTH] for key in shown})
+        self._ends = sorted({key[-MIN_LENGTH:] for key in shown})
+
+    def redact_all(self, text: str) -> str:
+        """Redact keys, parts of them, encoded ones, and what looks like one."""
+        spans = [*self._finder.find(text), *find_issued_keys(text)]
+        if "Bearer " in text:
+            spans += [found.span() for found in _SENT_KEY.finditer(text)]
+        if "***" in text:
+            spans += [_widened(text, *found.span()) for found in _SHORTENED_KEY.finditer(text)]
+        for beginning in self._beginnings:
+            spans += [_widened(text, *span, before=False) for span in _occurrences(text, beginning)]
+        for end in self._ends:
+            spans += [_widened(text, *span, after=False) for span in _occurrences(text, end)]
+        return replace_spans(text, spans, _REDACTED)
+
+    def redact_known(self, text: str) -> str:
+        """Redact echoes of the given keys and nothing else."""
+        return replace_spans(text, self._finder.find(text), _REDACTED)
+
+    def holds_key(self, text: str) -> bool:
+        """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
+        return bool(self._finder.find(text)) or bool(find_issued_keys(text, strict=True))
+
+
+def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
+    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`.
+
+    Args:
+        text: the text.
+        strict: only what is as long as these keys are, and has a digit, as nearly all of them do: names such as
+            hf_transformers begin in the same way.
+    """
+    return [
+        found.span()
+        for mark, pattern in _ISSUED_KEYS.items()
+        if mark in text  # mostly none is, and this is fast
+        for found in pattern.finditer(text)
+        if not strict or (len(found[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in found[0]))
+    ]
+
+
+def encoded_forms(key: str) -> Iterator[EncodedForm]:
+    """Yield the forms of a key that are redacted: as it is, reversed, escaped, in base64 and hexadecimal."""
+    raw = key.encode("utf-8", "replace")
+    quoted = {quote(key, safe="", errors="replace"), quote(key, errors="replace"), quote_plus(key, errors="replace")}
+    escaped = {json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], html.escape(key)}
+    plain = {key, key[::-1], *quoted, *map(_lower_percents, quoted), *escaped, key.replace("/", "\\/")}
+    in_base64 = {text for offset in range(3) for text in _base64_cores(raw, offset)}
+    # The same number of bytes of the key takes 4/3 as many characters in base64, and twice as many in hexadecimal.
+    for forms, minimum in (
+        (plain, _MIN_PART),
+        (in_base64, _MIN_PART * 4 // 3),
+        ({raw.hex(), raw.hex().upper()}, _MIN_PART * 2),
+    ):
+        for form in forms:
+            yield EncodedForm(form, len(form) if is_location(key) else min(minimum, len(form)))
+
+
+def is_location(key: str) -> bool:
+    """Return whether a value is rather the path of a file with a key, or an address: parts of it are no secrets."""
+    if key.startswith(("/", "~", "./", "../")) or "://" in key:
+        return True
+    return "/" in key and re.search(r"\.\w{2,5}$", key) is not None
+
+
+def replace_spans(text: str, spans: Iterable[Span], replacement: str) -> str:
+    """Return a text with these places replaced; overlapping ones as a whole."""
+    pieces, end = [], 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            pieces += [text[end:start], replacement]
+        end = max(end, stop)
+    return "".join([*pieces, text[end:]])
+
+
+def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
+    """Yield what is the same in the base64 of all texts with these bytes at an offset, modulo 3; in both alphabets."""
+    coded = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
+    partial = (offset + len(raw)) % 3 != 0  # the last character then depends on what follows
+    core = coded[(0, 2, 3)[offset] : len(coded) - partial]
+    yield core
+    yield core.translate(str.maketrans("+/", "-_"))
+
+
+def _lower_percents(text: str) -> str:
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
+
+
+def _echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
+    """Return the longest run of successive characters of a form around a gram in a text, if it is long enough."""
+    whole, first = form.text, start - place
+    if first >= 0 and text.startswith(whole, first):
+        return first, first + len(whole)
+    if form.minimum == len(whole):
+        return None
+    low, high = start, start + _GRAM
+    while low > 0 and low > first and text[low - 1] == whole[low - 1 - first]:
+        low -= 1
+    while high < len(text) and high - first < len(whole) and text[high] == whole[high - first]:
+        high += 1
+    return (low, high) if high - low >= form.minimum else None
+
+
+def _occurrences(text: str, part: str) -> Iterator[Span]:
+    start = text.find(part)
+    while start >= 0:
+        yield start, start + len(part)
+        start = text.find(part, start + len(part))
+
+
+def _widened(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
+    """Return a place with the rest of its word; the word before it only if that is not longer than any key."""
+    if after:
+        found = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
+        stop = found.end() if found else stop
+    if before:
+        found = _BESIDE.match(text[max(0, start - _MAX_BESIDE - 1) : start][::-1])
+        length = found.end() if found else 0
+        start -= length if length <= _MAX_BESIDE else 0
+    return start, stop

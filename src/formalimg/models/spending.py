@@ -1,0 +1,230 @@
+"""Spending: what calls cost, counted while they are made, so that a budget holds between attempts of a request too.
+
+An answer of a model comes after all its attempts. Costs that were counted only then would let each request pay for all
+its retries after the budget is used up. So whoever keeps a budget opens a `Meter` around a piece of work (an image, a
+verdict), models add each call to it as soon as it is paid for, and begin no call once it says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, Usage
+from formalimg.models.pricing import UNKNOWN_PRICE, Price
+
+NO_USAGE = "not reported: the cost is an upper estimate"
+"""What `served` says under `usage` of an answer whose cost is an upper estimate."""
+
+
+class Spending:
+    """Counts what a run costs against its budget.
+
+    Attributes:
+        cost: the cost so far in US dollars, as far as it is known.
+        unpriced: number of results with an unknown cost.
+        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
+        budget: the spending limit in US dollars; None for no limit.
+    """
+
+    cost: float = 0.0
+    unpriced: int = 0
+    estimated: int = 0
+    budget: float | None = None
+
+    def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
+        """Add the cost of a call, and whether it is unknown or estimated."""
+        self.cost += cost
+        self.unpriced += unpriced
+        self.estimated += estimated
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the budget is used up."""
+        return self.budget is not None and self.cost >= self.budget
+
+    @property
+    def may_spend(self) -> bool:
+        """Whether another call may begin: not if a budget is used up, or cannot be kept because a cost is unknown."""
+        return self.budget is None or not (self.over_budget or self.unpriced)
+
+
+class Meter:
+    """Counts what the calls of one piece of work cost, while they are made.
+
+    Attributes:
+        cost: the cost so far in US dollars, as far as it is known.
+        unpriced: 1 if the cost of a call is unknown.
+        blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
+        wasted: whether an answer was of no use.
+    """
+
+    def __init__(self, limit: Spending, *, finish: bool) -> None:
+        self.cost = 0.0
+        self.unpriced = 0
+        self.blocked = False
+        self.wasted = False
+        self._limit = limit
+        self._finish = finish
+        self._begun = False
+
+    def may_begin_call(self) -> bool:
+        """Return whether another call may begin; remember if not."""
+        # Work that goes well is finished, or what it cost would be lost with it; nothing is paid for a second time.
+        finish = self._finish and self._begun and not self.wasted and not self._limit.unpriced
+        self.blocked |= not (self._limit.may_spend or finish)
+        return not self.blocked
+
+    def count(self, cost: float | None, *, estimated: bool = False) -> None:
+        """Count a call; None if its cost is unknown."""
+        self._begun = True
+        unpriced = int(cost is None and not self.unpriced)
+        self.cost += cost or 0.0
+        self.unpriced += unpriced
+        self._limit.spend(cost or 0.0, unpriced, int(estimated))
+
+    def settle(self, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
+        """Close the account of a result that says what it cost, and begin the next one.
+
+        Models that call nobody through us, or in other processes, say it only in their results.
+
+        Returns:
+            The cost of the result and 1 if it is not fully known: what was counted, or what it says if that is more.
+        """
+        total, unknown = max(cost, self.cost), max(unpriced, self.unpriced)
+        if total > self.cost or unknown > self.unpriced:
+            self._limit.spend(total - self.cost, unknown - self.unpriced)
+        self.cost, self.unpriced = 0.0, 0
+        return total, unknown
+
+
+_meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
+
+
+@contextmanager
+def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
+    """Count all calls within, also those of tasks that are begun within, against this limit.
+
+    Args:
+        limit: counts the cost, and knows the budget.
+        finish: whether work of several calls is finished once it is begun, as long as all its answers are of use.
+    """
+    meter = Meter(limit, finish=finish)
+    token = _meter.set(meter)
+    try:
+        yield meter
+    finally:
+        _meter.reset(token)
+
+
+def may_begin_call() -> bool:
+    """Return whether another call may begin: always, unless somebody keeps a budget that is used up."""
+    meter = _meter.get()
+    return meter is None or meter.may_begin_call()
+
+
+def note_waste() -> None:
+    """Say that an answer was of no use: if the budget is used up, nothing is asked again."""
+    meter = _meter.get()
+    if meter is not None:
+        meter.wasted = True
+
+
+class HasUsage(Protocol):
+    """The completion of a provider."""
+
+    @property
+    def usage(self) -> Usage:
+        """What the call used."""
+        ...
+
+
+Completed = TypeVar("Completed", bound=HasUsage)
+
+_paid: ContextVar[list[Usage] | None] = ContextVar("formalimg_paid", default=None)
+
+
+def note_usage(usage: Usage) -> Usage:
+    """Say what a call used as soon as its answer is there: it is paid for, whatever becomes of the answer.
+
+    For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
+    """
+    paid = _paid.get()
+    if paid is not None:
+        paid[:] = [usage]
+    return usage
+
+
+class RequestCost:
+    """What all attempts at one request used and cost.
+
+    Attributes:
+        usage: all that was used, with estimates where nothing was reported.
+        cost: all of it in US dollars; None if a part is unknown.
+        estimated: for how many calls nothing was reported, so that they are counted by an upper estimate.
+    """
+
+    def __init__(self, price: Price, complete: Callable[[Usage], Usage | None]) -> None:
+        """Begin with nothing.
+
+        Args:
+            price: the price of the model.
+            complete: returns a usage with an upper estimate of all that a provider left out; None if there is none.
+        """
+        self.usage = Usage()
+        self.cost: float | None = 0.0
+        self.estimated = 0
+        self._price = price
+        self._complete = complete
+
+    async def attempt(self, send: Callable[[], Awaitable[Completed]]) -> Completed:
+        """Make one call, and count it if it is paid for: all that were answered, also those of no use."""
+        paid: list[Usage] = []
+        token = _paid.set(paid)
+        try:
+            result = await send()
+        except CallError as error:
+            note_waste()
+            if error.usage != Usage():
+                paid[:] = [error.usage]
+            if paid or error.kind == "wrong":  # an answer came, and is not what was promised
+                self.count(paid[0] if paid else Usage())
+            raise
+        except (FormalimgError, asyncio.CancelledError):  # cancelled by the time limit, or together with the run
+            if paid:
+                self.count(paid[0])
+            raise
+        except Exception:  # of a library that could not read the answer
+            note_waste()
+            self.count(paid[0] if paid else Usage())
+            raise
+        finally:
+            _paid.reset(token)
+        self.count(result.usage)
+        return result
+
+    def count(self, reported: Usage) -> None:
+        """Count a call that used this much, as far as it was reported."""
+        usage = self._complete(reported)
+        cost = self._price.cost(Usage() if usage is None else usage)  # which is 0 where all is free
+        estimated = bool(cost) and usage != reported
+        self.usage += usage or reported
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.estimated += estimated
+        meter = _meter.get()
+        if meter is not None:
+            meter.count(cost, estimated=estimated)
+
+
+def unknown_cost_advice(name: str, price: Price) -> str:
+    """Return why no budget can be kept for a model after a call of unknown cost, and what to do."""
+    if price == UNKNOWN_PRICE:
+        return f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
+    return (
+        f"{name} did not say what a call used and nothing limits it, so the budget cannot be kept: give the model the "
+        "option max_tokens, or the price of an image (image = 0.04) in prices.toml"
+    )

@@ -1,0 +1,139 @@
+"""The run folder as files: created, checked before anything in it is opened, and set aside for a new beginning."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from formalimg._util.io import PARTIAL_SUFFIX
+from formalimg._util.plain_files import kind_of_special
+from formalimg.errors import FormalimgError
+from formalimg.runs.image_store import IMAGES, METADATA
+from formalimg.runs.lock import LOCK_FILE, FolderLock
+
+_MANIFEST, _RESULTS = "run.toml", "results.sqlite"
+_FILES = (
+    _MANIFEST,
+    _RESULTS,
+    *(f"{_RESULTS}{suffix}" for suffix in ("-wal", "-shm", "-journal")),
+    LOCK_FILE,
+    f"{IMAGES}/{METADATA}",
+)
+
+
+def create_run_folder(folder: Path) -> None:
+    """Create the run folder and its `images`.
+
+    Raises:
+        FormalimgError: if the folder cannot be created, holds files that are not ours, or links.
+    """
+    require_plain_files(folder)
+    refuse_foreign_images(folder)
+    try:
+        (folder / IMAGES).mkdir(parents=True, exist_ok=True)
+        if not os.access(folder / IMAGES, os.W_OK):
+            raise PermissionError(13, "no permission to write", str(folder))
+    except OSError as error:
+        raise FormalimgError(f"cannot make the run folder {folder}: {error.strerror}") from error
+
+
+def require_plain_files(folder: Path) -> None:
+    """Refuse a run folder whose files are links, pipes or devices; the folder itself may be reached through a link.
+
+    A run folder may come from anywhere, and such a file would let it choose what is read and overwritten elsewhere.
+
+    Raises:
+        FormalimgError: naming the file.
+    """
+    kind = kind_of_special(folder / IMAGES)
+    if kind not in ("", "a folder"):
+        raise FormalimgError(
+            f"{folder / IMAGES} is {kind}: put a folder in its place, with the images themselves in it"
+        )
+    for name in _FILES:
+        kind = kind_of_special(folder / name)
+        if kind:
+            raise FormalimgError(
+                f"{folder / name} is {kind}, and a run holds plain files only: remove it, or put the file itself there"
+            )
+
+
+def refuse_foreign_images(folder: Path) -> None:
+    """Refuse a folder that is not a run but has files in its `images`: they would be overwritten.
+
+    Raises:
+        FormalimgError: if there are such files.
+    """
+    known = (folder / _MANIFEST).exists() or _size(folder / _RESULTS) > 0
+    if not known and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
+        raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
+
+
+def require_results(folder: Path) -> None:
+    """Refuse a run that has lost its results: everything would be generated, and paid for, again.
+
+    Raises:
+        FormalimgError: if there is a manifest, and the database is missing or empty.
+    """
+    if (folder / _MANIFEST).exists() and _size(folder / _RESULTS) == 0:
+        missing = "is empty" if (folder / _RESULTS).exists() else "is missing"
+        raise lost_results(folder, missing)
+
+
+def lost_results(folder: Path, how: str) -> FormalimgError:
+    """Return the error of a run that has lost its results."""
+    return FormalimgError(
+        f"{folder} has lost its results: {_RESULTS} {how}; restore it, or give `run` the option --restart, which moves "
+        "the old files aside and begins anew"
+    )
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove files that a killed process left half written."""
+    for path in (*folder.glob(f".*{PARTIAL_SUFFIX}"), *(folder / IMAGES).glob(f".*{PARTIAL_SUFFIX}")):
+        with contextlib.suppress(OSError):  # a folder of such a name is none of ours
+            path.unlink()
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Move the content of a run folder to a folder beside it, `NAME.old-<UTC time>`, so that the run can begin anew.
+
+    Returns:
+        Where it is now; None if there was nothing.
+
+    Raises:
+        LockedError: if another process is writing to it.
+        FormalimgError: if it is not a run, or cannot be moved.
+    """
+    try:
+        real = folder.resolve(strict=True)  # the folder may be reached through a link, which stays
+        found = {path.name for path in real.iterdir()}
+    except FileNotFoundError:
+        return None
+    except (OSError, RuntimeError) as error:
+        raise FormalimgError(f"cannot set {folder} aside: {getattr(error, 'strerror', None) or error}") from error
+    if not found:
+        return None
+    if not found & {_MANIFEST, _RESULTS}:
+        raise FormalimgError(f"{folder} is not a run, so it is not set aside: leave --restart out")
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    lock = FolderLock(folder)
+    names = (f"{real.name}.old-{stamp}{ending}" for ending in ("", *(f"-{number}" for number in range(2, 100))))
+    target = next(path for path in map(real.with_name, names) if not path.exists())
+    try:
+        real.rename(target)
+        real.mkdir()
+        return target
+    except OSError as error:
+        raise FormalimgError(f"cannot set {folder} aside: {error.strerror}; move it yourself") from error
+    finally:
+        lock.release()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

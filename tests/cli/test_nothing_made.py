@@ -1,0 +1,67 @@
+"""Nothing made, or nothing scored: exit code 1 and a line that says where to look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import formalimg
+
+FEW = ("--levels", "1", "--per-level", "2", "--size", "64")
+MODELS = """
+from PIL import Image
+
+def noise(prompt):
+    return Image.effect_noise((256, 256), 200).convert("RGB")
+
+def broken(prompt):
+    raise RuntimeError("no paint left")
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "models_of_this_test.py").write_text(MODELS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_a_run_that_made_nothing(models: Path) -> None:
+    code, out, err = formalimg(
+        "run", "knolling", "-m", "python/models_of_this_test:broken", *FEW, "--out", "run", cwd=models
+    )
+    assert code == 1, err
+    assert "run in run" in out, "the table is printed all the same"
+    assert err.splitlines()[-1] == "nothing was scored in run: `formalimg view run` shows why, image by image"
+
+
+def test_generating_nothing(models: Path) -> None:
+    code, _, err = formalimg(
+        "generate", "knolling", "-m", "python/models_of_this_test:broken", *FEW, "--out", "run", cwd=models
+    )
+    assert code == 1, err
+    assert err.splitlines()[-1] == "nothing was made in run: `formalimg view run` shows why, image by image"
+
+
+def test_images_of_which_none_can_be_scored(models: Path) -> None:
+    """The grounder refuses what is not a drawing of ours."""
+    noise = ("-m", "python/models_of_this_test:noise", *FEW, "--out", "run")
+    assert formalimg("generate", "knolling", *noise, cwd=models).code == 0
+    code, _, err = formalimg("judge", "run", cwd=models)
+    assert code == 1, err
+    assert "nothing was scored in run" in err
+    assert formalimg("run", "knolling", *noise, cwd=models).code == 1
+    assert formalimg("report", "run", cwd=models).code == 0, "a report reads what there is"
+
+
+def test_one_of_several_models_that_made_nothing(models: Path) -> None:
+    both = ("-m", "builtin/oracle", "-m", "python/models_of_this_test:broken")
+    code, _, err = formalimg("run", "knolling", *both, *FEW[:-1], "512", cwd=models)
+    assert code == 1, err
+    assert err.count("nothing was scored") == 1
+
+
+def test_an_estimate_makes_nothing_and_is_no_failure(models: Path) -> None:
+    for command in ("run", "generate"):
+        assert formalimg(command, "knolling", "-m", "builtin/oracle", *FEW, "--dry-run", cwd=models).code == 0

@@ -1,0 +1,328 @@
+"""Keys in commands, options and addresses are stored as `<secret>`; ordinary settings as they are."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from formalimg._util.image_metadata import metadata_texts
+from formalimg.cli.help_groups import configure_logging
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored
+from formalimg.models import CallableModel, Generated, Setting, open_chat_model, open_image_model
+from formalimg.models import registry as registry_module
+from formalimg.models.options import Options
+from formalimg.models.public_identity import looks_random, stored_command, stored_settings, stored_text
+from formalimg.models.secrets import redact
+from formalimg.runs.config import images_url
+from formalimg.runs.database import missing_image_row
+from formalimg.runs.inspection import inspect
+from formalimg.runs.messages import check_answer
+from tests.support.loopback import Loopback
+from tests.support.remote_models import PLANTED, answers, request, stand_alone
+
+RANDOM = "q7Xw2LkZ9vTb4NpR8sYc3HdJ"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+    monkeypatch.setenv("PAINTER_TOKEN", "plain words of mine")
+    monkeypatch.setenv("AZURE_KEY_2", "0123456789abcdef0123456789abcdef")
+
+
+ARGUMENTS = {
+    "--api-key tiny-key9 --steps 4": "--api-key <secret> --steps 4",
+    "--api-key=tiny-key9 --steps 4": "--api-key=<secret> --steps 4",
+    "API_KEY=tiny-key9 {prompt}": "API_KEY=<secret> {prompt}",
+    "--password correcthorse": "--password <secret>",
+    "--apiKey tiny-key9": "--apiKey <secret>",
+    "sk-proj-abcdefgh12345678 {out}": "<secret> {out}",
+    f"-x {RANDOM} {{out}}": "-x <secret> {out}",
+    f"--jwt {JWT}": "--jwt <secret>",
+    "-H 'Authorization: Bearer abcdefgh-1'": "-H 'Authorization: Bearer <secret>'",
+    "-H 'X-Api-Key: abcdefgh-1'": "-H 'X-Api-Key: <secret>'",
+    "--url https://me:Zpassword9@host/v1?size=2": "--url 'https://<secret>@host/v1?size=2'",
+    "--url 'https://host/v1?key=Zpassword9&size=2'": "--url 'https://host/v1?key=<secret>&size=2'",
+    "--url 'https://host/v1#token=Zpassword9'": "--url 'https://host/v1#token=<secret>'",
+    f"--url https://host/v1/{RANDOM}/x": "--url https://host/v1/<secret>/x",
+    "'plain words of mine' x": "<secret> x",
+    "--use 0123456789abcdef0123456789abcdef": "--use <secret>",
+    """--body '{"token": "abcdefgh-1", "n": 1}'""": """--body '{"token": "<secret>", "n": 1}'""",
+}
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_keys_in_commands_are_not_in_their_names(arguments: str) -> None:
+    model = open_image_model(f"command/{sys.executable} {arguments}")
+    assert model.name == f"command/{sys.executable} {ARGUMENTS[arguments]}"
+    assert stored_text(model.name) == model.name
+
+
+def test_the_program_gets_the_key(tmp_path: Path) -> None:
+    program = tmp_path / "paint.py"
+    program.write_text("import sys\nsys.stdout.write(sys.argv[2])")
+    model = open_image_model(f"command/{sys.executable} -S {program} --api-key {RANDOM}")
+    assert answers(model, [request()]) == [Generated(RANDOM.encode())]
+    assert RANDOM not in model.name
+
+
+def test_another_key_is_the_same_model() -> None:
+    names = {open_image_model(f"command/{sys.executable} --api-key {secrets.token_hex(20)}").name for _ in range(3)}
+    assert names == {f"command/{sys.executable} --api-key <secret>"}
+
+
+ORDINARY: Mapping[str, Setting] = {
+    "steps": 30,
+    "temperature": 0.5,
+    "seeded": True,
+    "nothing": None,
+    "model": "Qwen/Qwen3-VL-235B-A22B-Instruct-FP8",
+    "long": "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+    "camel": "ponyDiffusionV6XL_v6StartWithThisOne",
+    "camel too": "flux1DevFp8E4M3FN_v10AllInOne.safetensors",
+    "gguf": "unsloth/Qwen2.5-VL-7B-Instruct-GGUF/Qwen2.5-VL-7B-Instruct-UD-Q4_K_XL.gguf",
+    "scheduler": "DPMSolverMultistepScheduler",
+    "pipeline": "StableDiffusionXLControlNetImg2ImgPipeline",
+    "revision": "5d6b8b9e0f1a2c3d4e5f60718293a4b5c6d7e8f9",
+    "digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "version": "39ed52f2a78e934b3ba6e2a89f5b1c712de7dfea535525255b1aa35c5565e08b",
+    "deployment": "123e4567-e89b-12d3-a456-426614174000",
+    "date": "gpt-4o-2024-08-06",
+    "file": "/nix/store/3n58xw4373jp0ljirf06d8077j15pc4j-glibc-2.37/lib/x.safetensors",
+    "temporary": "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/pytest-of-root/pytest-0",
+    "windows": "C:\\models\\kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ\\unet",
+    "relative": "loras/kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ.safetensors",
+    "base_url": "https://abcDEF123ghi.us-east-1.aws.endpoints.huggingface.cloud/v1",
+    "function": "https://kzx9wq2mzr7lp4vb8nc3hd6jf1gs5yaq.lambda-url.us-east-1.on.aws/v1",
+    "account": "https://api.cloudflare.com/client/v4/accounts/0a1b2c3d4e5f60718293a4b5c6d7e8f9/ai/v1",
+    "azure": "https://my-resource.openai.azure.com/openai/deployments/gpt-image-1/?api-version=2025-04-01-preview",
+    "bucket": "https://user@host.example/v1",
+    "extra.prompt_cache_key": "formalimg-knolling-1",
+    "extra.eos_token": "<|end_of_text|>",
+    "extra.max_tokens": "16384000",
+    "extra.tokenizer": "Qwen/Qwen3-8B-Base",
+    "extra.key": "short",
+    "extra.backend": "hf_transformers, sk-learn-pipeline-default",
+    "extra.key_frames": "12345678",
+    "api_key": "$OPENAI_API_KEY",
+    "token": "/run/secrets/token-of-mine",
+    "system": "Answer with one word. The key: whatever is red; the token: nothing. Score = 10 of 10.",
+    "negative_prompt": "blurry, lowres, jpeg artifacts, (worst quality:1.4), masterpiece***, 8k, sk-ip, ask-me",
+    "lora": "add-detail-xl:0.8,pixel-art-xl:1.2",
+    "json": '{"type": "enabled", "budget_tokens": 10240, "sampler": "dpmpp_2m_sde_gpu", "ids": [1, 2, 3]}',
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_settings_are_stored_as_they_are(name: str) -> None:
+    assert stored_settings({name: ORDINARY[name]}) == {name: ORDINARY[name]}
+
+
+@pytest.mark.parametrize(
+    "command", ["./paint.sh {prompt} {out} --token {seed}", "python3  -u 'my paint.py' \"{prompt}\""]
+)
+def test_commands_without_keys_are_stored_as_they_are(command: str) -> None:
+    assert stored_command(command, command.split()) == command
+
+
+def test_random_words_are_told_from_written_ones() -> None:
+    drawn = [secrets.token_urlsafe(32) for _ in range(1000)]
+    assert sum(map(looks_random, drawn)) > 950
+    assert not looks_random(secrets.token_hex(32))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "stored"),
+    [
+        ("extra.headers", '{"Authorization": "Bearer abcdefgh-1"}', '{"Authorization": "Bearer <secret>"}'),
+        ("extra.x-auth-token", "abcdefgh-1", "<secret>"),
+        ("extra.user", RANDOM, "<secret>"),
+        ("extra.user", "hf_abcdefghijklmnop7", "<secret>"),
+        ("extra.user", "plain words of mine", "<secret>"),
+        ("base_url", f"http://localhost:8000/v1/{RANDOM}", "http://localhost:8000/v1/<secret>"),
+        ("base_url", "http://localhost:8000/0123456789abcdef0123456789abcdef/v1", "http://localhost:8000/<secret>/v1"),
+    ],
+)
+def test_keys_in_options_are_not_in_the_settings(option: str, value: str, stored: str) -> None:
+    chat = open_chat_model("openai/gpt-4o", {option: value})
+    image = open_image_model("openai/gpt-image-1", {option: value})
+    assert chat.settings[option] == image.settings[option] == stored
+    assert open_chat_model("anthropic/claude-sonnet-5", {option: value}).settings[option] == stored
+    assert redact(f"no {value}!") != f"no {value}!"
+
+
+def test_a_key_in_the_path_of_an_address_is_sent_and_not_told() -> None:
+    with Loopback() as server:
+        options = {"base_url": f"{server.url}/{RANDOM}/v1", "max_attempts": "1"}
+        model = open_image_model("openai/gpt-image-1", options)
+        with pytest.raises(FormalimgError, match="does not know openai/gpt-image-1") as caught:
+            answers(model, [request()])
+        told = str(caught.value)
+    assert RANDOM in server.requests[0].path
+    assert RANDOM not in told + str(model.settings) + model.name
+
+
+def test_a_key_in_the_fragment_of_an_address_is_refused() -> None:
+    with pytest.raises(FormalimgError, match="nor a fragment") as caught:
+        Options("x/y", {"base_url": "https://host/v1#token=Zpassword9"}).url("base_url", None)
+    assert "Zpassword9" not in str(caught.value)
+    assert redact("it is Zpassword9") == "it is ***"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("sk-abcdefgh12345678", {}),
+        ("opnai/sk-abcdefgh12345678", {}),
+        (f"no-such-provider/{RANDOM}", {}),
+        ("command/'sk-abcdefgh12345678", {}),
+        ("command/sk-abcdefgh12345678", {}),
+        ("openai/gpt-image-1", {"timeout": RANDOM}),
+        ("openai/gpt-image-1", {"base_url": f"host/{RANDOM}"}),
+        (f"command/{sys.executable} {RANDOM}", {"steps": "3"}),
+    ],
+)
+def test_no_error_shows_a_key(name: str, options: dict[str, str]) -> None:
+    with pytest.raises(FormalimgError) as caught:
+        open_image_model(name, options)
+    assert not [key for key in (RANDOM, "abcdefgh12345678") if key in str(caught.value)]
+
+
+def test_a_key_in_the_address_of_images_is_refused(tmp_path: Path) -> None:
+    assert images_url("s3://bucket/place", tmp_path / "run") == "s3://bucket/place/run"
+    with pytest.raises(FormalimgError, match="the address of images holds a key") as caught:
+        images_url(f"s3://bucket/{RANDOM}", tmp_path / "run")
+    assert RANDOM not in str(caught.value)
+
+
+def test_functions_of_ones_own_are_stored_without_keys() -> None:
+    model = CallableModel(lambda prompt: b"", name="mine", settings={"api_key": "abcdefgh1", "steps": 4})
+    assert model.settings == {"api_key": "<secret>", "steps": 4}
+
+
+def test_a_provider_that_would_store_a_key_is_refused() -> None:
+    class Leaking(CallableModel):
+        pass
+
+    model = Leaking(lambda prompt: b"", name="acme/painter")
+    model.settings = {"auth": PLANTED}
+    with pytest.raises(
+        FormalimgError, match=r"^acme/painter holds a key in its setting auth, .*: give the key in"
+    ) as caught:
+        registry_module._without_keys(model)
+    assert PLANTED not in str(caught.value)
+
+
+PAINT = """
+import base64, os, sys
+from PIL import Image, PngImagePlugin
+key = sys.argv[sys.argv.index("--api-key") + 1]
+print("painting with", key, file=sys.stderr)
+if int(os.environ["FORMALIMG_SEED"]) % 3:
+    sys.exit("no more for " + base64.b64encode(key.encode()).decode())
+info = PngImagePlugin.PngInfo()
+info.add_text("workflow", "made with " + key, zip=True)
+image = Image.new("RGB", (64, 64), "white")
+image.putpixel((1, 1), (200, 0, 0))
+image.save(sys.argv[1], pnginfo=info)
+"""
+
+
+def _run(folder: Path, key: str, *more: str) -> subprocess.CompletedProcess[str]:
+    model = f"command/{sys.executable} {folder / 'paint.py'} {{out}} --api-key {key}"
+    arguments = ["run", "knolling", "--model", model, "--per-level", "1", "--levels", "1-6", "-v", *more]
+    return subprocess.run(
+        [sys.executable, "-m", "formalimg", *arguments],
+        cwd=folder,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Path) -> None:
+    (tmp_path / "paint.py").write_text(PAINT)
+    keys = ["sk-" + secrets.token_hex(16), RANDOM]
+    first, second = (_run(tmp_path, key) for key in keys)
+    assert first.returncode in (0, 1), first.stderr
+    assert second.returncode in (0, 1), second.stderr
+    (run,) = (tmp_path / "runs").iterdir()
+    with sqlite3.connect(run / "results.sqlite") as database:
+        statuses = [status for (status,) in database.execute("SELECT status FROM pictures")]
+        attempts = database.execute("SELECT attempts FROM pictures WHERE status = 'made'").fetchall()
+    assert set(statuses) == {"made", "failed"}
+    assert set(attempts) == {(1,)}
+    report = subprocess.run(
+        [sys.executable, "-m", "formalimg", "report", str(run), "--out", str(tmp_path / "report.html")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    everything = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "paint.py"] + [
+        text.encode() for done in (first, second, report) for text in (done.stdout, done.stderr)
+    ]
+    assert b"<secret>" in b"".join(everything)
+    images = [path for path in (run / "images").iterdir() if path.suffix == ".png"]
+    assert images
+    everything += [text for image in images for text in metadata_texts(image.read_bytes()) if text]
+    names = " ".join(str(path) for path in tmp_path.rglob("*"))
+    for key in keys:
+        assert key not in names
+        assert not [True for content in everything if key.encode() in content]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "knolling", "--model", "command/./paint.sh", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--model", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--model", "openai/gpt-image-1", "-M", "sk-abcdefgh12345678"],
+        ["run", "knolling", "--samples", "sk-abcdefgh12345678"],
+    ],
+)
+def test_no_message_of_the_command_line_shows_a_key(arguments: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "formalimg", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.strip()
+    assert "abcdefgh12345678" not in done.stdout + done.stderr
+
+
+def test_logs_show_no_key(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    logger = logging.getLogger("formalimg")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "level", logger.level)
+    configure_logging(2)
+    try:
+        raise ValueError(f"no {PLANTED}")
+    except ValueError:
+        logger.warning("failed with %s", PLANTED[::-1], exc_info=True)
+    shown = capsys.readouterr().err
+    assert "failed with ***" in shown
+    assert PLANTED not in shown
+
+
+def test_what_comes_in_place_of_an_image_is_stored_without_keys() -> None:
+    seen = inspect(PLANTED[:24].encode())
+    assert isinstance(seen, Unscored)
+    assert PLANTED[:12] not in missing_image_row(seen).detail
+
+
+def test_what_a_model_says_it_used_is_stored_without_keys() -> None:
+    answer = check_answer(Generated(b"", {"url": f"https://host/{PLANTED}", "steps": 4}))
+    assert answer == Generated(b"", {"url": "https://host/***", "steps": 4})

@@ -1,0 +1,90 @@
+"""The real command at a server that answers a byte at a time: Ctrl-C ends it, and the run can be resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from tests.support.loopback.hostile import HostileServer, drip, whole
+from tests.support.remote_calls import plant_keys
+from tests.support.remote_models import IMAGE, stand_alone
+from tests.support.run_contents import outcomes, rows, until
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+    plant_keys(monkeypatch)
+
+
+class _Painter(HostileServer):
+    """Gives addresses of images as OpenAI does, or images themselves as endpoints of Hugging Face do."""
+
+    def __init__(self) -> None:
+        self.is_slow = True
+        super().__init__(self._answer)
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        if handler.path.startswith("/v1/"):
+            whole(json.dumps({"data": [{"url": f"{self.url}/image.png"}]}).encode())(handler)
+        elif self.is_slow:
+            drip(head=IMAGE[:8])(handler)
+        else:
+            whole(IMAGE, content_type="image/png")(handler)
+
+    def __enter__(self) -> _Painter:
+        super().__enter__()
+        return self
+
+    def begun(self) -> int:
+        return sum(not path.startswith("/v1/") for _, path, _ in self.came)
+
+
+def _command(server: HostileServer, model: str, timeout: str) -> list[str]:
+    path, extra = ("/v1", ["-M", "response_format=url"]) if model.startswith("openai") else ("", [])
+    options = [f"base_url={server.url}{path}", f"timeout={timeout}", "max_attempts=1", "concurrency=2"]
+    words = ["generate", "knolling", "-m", model, "--levels", "1", "--per-level", "4", "--size", "64", "--out", "run"]
+    return [
+        *(sys.executable, "-m", "formalimg", *words),
+        *(word for option in options for word in ("-M", option)),
+        *extra,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "timeout", "presses"),
+    [("openai/painter", "600", 2), ("openai/painter", "3", 1), ("hf/painter", "600", 2)],
+)
+def test_ctrl_c_ends_a_run_at_a_dripping_server(model: str, timeout: str, presses: int, tmp_path: Path) -> None:
+    with _Painter() as server:
+        process = subprocess.Popen(
+            _command(server, model, timeout),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        until(lambda: server.begun() >= 2, seconds=60)
+        process.send_signal(signal.SIGINT)
+        if presses == 2:  # the first one waits for what is under way, which takes its ten minutes here
+            assert process.stdout is not None
+            until(lambda: "Ctrl-C" in process.stdout.readline())  # type: ignore[union-attr]
+            process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=30)
+        assert "Traceback" not in said
+        assert server.hung_up.wait(10), "the connections are still open"
+        assert server.begun() == 2, "nothing new was begun"
+        made = dict(rows(tmp_path / "run", "SELECT status, count(*) FROM pictures GROUP BY status"))
+        assert made == ({"failed": 2, "planned": 2} if presses == 1 else {"planned": 4})
+        server.is_slow = False
+        again = subprocess.run(_command(server, model, "30"), capture_output=True, text=True, timeout=60)
+    assert again.returncode == 0, again.stderr
+    assert len(outcomes(tmp_path / "run")) == 4
+    assert rows(tmp_path / "run", "SELECT DISTINCT status FROM pictures") == [("made",)]

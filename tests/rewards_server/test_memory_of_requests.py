@@ -1,0 +1,137 @@
+"""Requests that are small when they are sent and large when they are read: refused before they take memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from formalimg.rewards import Scorer
+from formalimg.rewards.server import Limits
+from tests.rewards_server.servers import CUP, asked, connected, head, until_closed, visitor
+
+START = "import typer; from formalimg.cli.serve import serve_command; typer.run(serve_command)"
+MEGABYTE = 1024 * 1024
+LENGTH = 20 * MEGABYTE
+
+
+def filled(start: str, part: str, end: str) -> bytes:
+    """JSON of 20 MB: the part again and again."""
+    return (start + part * ((LENGTH - len(start) - len(end)) // len(part)) + end).encode()
+
+
+def disjunction(number: int, words: int) -> str:
+    """A formula with few words and 4,096 clauses."""
+    pairs = [f"(and (Is ?x '{'a' * words}{number}-{index}') (Is ?x 'b{index}'))" for index in range(12)]
+    return f"(exists ?x (or {' '.join(pairs)}))"
+
+
+OVERSIZED: dict[str, tuple[str | bytes, int]] = {
+    "numbers": (filled('{"items": [0', ",0", "]}"), 413),
+    "lists": (filled('{"items": [[]', ",[]", "]}"), 413),
+    "objects": (filled('{"items": [{"a":0}', ',{"a":0}', "]}"), 413),
+    "keys": ('{"items": {' + ",".join(f'"{n}":0' for n in range(1_600_000)) + "}}", 413),
+    "nested": (b"[" * LENGTH, 413),
+    "nested, within the limit": (b"[" * 400_000, 400),
+    "within the limit": ('{"items": [' + '{"a":0},' * 340_000 + "0]}", 413),
+    "keys within the limit": ('{"items": {' + ",".join(f'"{n}":0' for n in range(500_000)) + "}}", 400),
+    "wide characters": ('{"items": ["\U0001f600' + "x" * (LENGTH - 50) + '"]}', 400),
+    "a long number": (filled('{"items": [', "1", "]}"), 400),
+    "an open string": (filled('{"items": ["', '\\"', ""), 400),
+    "a long label": (json.dumps(asked({"scene": {"objects": [{**CUP["objects"][0], "label": "x" * LENGTH}]}})), 400),
+    "problems": (json.dumps(asked({"scene": CUP}, item={"formula": ")" * 100_000})), 400),
+    "many clauses": (
+        json.dumps(
+            {
+                "items": [{"formula": disjunction(n, 180)} for n in range(100)],
+                "images": [{"scene": {"objects": [{**CUP["objects"][0], "label": "y" * 200}]}}] * 100,
+            }
+        ),
+        413,
+    ),
+    "one formula, many images": (
+        json.dumps(
+            asked(
+                *[{"scene": {"objects": [{**CUP["objects"][0], "label": "y" * 200}]}}] * 100,
+                item={"formula": disjunction(0, 180)},
+            )
+        ),
+        413,
+    ),
+}
+"""Requests, and the status with which each is refused."""
+
+
+@contextmanager
+def served() -> Iterator[tuple[int, int]]:
+    """`formalimg serve` as a process: its port and its id."""
+    command = [sys.executable, "-c", START, "--port", "0", "--processes", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
+        try:
+            assert server.stdout is not None
+            yield urlsplit(server.stdout.readline().split()[0]).port or 0, server.pid
+        finally:
+            server.kill()
+
+
+def peak_megabytes(process: int) -> int:
+    [line] = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) // 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of another process's memory is known on Linux only")
+@pytest.mark.parametrize("name", OVERSIZED)
+def test_no_request_takes_much_more_memory_than_its_length(name: str) -> None:
+    sent, status = OVERSIZED[name]
+    body = sent if isinstance(sent, bytes) else sent.encode()
+    with served() as (port, process), connected(port) as connection:
+        connection.settimeout(60)
+        connection.sendall(head(f"Connection: close\r\nContent-Length: {len(body)}") + body)
+        answer = until_closed(connection)
+        peak = peak_megabytes(process)
+    print(f"{name:26} {len(body) / MEGABYTE:6.1f} MB  {status}  peak {peak} MB")
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert len(answer) < 100_000
+    assert b"error" in answer
+    assert peak < 300
+
+
+def test_what_strings_contain_is_not_counted() -> None:
+    words = "{[:,]}" * 200_000
+    answer = visitor().post("/v1/score", json=asked({"base64": words}))
+    assert answer.json()["error"] == "images[0].base64: this is not base64"
+
+
+def test_as_many_objects_as_scenes_have_are_read() -> None:
+    scene = {"objects": [CUP["objects"][0]] * 200}
+    found = visitor().post("/v1/score", json={**asked(*[{"scene": scene}] * 256), "parts": False}).json()["results"]
+    assert [one["score"] for one in found] == [0.5] * 256
+
+
+def test_an_answer_has_a_limit() -> None:
+    body = asked(*[{"scene": CUP}] * 4, item={"formula": disjunction(0, 1)})
+    assert visitor().post("/v1/score", json=body).status_code == 200
+    small = visitor(limits=Limits(max_body_bytes=3_000_000))
+    assert small.post("/v1/score", json=body).json() == {
+        "error": 'the answer would have more than 3,000,000 bytes: send fewer items at once, or "parts": false'
+    }
+    assert small.post("/v1/score", json={**body, "parts": False}).status_code == 200
+
+
+def test_formulas_are_kept_by_the_memory_they_take() -> None:
+    scorer = Scorer()
+    first = scorer.prepare({"formula": disjunction(0, 1)})
+    assert scorer.prepare({"formula": disjunction(0, 1)}) is first
+    assert first.formula is not None
+    assert 15e6 < first.formula.estimated_bytes < 40e6  # 17 MB, measured
+    for number in range(1, 9):
+        scorer.prepare({"formula": disjunction(number, 1)})
+    assert scorer.prepare({"formula": disjunction(8, 1)}) is scorer.prepare({"formula": disjunction(8, 1)})
+    assert scorer.prepare({"formula": disjunction(0, 1)}) is not first

@@ -1,0 +1,127 @@
+"""A run that has lost its results or its manifest: nothing is paid for again unless the user begins anew."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.runs import FolderLock, LockedError, execute, judge_run, open_run, set_aside
+from tests.support.command import formalimg
+from tests.support.models import NumberJudge, Speckles
+from tests.support.run_contents import contents, order
+
+
+def _emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _without_tables(path: Path) -> None:
+    path.unlink()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, _emptied, _without_tables])
+def test_results_that_are_lost_are_not_made_again(tmp_path: Path, lose: Callable[[Path], None]) -> None:
+    folder, model = tmp_path / "run", Speckles()
+    execute(order(), folder, NumberJudge())
+    lose(folder / "results.sqlite")
+    before = {path.name for path in (folder / "images").iterdir()}
+    told = r"^[^\n]*run has lost its results: results\.sqlite is (missing|empty); restore it, or [^\n]*--restart[^\n]*$"
+    for _ in range(2):
+        with pytest.raises(FormalimgError, match=told):
+            execute(order(model), folder, NumberJudge())
+    with pytest.raises(FormalimgError, match=told):
+        judge_run(folder, NumberJudge())
+    assert model.asked == []
+    assert {path.name for path in (folder / "images").iterdir()} == before
+
+
+def test_an_empty_database_beside_images_and_no_manifest_is_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    execute(order(), folder)
+    (folder / "run.toml").unlink()
+    (folder / "results.sqlite").write_bytes(b"")
+    with pytest.raises(FormalimgError, match="is not a run, and its images holds files"):
+        execute(order(), folder)
+
+
+def test_a_run_that_was_killed_before_its_plan_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    execute(order(), folder)
+    for path in (folder / "images").iterdir():
+        path.unlink()
+    with contextlib.closing(sqlite3.connect(folder / "results.sqlite")) as database, database:
+        database.execute("DELETE FROM pictures")
+        database.execute("DELETE FROM items")
+    assert execute(order(), folder).made == 8
+
+
+@pytest.mark.parametrize("left", [b"", b"\0" * 512, b"\n \n"])
+def test_an_empty_manifest_gets_advice_that_helps(tmp_path: Path, left: bytes) -> None:
+    folder = tmp_path / "run"
+    execute(order(), folder)
+    (folder / "run.toml").write_bytes(left)
+    for use in (lambda: execute(order(), folder), lambda: open_run(folder), lambda: judge_run(folder, NumberJudge())):
+        with pytest.raises(
+            FormalimgError, match=r"run\.toml is empty, as a loss of power[^\n]*restore it[^\n]*--restart"
+        ):
+            use()
+
+
+def test_the_content_of_a_run_is_set_aside_and_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    execute(order(), folder, NumberJudge())
+    before = contents(folder)
+    (tmp_path / "link").symlink_to(folder)
+    moved = set_aside(tmp_path / "link")
+    assert moved is not None
+    assert re.fullmatch(r"run\.old-[0-9]{8}T[0-9]{6}Z", moved.name)
+    assert moved.parent == tmp_path
+    assert contents(moved) == before
+    assert list(folder.iterdir()) == []
+    assert (tmp_path / "link").is_symlink()
+    assert set_aside(folder) is None
+    assert set_aside(tmp_path / "nowhere") is None
+
+
+def test_what_is_no_run_or_is_being_written_is_not_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_bytes(b"mine")
+    with pytest.raises(FormalimgError, match=r"photos is not a run, so it is not set aside: leave --restart out"):
+        set_aside(tmp_path / "photos")
+    execute(order(), tmp_path / "run")
+    held = FolderLock(tmp_path / "run")
+    with pytest.raises(LockedError, match="is being written by process"):
+        set_aside(tmp_path / "run")
+    held.release()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FormalimgError, match=r"cannot set .*file aside: Not a directory"):
+        set_aside(tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"photos", "run", "file"}
+
+
+@pytest.mark.parametrize("command", ["run", "generate"])
+def test_the_command_begins_anew_when_told_to(tmp_path: Path, command: str) -> None:
+    given = [command, "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256"]
+    given += ["--out", str(tmp_path / "run")]
+    assert formalimg(*given).code == 0
+    (tmp_path / "run" / "results.sqlite").unlink()
+    refused = formalimg(*given)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "--restart" in refused.err
+    assert formalimg(*given, "--restart", "--dry-run").code == 2
+    done = formalimg(*given, "--restart")
+    assert done.code == 0, done
+    (old,) = tmp_path.glob("run.old-*")
+    assert f"the earlier run is in {old}" in done.err
+    assert len(list((old / "images").glob("*.png"))) == 2
+    assert len(contents(tmp_path / "run")["files"]) == 2 + 1
+    assert formalimg(*given, "--restart", "--seed", "2").code == 0, "also with other settings"
