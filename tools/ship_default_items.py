@@ -35,6 +35,7 @@ MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
 def main(names: Sequence[str]) -> None:
     for name in names:
         items = MAKERS[name]()
+        _keep_earlier(name, items[0].version)
         lines = "".join(f"{encode_item(item)}\n" for item in items).encode()
         file = io.BytesIO()
         with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:  # no name and time: same bytes
@@ -44,11 +45,23 @@ def main(names: Sequence[str]) -> None:
         print(f"{name}: {len(items):,} items, {len(file.getvalue()):,} bytes")
 
 
+def _keep_earlier(name: str, version: str) -> None:
+    """Keep the items that are shipped now as `name@version`, if they have another version than the new ones."""
+    shipped = suites.load(name)[0].version
+    if shipped == version:
+        return
+    data = (SHIPPED / f"{name}.jsonl.gz").read_bytes()
+    (SHIPPED / f"{name}@{shipped}.jsonl.gz").write_bytes(data)
+    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    _write_digests(f"{name}@{shipped}", suites.instruction_digest(suites.load(name)), digest)
+
+
 def _write_digests(name: str, instructions: str, file: str) -> None:
     path = SHIPPED / "digests.toml"
-    text = re.sub(rf'^"?{name}"? = .*\n', "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    text = text.replace("[instructions]\n", f'[instructions]\n{name} = "{instructions}"\n')
-    path.write_text(text.replace("[files]\n", f'[files]\n{name} = "{file}"\n'), encoding="utf-8")
+    key = f'"{name}"' if "@" in name else name
+    text = re.sub(rf"^{key} = .*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = text.replace("[instructions]\n", f'[instructions]\n{key} = "{instructions}"\n')
+    path.write_text(text.replace("[files]\n", f'[files]\n{key} = "{file}"\n'), encoding="utf-8")
 
 
 if __name__ == "__main__":

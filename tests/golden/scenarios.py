@@ -82,7 +82,10 @@ SCENARIOS = (
             SERVER,
         ),
     ),
-    Scenario("natural", _judged("natural", "--levels", "1,5", "--per-level", "3", second=("answers=published",))),
+    Scenario(
+        "natural",
+        _judged("natural", "--items", "@1", "--levels", "1,5", "--per-level", "3", second=("answers=published",)),
+    ),
     Scenario(
         "conceptmix",
         _judged(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, parse, subformulas, verify
-from formalimg.scenes import Scene, keeps_margin
+from formalimg.scenes import Scene, is_natural_witness, keeps_margin
 from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_items
 from formalimg.suites.formula.census import count_contents, pattern_of
 from formalimg.suites.formula.ontology import find_implausible
@@ -52,10 +52,11 @@ def test_the_words_say_what_the_formula_says(made: list[Item[FormulaSpec]]) -> N
         assert is_equivalent_as_written(parse_prompt(item.prompt, item.suite), item.spec.formula), item.prompt
 
 
-def test_knolling_items_are_proven_and_say_nothing_twice(made: list[Item[FormulaSpec]]) -> None:
+def test_items_are_proven_and_say_nothing_twice(made: list[Item[FormulaSpec]]) -> None:
     for item in made:
         if item.suite != "knolling":
-            assert item.spec.witness is None
+            assert item.spec.witness is not None
+            assert is_natural_witness(item.spec.formula, item.spec.witness, 20, style=item.spec.style)
             continue
         formula, witness = item.spec.formula, item.spec.witness
         assert witness is not None

@@ -12,6 +12,7 @@ from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.options import MAX_SEED
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo, print_data
+from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 
 
@@ -45,13 +46,24 @@ def solve_command(
     Exit code 0: there is a scene. 1: there is none, at all or up to --max-objects; the output says which. 2: wrong
     usage, or undecided.
     """
-    from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
+    from formalimg.scenes import (  # here, so that other commands start faster
+        RECORDED_PREDICATES,
+        Witness,
+        draw,
+        solve,
+        solve_natural,
+    )
 
     if image is not None:
         require_image_name(image)
     instruction = formula_argument(formula)
-    detect_vocabulary(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, max_objects=max_objects)
+    text = parse(instruction.text)
+    if not RECORDED_PREDICATES.isdisjoint(detect_vocabulary(instruction).predicates):
+        if image is not None:
+            raise FormalimgError("only scenes of knolling objects can be drawn: leave --draw out")
+        result = solve_natural(text, instances=instances, margin=margin, seed=seed)
+    else:
+        result = solve(text, instances=instances, margin=margin, seed=seed, max_objects=max_objects)
     if as_json:
         print_data(f"{json.dumps(result.to_json(), indent=2, ensure_ascii=False)}\n")
     else:

@@ -7,7 +7,7 @@ from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, CANVAS, Box, SceneObject
 from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES, Between, BinaryRule, Greater, Less, Near
-from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.scene import RECORDED_PREDICATES, Scene, SceneRelation
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         Witness,
         keeps_margin,
         solve,
+        solve_natural,
     )
+    from formalimg.scenes.spatial_axioms import axiom_violations, is_natural_witness
 
 # Lazy, so that a program that only verifies starts quickly.
 __getattr__ = lazy_exports(
@@ -52,7 +54,9 @@ __getattr__ = lazy_exports(
             "Witness",
             "keeps_margin",
             "solve",
+            "solve_natural",
         ],
+        "spatial_axioms": ["axiom_violations", "is_natural_witness"],
     },
 )
 
@@ -64,6 +68,7 @@ __all__ = [
     "CANVAS",
     "DEFAULT_MARGIN",
     "MIN_SIDE",
+    "RECORDED_PREDICATES",
     "UNARY_RULES",
     "Between",
     "BinaryRule",
@@ -80,13 +85,16 @@ __all__ = [
     "SolverLimitError",
     "Unsatisfiable",
     "Witness",
+    "axiom_violations",
     "contact_sheet",
     "draw",
     "drawable_classes",
+    "is_natural_witness",
     "keeps_margin",
     "layout_image",
     "layout_png",
     "natural_aspect",
     "read_layout",
     "solve",
+    "solve_natural",
 ]

@@ -26,14 +26,15 @@ class SceneRelation(NamedTuple):
     second: int
 
 
-_RECORDED_PREDICATES = ("On", "In", "Holding", "NextTo")
+RECORDED_PREDICATES = frozenset({"On", "In", "Holding", "NextTo"})
+"""Relations that boxes cannot decide: a scene records them."""
 
 _SIGNATURES: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
     "Has": (Variable, Value),
     **dict.fromkeys(ATTRIBUTE_PREDICATES, (Variable, Value)),
     **dict.fromkeys(UNARY_RULES, (Variable,)),
-    **dict.fromkeys([*BINARY_RULES, *_RECORDED_PREDICATES], (Variable, Variable)),
+    **dict.fromkeys([*BINARY_RULES, *RECORDED_PREDICATES], (Variable, Variable)),
 }
 
 
@@ -79,11 +80,11 @@ class Scene:
                     messages.append(
                         f"objects[{number}]: {words.name} has no {kind} '{value}'{_suggestion(value, known)}"
                     )
-        for name in sorted({relation.predicate for relation in self.relations or ()}.difference(_RECORDED_PREDICATES)):
+        for name in sorted({relation.predicate for relation in self.relations or ()}.difference(RECORDED_PREDICATES)):
             if name in BINARY_RULES:
                 messages.append(f"relations: '{name}' is read from boxes, not from records")
             else:
-                messages.append(f"relations: '{name}' decides nothing{_suggestion(name, _RECORDED_PREDICATES)}")
+                messages.append(f"relations: '{name}' decides nothing{_suggestion(name, RECORDED_PREDICATES)}")
         return messages
 
     # --- the World protocol
@@ -102,7 +103,7 @@ class Scene:
         if tuple(map(type, atom.arguments)) != signature:
             usage = " ".join([name, *("?x" if kind is Variable else "'word'" for kind in signature)])
             return f"{name} is written ({usage})"
-        if name in _RECORDED_PREDICATES and self.relations is None:
+        if name in RECORDED_PREDICATES and self.relations is None:
             return f"this scene does not record {name}: boxes cannot decide it, add relations to the scene"
         kind = ATTRIBUTE_PREDICATES.get(name, "color")
         if kind != "color" and self.objects and not any(obj.values(kind) for obj in self.objects):
@@ -152,7 +153,7 @@ class Scene:
         rule_of_one = UNARY_RULES.get(name)
         if rule_of_one is not None:
             return rule_of_one.evidence(first.box)
-        if name in _RECORDED_PREDICATES:
+        if name in RECORDED_PREDICATES:
             return "recorded" if self.seconds(name, 1 << objects[0], 1 << objects[1]) else "not recorded"
         kinds = _attribute_kinds(name)
         values = [value for kind, value in first.attributes() if kind in kinds]

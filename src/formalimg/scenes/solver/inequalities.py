@@ -68,7 +68,8 @@ def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
 def holds_reflexively(predicate: str) -> bool:
     """Return whether a rule on two objects holds of an object and itself, whatever its size and position."""
     box = Box(0, 0, 2, 2)
-    return BINARY_RULES[predicate].holds(box, box)
+    rule = BINARY_RULES.get(predicate)
+    return rule is not None and rule.holds(box, box)  # nothing is on, in or next to itself
 
 
 def _doubled(box: Box, measure: Measure) -> float:

@@ -192,7 +192,7 @@ def free_boxes(
     `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
     """
     count = len(own)
-    boxes = [FreeBox(model, layout, preferred) for preferred in _initial_boxes(count, rng)]
+    boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]
     gap = -(-layout.gap // layout.unit)
     intervals: list[list[Any]] = [[], []]
     for box, literal in zip(boxes, own, strict=True):
@@ -208,7 +208,7 @@ def free_boxes(
     return list(boxes)
 
 
-def _initial_boxes(count: int, rng: random.Random) -> list[Box]:
+def initial_boxes(count: int, rng: random.Random) -> list[Box]:
     """Return boxes spread over the canvas, as hints for the solver."""
     side = ceil(sqrt(count))
     step = pitch(side)

@@ -45,6 +45,8 @@ class Witness:
         lines = [f"{objects}, margin {self.margin}{style}"]
         for number, obj in enumerate(self.scene.objects):
             lines.append(f"  #{number} {obj.describe()} {obj.box}{named.get(number, '')}")
+        relations = sorted(self.scene.relations or ())
+        lines += [f"  {name} #{first} #{second}" for name, first, second in relations]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, try_parse, verify
-from formalimg.scenes import Scene, SceneError
+from formalimg.scenes import Scene, SceneError, axiom_violations, is_natural_witness
 from formalimg.suites.record import Record
 
 NEEDED = ("dsl",)
@@ -134,9 +134,13 @@ def read_formula(record: Record, name: str, suite: str, k: int | None, *, tolera
 def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
     try:
         scene = Scene.from_json(record.fields[name])
-        if verify(formula, scene, style=style):
+        if not verify(formula, scene, style=style):
+            record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
+        elif scene.relations is not None and not is_natural_witness(formula, scene, style=style):
+            broken = [*axiom_violations(scene), "a direction is not clear"]
+            record.wrong(f"{name} does not keep the spatial axioms ({broken[0]}): replace it, or leave it out")
+        else:
             return scene
-        record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
     except FormulaError as error:
         record.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
     except SceneError as error:

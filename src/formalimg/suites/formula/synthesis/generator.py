@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import And, Formula, atoms, check, parse, rename_apart
-from formalimg.scenes import SolverLimitError, Witness, solve
+from formalimg.scenes import SolverLimitError, Witness, solve, solve_natural
 from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.formula.synthesis.knolling import draw_knolling
@@ -28,8 +28,11 @@ from formalimg.suites.formula.wording import WordingError, realize
 from formalimg.suites.item import Item
 from formalimg.suites.registry import suite
 
-VERSION = "1"
-"""Version of the default items: to be raised whenever a change gives other items."""
+VERSIONS = {"knolling": "1", "natural": "2"}
+"""Version of the default items of each suite: to be raised whenever a change gives other items."""
+
+_DRAWS = "1"
+"""Part of every seed. Version 2 of natural is drawn like version 1, and only rejects more."""
 
 _MAX_DRAWS = 4000
 """Limit for one item; most draws are rejected where many components must each have classes of their own."""
@@ -159,7 +162,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
     for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
         if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
             break
-        rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
+        rng = random.Random(f"{recipe.suite} {_DRAWS} {recipe.seed} {slot.level} {slot.id} {draw}")
         formula = _draw(recipe, slot.level, rng)
         if formula is None:
             given_up["draw"] += 1
@@ -173,7 +176,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
         except WordingError:
             given_up["wording"] += 1
             continue
-        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSION)
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSIONS[recipe.suite])
         return _SynthesisAttempt(item, draw, given_up)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
@@ -213,14 +216,15 @@ def _classes_repeat(formula: Formula) -> bool:
 
 
 def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
-    """Return the spec of a satisfiable formula, for Knolling with a witness; else the reason of rejection.
+    """Return the spec of a satisfiable formula with its witness; else the reason of rejection.
 
     A formula that only a scene on a knife's edge satisfies is rejected too: no model could be blamed for missing it.
     """
-    if suite(name).has_ontology:
-        return FormulaSpec.of(formula)
     try:
-        result = solve(formula, seed=seed, allow_fallback=False)
+        if suite(name).has_ontology:
+            result = solve_natural(formula, seed=seed)
+        else:
+            result = solve(formula, seed=seed, allow_fallback=False)
     except SolverLimitError:
         return "tight"
     if not isinstance(result, Witness):

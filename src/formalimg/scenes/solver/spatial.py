@@ -1,0 +1,282 @@
+"""Solve Natural formulas: a layout that keeps the spatial axioms, or the conjuncts that contradict each other.
+
+Classes and attributes are taken as stated (the ontology decides whether they go together); what is solved is the space:
+which object carries which, and where the boxes lie. Relations that nothing demands do not hold.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from formalimg.logic import STYLE_PREDICATE, Formula, FormulaError, Problem, atoms, parse, rename_apart
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.solver.inequalities import Alternatives, alternatives
+from formalimg.scenes.solver.instantiation import (
+    AtLeast,
+    Conjunction,
+    GroundAtom,
+    GroundClaim,
+    ObjectSlots,
+    distinct_slots,
+    instantiate,
+)
+from formalimg.scenes.solver.layout import FreeBox, FreeLayout, initial_boxes
+from formalimg.scenes.solver.nnf import build_claim, conjuncts
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
+from formalimg.scenes.solver.search import mentioned_styles, minimal_conflict
+from formalimg.scenes.spatial_axioms import AXIOMS, DIRECTIONS, axiom_alternatives, carrying, is_natural_witness
+
+_LAYOUT = FreeLayout(unit=10, min_side=60, max_side=900, gap=10, border=0)
+_PROOF_LAYOUT = FreeLayout(unit=5, min_side=20, max_side=1000, gap=0, border=0)
+_EFFORT, _PROOF_EFFORT = 2.0, 10.0
+
+
+def solve_natural(
+    formula: Formula | str, *, instances: int = 2, margin: int = 20, seed: int = 0
+) -> Witness | Unsatisfiable:
+    """Find a layout that satisfies a Natural formula and keeps the spatial axioms, or prove that there is none.
+
+    Args:
+        formula: a closed formula in the Natural predicates, `Above` and `Below`. Every variable must be an object of
+            a class of its own, as in synthesized items: variables never share an object.
+        instances: how many objects meet the condition of each `forall`; one, where that many do not fit.
+        margin: how far relations are from flipping, on the canvas of 1000.
+        seed: selects among layouts.
+
+    Raises:
+        FormulaError: if it uses other predicates.
+        SolverLimitError: if it could be neither satisfied nor refuted.
+    """
+    if isinstance(formula, str) or formula.span.end == 0:
+        formula = parse(str(formula))
+    _require_natural(formula)
+    renamed = rename_apart(formula)
+    for number in dict.fromkeys([instances, 1]):
+        witness = _arrange(renamed, number, margin, seed)
+        if isinstance(witness, Witness):
+            return witness
+    if _arrange(renamed, 1, 0, seed, proof=True) != "impossible":
+        raise SolverLimitError("neither a comfortable layout nor a contradiction was found")
+    pieces = conjuncts(renamed)
+
+    def impossible(kept: frozenset[int]) -> bool:
+        return _arrange(renamed, 1, 0, seed, proof=True, kept=kept) == "impossible"
+
+    conflict = minimal_conflict(len(pieces), impossible)
+    return Unsatisfiable(formula, None, tuple(pieces[number] for number in conflict))
+
+
+def _require_natural(formula: Formula) -> None:
+    known = ("Is", *ATTRIBUTE_PREDICATES, *AXIOMS, STYLE_PREDICATE)
+    problems = [
+        Problem("undecided", f"the spatial axioms say nothing of {atom.predicate}", atom.span)
+        for atom in atoms(formula)
+        if atom.predicate not in known
+    ]
+    if problems:
+        raise FormulaError(problems)
+
+
+def _arrange(
+    formula: Formula, instances: int, margin: int, seed: int, *, proof: bool = False, kept: frozenset[int] | None = None
+) -> Witness | str:
+    """Make one attempt: a verified witness, or "impossible", or "undecided"."""
+    claim = build_claim(formula) if kept is None else build_claim(formula, kept)
+    slots = distinct_slots(claim, instances)
+    if not slots.count:
+        slots.add()
+    ground = instantiate(claim, slots, instances)
+    if ground is None or not _is_about_slots(ground):
+        return "undecided"
+    found = _SpatialModel(ground, slots, _PROOF_LAYOUT if proof else _LAYOUT, margin, seed).solve(
+        _PROOF_EFFORT if proof else _EFFORT
+    )
+    if isinstance(found, str) or proof:
+        return found if isinstance(found, str) else "possible"
+    scene, style = found
+    styles = mentioned_styles(formula)
+    if not is_natural_witness(formula, scene, margin, style=style or (styles[0] if styles else None)):
+        return "undecided"  # a disjunction that the layout does not decide: never a witness that was not verified
+    bindings = {name: slot for name, slot in slots.names.items() if slot < len(scene)}
+    return Witness(scene, formula, margin, instances, bindings, style)
+
+
+def _unclear(predicate: str, margin: int) -> Alternatives:
+    """Return the ways in which a direction fails by at least a margin."""
+    return alternatives(predicate, False, margin)
+
+
+def _is_about_slots(claim: GroundClaim) -> bool:
+    """Return whether it is known of which objects a claim speaks: others are not searched for."""
+    if isinstance(claim, GroundAtom):
+        return all(isinstance(obj, int) for obj in claim.objects)
+    return isinstance(claim, bool) or all(map(_is_about_slots, claim.parts))
+
+
+class _SpatialModel:
+    """The constraint model of a ground claim: a literal for each relation, and what it requires of the boxes."""
+
+    def __init__(self, claim: GroundClaim, slots: ObjectSlots, layout: FreeLayout, margin: int, seed: int) -> None:
+        from ortools.sat.python import cp_model
+
+        self.cp = cp_model
+        self.model = cp_model.CpModel()
+        self.slots, self.margin, self.seed = slots, margin, seed
+        rng = random.Random(f"layout {seed}")
+        self.boxes = [FreeBox(self.model, layout, box) for box in initial_boxes(slots.count, rng)]
+        self.relations: dict[tuple[str, int, int], Any] = {}
+        self.words: dict[tuple[str, int | None, str], Any] = {}
+        self.literals: dict[GroundClaim, Any] = {}
+        self.require(claim, None)
+        self.require_places()
+        self.require_solid(layout.gap)
+
+    def solve(self, effort: float) -> tuple[Scene, str | None] | str:
+        solver = self.cp.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = self.seed % (1 << 31)
+        solver.parameters.max_deterministic_time = effort
+        solver.parameters.linearization_level = 0
+        # Otherwise boxes shrink to the smallest size in the first place, and the hints are lost.
+        solver.parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return "impossible"
+        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            return "undecided"
+        true = {key for key, literal in self.words.items() if solver.boolean_value(literal)}
+        relations = [SceneRelation(*key) for key, literal in self.relations.items() if solver.boolean_value(literal)]
+        objects = [self.object(slot, self.boxes[slot].box(solver), true) for slot in range(self.slots.count)]
+        style = next((word for predicate, _, word in true if predicate == STYLE_PREDICATE), None)
+        return Scene.of(objects, relations), style
+
+    def object(self, slot: int, box: Any, true: set[tuple[str, int | None, str]]) -> SceneObject:
+        possible = self.slots.words[slot]["class"]
+        label = next((word for predicate, of, word in true if (predicate, of) == ("Is", slot)), min(possible))
+        words: dict[str, list[str]] = {}
+        for predicate, of, word in sorted(true, key=str):
+            if of == slot and predicate in ATTRIBUTE_PREDICATES:
+                words.setdefault(ATTRIBUTE_PREDICATES[predicate], []).append(word)
+        one = {kind: found[0] for kind, found in words.items() if kind != "state"}
+        return SceneObject(label or "thing", box, **one, states=tuple(words.get("state", ())))
+
+    # --- claims
+
+    def require(self, claim: GroundClaim, when: Any) -> None:
+        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
+        match claim:
+            case Conjunction(parts):
+                for part in parts:
+                    self.require(part, when)
+            case AtLeast(number, parts):
+                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
+            case GroundAtom(predicate, objects, _, holds):
+                if predicate in DIRECTIONS:
+                    ways = (axiom_alternatives if holds else _unclear)(predicate, self.margin)
+                    self.require_one(ways, objects, when)
+                    return
+                literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(claim)
+                self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
+            case False:
+                self.enforce(self.model.add_bool_or([]), when)
+
+    def literal(self, claim: GroundClaim) -> Any:
+        """Return a literal that is true only if the claim is."""
+        if isinstance(claim, bool):
+            return self.model.new_constant(claim)
+        if claim not in self.literals:
+            self.literals[claim] = self.model.new_bool_var("")
+            self.require(claim, self.literals[claim])
+        return self.literals[claim]
+
+    def word(self, atom: GroundAtom) -> Any:
+        """Return the literal of an atom about a word; an object has one class, colour, material and shape."""
+        slot = atom.objects[0] if atom.objects else None
+        assert slot is None or isinstance(slot, int)
+        assert atom.word is not None
+        key = (atom.predicate, slot, atom.word)
+        if key not in self.words:
+            literal = self.words[key] = self.model.new_bool_var("")
+            for (predicate, other, _), taken in list(self.words.items())[:-1]:
+                if (predicate, other) == key[:2] and predicate != "HasState":
+                    self.model.add_bool_or([literal.negated(), taken.negated()])
+        return self.words[key]
+
+    def relation(self, predicate: str, first: Any, second: Any) -> Any:
+        """Return the literal that a relation is recorded; then its axiom holds."""
+        key = (predicate, first, second)
+        if key not in self.relations:
+            literal = self.relations[key] = self.model.new_bool_var("")
+            self.require_one(axiom_alternatives(predicate, self.margin), (first, second), literal)
+        return self.relations[key]
+
+    def require_one(self, ways: Alternatives, objects: tuple[Any, ...], when: Any) -> None:
+        literals = [when] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
+        for way, literal in zip(ways, literals, strict=True):
+            for terms, bound in way:
+                total = sum(term.factor * self.boxes[objects[term.obj]].measure(term.measure) for term in terms)
+                self.enforce(self.model.add(total >= bound), literal)
+        if len(ways) > 1:
+            self.enforce(self.model.add_bool_or(literals), when)
+
+    def enforce(self, constraint: Any, when: Any) -> None:
+        if when is not None:
+            constraint.only_enforce_if(when)
+
+    # --- the axioms about all objects
+
+    def carried(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield the possible carriers: object, carrier, and the literal that it is."""
+        for (predicate, first, second), literal in self.relations.items():
+            pair = carrying(SceneRelation(predicate, first, second))
+            if pair is not None:
+                yield *pair, literal
+
+    def require_places(self) -> None:
+        """Require that an object has one place at most, and that carriers come in an order."""
+        count = self.slots.count
+        depth = [self.model.new_int_var(0, count, "") for _ in range(count)]
+        places: dict[int, list[Any]] = {}
+        for thing, carrier, literal in self.carried():
+            places.setdefault(thing, []).append(literal)
+            self.model.add(depth[thing] >= depth[carrier] + 1).only_enforce_if(literal)
+        for literals in places.values():
+            self.model.add_at_most_one(literals)
+
+    def require_solid(self, gap: int) -> None:
+        """Require that boxes overlap only where one object carries the other, directly or through others."""
+        above = self.ancestors()
+        for one, other in combinations(range(self.slots.count), 2):
+            ways = [above[pair] for pair in ((one, other), (other, one)) if pair in above]
+            for first, second in ((one, other), (other, one)):
+                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
+                    literal = self.model.new_bool_var("")
+                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
+                    self.model.add(apart >= 2 * gap).only_enforce_if(literal)
+                    ways.append(literal)
+            self.model.add_bool_or(ways)
+
+    def ancestors(self) -> dict[tuple[int, int], Any]:
+        """Return, for each object and each that may carry it through others, a literal that is true only then."""
+        direct: dict[tuple[int, int], list[Any]] = {}
+        for thing, carrier, literal in self.carried():
+            direct.setdefault((thing, carrier), []).append(literal)
+        reach = set(direct)
+        while more := {(a, c) for a, b in direct for b2, c in reach if b == b2 and a != c} - reach:
+            reach |= more
+        above = {pair: self.model.new_bool_var("") for pair in sorted(reach)}
+        for (thing, carrier), literal in above.items():
+            ways = list(direct.get((thing, carrier), ()))
+            for (start, middle), steps in direct.items():
+                if start == thing and (middle, carrier) in above:
+                    for step in steps:
+                        both = self.model.new_bool_var("")
+                        self.model.add_implication(both, step)
+                        self.model.add_implication(both, above[middle, carrier])
+                        ways.append(both)
+            self.model.add_bool_or(ways).only_enforce_if(literal)
+        return above

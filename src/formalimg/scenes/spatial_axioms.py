@@ -1,0 +1,185 @@
+"""Spatial axioms of Natural scenes: what `On`, `In`, `Holding` and `NextTo` mean for the boxes of two objects.
+
+Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
+relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
+`RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
+which instructions no image can satisfy. They are necessary conditions, stated in docs/natural.md; solver and check use
+this one definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+from formalimg.logic import Formula, members, verify
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.solver.inequalities import Alternatives, Inequality, Term
+
+CARRIERS = {"On": 1, "In": 1, "Holding": 0}
+"""Relations in which one object carries the other, and which argument is the carrier."""
+
+REACH = 150
+"""Objects next to each other are less than this apart."""
+
+CONTACT = 20
+"""How far above an object another may end that still touches it."""
+
+
+class AxiomLess(NamedTuple):
+    """A measure of one argument is less than a measure of another plus a length."""
+
+    small: tuple[int, Measure]
+    large: tuple[int, Measure]
+    plus: int = 0
+
+    def inequality(self, margin: int) -> Inequality:
+        """Return it as an inequality that holds by a margin; lengths are doubled, so that centres are integers."""
+        terms = (Term(1, *self.large), Term(-1, *self.small))
+        return Inequality(terms, 2 * (margin - self.plus) if margin else 1 - 2 * self.plus)
+
+
+def _beyond(first: int, start: Measure, center: Measure, end: Measure) -> tuple[tuple[AxiomLess, ...], ...]:
+    """Return that one object ends before the centre of the other, which begins after the centre of the one."""
+    return ((AxiomLess((first, end), (1 - first, center)), AxiomLess((first, center), (1 - first, start))),)
+
+
+_OVERLAP_ACROSS = (AxiomLess((0, "xmin"), (1, "xmax")), AxiomLess((1, "xmin"), (0, "xmax")))
+_OVERLAP_DOWN = (AxiomLess((0, "ymin"), (1, "ymax")), AxiomLess((1, "ymin"), (0, "ymax")))
+
+AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
+    # The middle of what lies on something is over it; it ends at its top or in front of it, and stands out above.
+    "On": (
+        (
+            AxiomLess((1, "xmin"), (0, "center_x")),
+            AxiomLess((0, "center_x"), (1, "xmax")),
+            AxiomLess((1, "ymin"), (0, "ymax"), CONTACT),
+            AxiomLess((0, "ymax"), (1, "ymax")),
+            AxiomLess((0, "center_y"), (1, "center_y")),
+        ),
+    ),
+    # What is inside lies within the width and ends within; less than half of it may stick out at the top.
+    "In": (
+        (
+            AxiomLess((1, "xmin"), (0, "xmin")),
+            AxiomLess((0, "xmax"), (1, "xmax")),
+            AxiomLess((1, "ymin"), (0, "center_y")),
+            AxiomLess((0, "ymax"), (1, "ymax")),
+        ),
+    ),
+    "LeftOf": _beyond(0, "xmin", "center_x", "xmax"),
+    "RightOf": _beyond(1, "xmin", "center_x", "xmax"),
+    "Above": _beyond(0, "ymin", "center_y", "ymax"),
+    "Below": _beyond(1, "ymin", "center_y", "ymax"),
+    "Holding": ((*_OVERLAP_ACROSS, *_OVERLAP_DOWN),),
+    # Side by side at the same height, one just left of the other.
+    "NextTo": tuple(
+        (
+            AxiomLess((left, "xmax"), (1 - left, "xmin")),
+            AxiomLess((1 - left, "xmin"), (left, "xmax"), REACH),
+            *_OVERLAP_DOWN,
+        )
+        for left in (0, 1)
+    ),
+}
+"""For each relation the alternatives, all parts of one of which hold."""
+
+DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")
+"""The relations that are read from boxes, and not recorded."""
+
+
+@cache
+def axiom_alternatives(predicate: str, margin: int) -> Alternatives:
+    """Return what a relation that is recorded requires of the boxes, by at least a margin."""
+    return tuple(tuple(part.inequality(margin) for part in way) for way in AXIOMS[predicate])
+
+
+def is_natural_witness(formula: Formula, scene: Scene, margin: int = 0, *, style: str | None = None) -> bool:
+    """Return whether a scene satisfies a Natural formula, with directions that are clear, and keeps the axioms."""
+    world = _ClearScene(scene.objects, scene.relations, margin)
+    return verify(formula, world, style=style).passed and not axiom_violations(scene, margin)
+
+
+@dataclass(frozen=True)
+class _ClearScene(Scene):
+    """A scene whose directions hold only as clearly as their axioms demand, by a margin."""
+
+    margin: int = 0
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
+        if predicate not in DIRECTIONS:
+            return super().seconds(predicate, firsts, among)
+        return sum(1 << b for b in members(among) if any(self._is_clear(predicate, a, b) for a in members(firsts)))
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
+        if predicate not in DIRECTIONS:
+            return super().firsts(predicate, seconds, among)
+        return sum(1 << a for a in members(among) if any(self._is_clear(predicate, a, b) for b in members(seconds)))
+
+    def pairs(self, predicate: str) -> None:
+        """Return None: sets are enough for scenes of this size."""
+
+    def _is_clear(self, predicate: str, first: int, second: int) -> bool:
+        return _fits(predicate, self.objects[first].box, self.objects[second].box, self.margin)
+
+
+def carrying(relation: SceneRelation) -> tuple[int, int] | None:
+    """Return the carried object and its carrier; None for relations in which nothing is carried."""
+    place = CARRIERS.get(relation.predicate)
+    if place is None:
+        return None
+    pair = (relation.first, relation.second)
+    return pair[1 - place], pair[place]
+
+
+def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
+    """Return everything in which a scene with recorded relations breaks an axiom; empty if it breaks none.
+
+    Besides the axioms of single relations: an object has one place at most, nothing carries itself, also not through
+    others, and boxes overlap only where one object carries the other, directly or through others.
+    """
+    relations = sorted(scene.relations or ())
+    boxes = [obj.box for obj in scene.objects]
+    found = [
+        f"{name}({scene.describe(first)}, {scene.describe(second)}) does not fit the boxes"
+        for name, first, second in relations
+        if name in AXIOMS and name not in DIRECTIONS and not _fits(name, boxes[first], boxes[second], margin)
+    ]
+    places = [pair for relation in relations if (pair := carrying(relation)) is not None]
+    found += [f"{scene.describe(thing)} has two places" for thing in sorted(_repeated(thing for thing, _ in places))]
+    carriers = dict(places)
+    chains = [list(_chain(thing, carriers)) for thing in range(len(scene))]
+    found += [f"{scene.describe(thing)} carries itself" for thing, chain in enumerate(chains) if thing in chain]
+    for one, other in combinations(range(len(scene)), 2):
+        if other not in chains[one] and one not in chains[other] and _overlap(boxes[one], boxes[other]):
+            found.append(f"{scene.describe(one)} and {scene.describe(other)} overlap")
+    return found
+
+
+def _fits(predicate: str, first: Box, second: Box, margin: int) -> bool:
+    return any(all(part.holds(first, second) for part in way) for way in axiom_alternatives(predicate, margin))
+
+
+def _chain(thing: int, carriers: dict[int, int]) -> Iterator[int]:
+    """Yield what carries an object, what carries that, and so on; at most once around a circle."""
+    for _ in carriers:
+        if thing not in carriers:
+            return
+        thing = carriers[thing]
+        yield thing
+
+
+def _repeated(things: Iterator[int]) -> set[int]:
+    seen: set[int] = set()
+    return {thing for thing in things if thing in seen or seen.add(thing)}  # type: ignore[func-returns-value]
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.xmin < other.xmax and other.xmin < one.xmax and one.ymin < other.ymax and other.ymin < one.ymax
