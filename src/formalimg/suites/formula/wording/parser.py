@@ -7,6 +7,7 @@ sentence with "every" is a rule, and what it introduces belongs to the rule and 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from formalimg.logic import Formula
 from formalimg.suites.formula.wording.description import (
@@ -20,6 +21,7 @@ from formalimg.suites.formula.wording.description import (
 )
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
 from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
+from formalimg.suites.formula.wording.prose_parser import parse_prose
 
 _PRESENCE = (
     "the image shows",
@@ -40,6 +42,28 @@ def parse_prompt(text: str, suite: str) -> Formula:
     parser = _PromptParser(TokenReader(text), lexicon(suite))
     parser.parse_text()
     return to_formula(Description(parser.style, parser.top))
+
+
+class PromptReading(NamedTuple):
+    """The formula of a text, and whether the text is in the language of `realize`."""
+
+    formula: Formula
+    own: bool
+
+
+def understand(text: str, suite: str) -> PromptReading:
+    """Read a prompt: in the language of `realize`, or else in the patterns of plain English that are known.
+
+    In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
+    language of `realize`, the first is LeftOf and the second RightOf.
+
+    Raises:
+        WordingError: if the text is not understood, or can be understood in two ways.
+    """
+    try:
+        return PromptReading(parse_prompt(text, suite), own=True)
+    except WordingError:
+        return PromptReading(parse_prose(text, suite), own=False)
 
 
 class _PromptParser:
