@@ -20,7 +20,13 @@ from formalimg.suites.formula.wording.description import (
     to_formula,
 )
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
-from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
+from formalimg.suites.formula.wording.phrase_parser import (
+    MAX_DEPTH,
+    NounPhraseCore,
+    NounPhraseParser,
+    PropertyParser,
+    TokenReader,
+)
 from formalimg.suites.formula.wording.prose_parser import parse_prose
 
 _PRESENCE = (
@@ -75,6 +81,7 @@ class _PromptParser:
         self.style: str | None = None
         self.top = self.block = DescriptionBlock()
         self.rule: Rule | None = None
+        self.depth = 0
         self.noun_phrases = NounPhraseParser(reader, words, [], set())
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
@@ -239,7 +246,11 @@ class _PromptParser:
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
             self.block.claims += claims
+            if self.depth == MAX_DEPTH:
+                self.reader.fail("no further object inside one phrase")
+            self.depth += 1
             more = self.parse_relative_clause(variable)
+            self.depth -= 1
             self.block.claims += more  # of a rule, if "every" stands in the relative clause
             return variable
         if self.reader.take("every") and self.rule is None:

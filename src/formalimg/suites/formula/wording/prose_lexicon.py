@@ -50,6 +50,12 @@ class ProseLexicon:
         entry = ontology().entry(noun.word)
         return entry.category in ("people", "animals") or entry.holds is not None
 
+    def wears(self, wearer: Noun, garment: Noun) -> bool:
+        """Return whether one can wear the other, so that "a man in a hat" has the hat on."""
+        if self.suite != "natural" or wearer.word is None or garment.word is None:
+            return False
+        return ontology().wears(wearer.word, garment.word)
+
     def reader(self, text: str) -> TokenReader:
         """Return a reader of the text in which synonyms are replaced by the words of the lexicon."""
         reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))

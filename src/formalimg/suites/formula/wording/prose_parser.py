@@ -158,17 +158,20 @@ class _ProseParser(ProsePhrases):
         self.reader.expect(".")
 
     def _read_more_clauses(self) -> None:
-        """Read further clauses. After "every cup is red", a clause that names nothing of the rule is outside of it."""
-        while self.attempt(self._read_joined_clause) or (
-            self.sentence_rule and self.attempt(lambda: self._read_joined_clause(self.sentence_rule))
-        ):
+        while self.attempt(self._read_joined_clause):
             pass
 
-    def _read_joined_clause(self, rule: int | None = None) -> bool:
+    def _read_joined_clause(self) -> bool:
+        """Read a further clause; after "every cup is red", one that names nothing of the rule may be meant outside."""
         if not self.take_any("joints"):
             self.reader.fail("the end of the sentence")
-        before, self.rule = self.rule, self.rule if rule is None else rule
+        before, known = self.rule, list(self.draft.objects)
+        joins_rule = self.sentence_rule != TOP and self.reader.next not in QUANTIFIERS
+        if joins_rule:
+            self.rule = self.sentence_rule
         self._read_clause()
+        if joins_rule and not any(obj.rule == self.rule for obj in self.mentioned if obj in known):
+            raise unclear("it is not clear whether the clause belongs to the rule before it: begin a new sentence")
         self.rule = before
         return True
 
@@ -301,6 +304,8 @@ class _ProseParser(ProsePhrases):
             self.reader.expect(",")
             if len(objects) > 1 or not self.starts_property():
                 self.reader.fail("a property of one object")
+            if self.mentioned[-1] != objects[0]:
+                raise unclear(f"it is not clear whether {self.reader.next!r} is said of the {objects[0].noun.text}")
             self.read_properties(objects)
         return True
 

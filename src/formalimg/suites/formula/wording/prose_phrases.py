@@ -9,9 +9,9 @@ the spoon is on the plate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
+from formalimg.suites.formula.wording.phrase_parser import MAX_DEPTH
 from formalimg.suites.formula.wording.prose_draft import ProseObject
 from formalimg.suites.formula.wording.prose_lexicon import RelationPhrase
 from formalimg.suites.formula.wording.prose_nouns import (
@@ -25,6 +25,9 @@ QUANTIFIERS = ("every", "each", "all")
 BE = ("is", "are")
 HAVE = ("has", "have")
 JOINTS = (", and", ",", "and")
+_ONE_FOR_EACH = ("On", "In", "NextTo")
+"""Relations in which "a cup next to every plate" can mean a cup for each plate."""
+
 _POSTURES = ("sitting", "standing", "lying", "kneeling")
 
 
@@ -38,6 +41,8 @@ class PropertyRead(NamedTuple):
 
 class ProsePhrases(ProseNouns):
     """Reads properties and modifiers."""
+
+    _depth = 0
 
     # --- properties
 
@@ -65,7 +70,7 @@ class ProsePhrases(ProseNouns):
             if joint is None or not self.starts_property():
                 self.reader.place = place
                 return
-            if joint == "and" and not verb:
+            if not verb:
                 self._refuse_unclear(subjects[0], read, joined=True)
             read = self.read_property(subjects, it, several=True)
 
@@ -87,7 +92,7 @@ class ProsePhrases(ProseNouns):
         if state is None:
             self.reader.fail("an attribute, a place or a relation")
         for subject in subjects:
-            if state.word in _POSTURES and not self.prose.is_living(subject.noun):
+            if state.word in _POSTURES and not (several and self.prose.is_living(subject.noun)):
                 raise unclear(f"'{state.after}' may be the state of the {subject.noun.text} or only its place")
         self.claim(subjects, (state.predicate, state.word))
         if state.word.endswith("ing") and self.starts_property():
@@ -121,6 +126,8 @@ class ProsePhrases(ProseNouns):
                 self.reader.fail("a pronoun")
             read = read if read.named else self._read_related(subjects)
         assert phrase is not None and read.named is not None
+        if phrase.predicate == "In" and any(self.prose.wears(subject.noun, read.named.noun) for subject in subjects):
+            raise unclear(f"who is in the {read.named.noun.text} may wear it")
         self.relate(phrase, subjects, read.named)
         while several and self.reader.sees("and") and (further := self.attempt(lambda: self._read_further(subjects))):
             self.relate(phrase, subjects, further)
@@ -137,8 +144,15 @@ class ProsePhrases(ProseNouns):
         return found.named
 
     def _read_related(self, subjects: Sequence[ProseObject]) -> PropertyRead:
+        """Read the object of a relation, and what follows it if it can be said of this object alone."""
+        if self._depth == MAX_DEPTH:
+            self.reader.fail("no further object inside one phrase")
         found = self.read_noun()
-        return PropertyRead(found, modified=self._read_inner_modifier(found, subjects))
+        self._depth += 1
+        try:
+            return PropertyRead(found, modified=self._read_inner_modifier(found, subjects))
+        finally:
+            self._depth -= 1
 
     def relate(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], other: ProseObject) -> None:
         for subject in subjects:
@@ -148,14 +162,14 @@ class ProsePhrases(ProseNouns):
             self.draft.add(self.rule, first.variable, phrase.predicate, second.variable)
 
     def _relate_to_all(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], quantifier: str) -> None:
+        if not phrase.reverse and phrase.predicate in _ONE_FOR_EACH:
+            raise unclear("there may be one thing for all of them or one for each")
         every, before = self.read_universal(quantifier), self.rule
         self.rule = every.rule
         self.relate(phrase, subjects, every)
         self.rule = before
 
-    def _read_alignment(
-        self, predicate: str, subjects: Sequence[ProseObject], it: ProseObject | None
-    ) -> PropertyRead:
+    def _read_alignment(self, predicate: str, subjects: Sequence[ProseObject], it: ProseObject | None) -> PropertyRead:
         """Read what follows "aligned vertically": "with a cup", "above a cup", or nothing after several subjects."""
         if self.reader.take("with each other") or not (self.reader.sees("with") or self._starts_direction()):
             if len(subjects) < 2:
@@ -173,9 +187,10 @@ class ProsePhrases(ProseNouns):
         return read
 
     def align(self, predicate: str, objects: Sequence[ProseObject]) -> None:
-        """Align each object with the next."""
-        for one, other in pairwise(objects):
-            self.draft.add(self.rule, one.variable, predicate, other.variable)
+        """Align two objects; of more it is not said whether each is aligned with the next or with every other."""
+        if len(objects) != 2:
+            raise unclear(f"the {len(objects)} objects may be aligned one with the next or every one with every other")
+        self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
 
     def claim(self, subjects: Sequence[ProseObject], *parts: tuple[str, ...]) -> None:
         for subject in subjects:
@@ -341,13 +356,17 @@ class ProsePhrases(ProseNouns):
 
     def _refuse_unclear(self, found: ProseObject, read: PropertyRead | None, *, joined: bool) -> None:
         """Refuse a further property that could as well be one of the object that the property before it names."""
-        action = self._action()
-        if read is None or (action and self._fits(action, found) and not (read.named and self._fits(action, read.named))):
+        if read is None:
             return
-        if read.modified or (read.named and not read.pronoun and not joined):
+        action = self._action()
+        if action:
+            doubtful = read.named is not None and not read.pronoun and self._fits(action, read.named)
+        else:
+            doubtful = read.modified or (read.named is not None and not read.pronoun and not joined)
+        if doubtful:
             raise unclear(f"it is not clear whether {self.reader.next!r} is said of the {found.noun.text}")
 
 
 def unclear(message: str) -> AmbiguousTextError:
     """Return the error for a text with two readings."""
-    return AmbiguousTextError(f"the text can be read in two ways: {message}; say it in two sentences")
+    return AmbiguousTextError(f"the text can be read in two ways: {message}")
