@@ -56,8 +56,8 @@ class ProseNouns:
 
     def note(self, error: WordingError) -> None:
         """Keep the error that was met deepest in the text, which says best what is wrong with it."""
-        place = self.deepest[0] if self.deepest else -1
-        if self.reader.place > place or (self.reader.place == place and isinstance(error, AmbiguousTextError)):
+        place, known = self.deepest or (-1, None)
+        if self.reader.place > place or (self.reader.place == place and not isinstance(known, AmbiguousTextError)):
             self.deepest = (self.reader.place, error)
 
     def take_any(self, name: str) -> str | None:

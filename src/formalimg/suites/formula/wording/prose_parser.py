@@ -14,8 +14,8 @@ from formalimg.logic import Formula
 from formalimg.suites.formula.wording.description import is_relation, to_formula
 from formalimg.suites.formula.wording.lexicon import WordingError
 from formalimg.suites.formula.wording.prose_draft import TOP, ProseObject
-from formalimg.suites.formula.wording.prose_lexicon import ProseLexicon, RelationPhrase, prose_lexicon
-from formalimg.suites.formula.wording.prose_nouns import DEFINITE, POSSESSIVES, SUBJECT_PRONOUNS, ClauseContext
+from formalimg.suites.formula.wording.prose_lexicon import ProseLexicon, prose_lexicon
+from formalimg.suites.formula.wording.prose_nouns import DEFINITE, SUBJECT_PRONOUNS, ClauseContext
 from formalimg.suites.formula.wording.prose_phrases import BE, HAVE, QUANTIFIERS, PropertyRead, ProsePhrases, unclear
 
 _Read = TypeVar("_Read")
@@ -227,18 +227,13 @@ class _ProseParser(ProsePhrases):
     def _read_inverted(self) -> None:
         """Read a clause that begins with a place or relation: "to the left of the cup is a plate"."""
         self.skip_placed()
-        sides, near = self.take_place(), self.take_near()
-        phrase, other = None, None
-        if near is not None:
-            phrase = RelationPhrase(near)
-            self.reader.place -= 2
-            other = self.read_pronoun(POSSESSIVES, None)
-            self.reader.place += 1
-        elif sides is None:
+        sides = self.take_place()
+        near = None if sides else self.read_near(None)
+        if sides is None and near is None:
             phrase = self.reader.take_meaning(self.prose.relations)
             if phrase is None or phrase.living is not None:
                 self.reader.fail("a relation")
-            other = self._read_reference()
+            near = phrase, self._read_reference()
         self.reader.take(",")
         posture = self.prose.verbs.get(self.reader.next)
         if posture is not None:
@@ -247,10 +242,11 @@ class _ProseParser(ProsePhrases):
             self.reader.expect("there is", "there are", *BE)
         objects = self._read_list(None)
         self._refuse_posture(posture, objects)
-        if phrase and other:
-            self.relate(phrase, objects, other)
-        else:
-            self.claim(objects, *((side,) for side in sides or ()))
+        if near:
+            self.relate(near[0], objects, near[1])
+        for obj in objects:
+            for side in sides or ():
+                self.draft.add(self.rule, obj.variable, side)
         self._read_trailing(objects, it=objects[0] if len(objects) == 1 else None)
 
     def _read_reference(self) -> ProseObject:

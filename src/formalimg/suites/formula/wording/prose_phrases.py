@@ -104,34 +104,40 @@ class ProsePhrases(ProseNouns):
     ) -> PropertyRead:
         """Read a relation and its object; with `to_it`, the object must be a pronoun."""
         self.take_any("adverbs")
-        near = self.take_near()
+        near = self.read_near(it)
         if near is not None:
-            phrase: RelationPhrase | None = RelationPhrase(near)
-            self.reader.place -= 2  # back to "its", which stands before the side
-            read = PropertyRead(self.read_pronoun(POSSESSIVES, it), pronoun=True)
-            self.reader.place += 1
-        else:
-            phrase = self.reader.take_meaning(self.prose.relations)
-            if phrase is None:
-                self.reader.fail("a relation")
-            for subject in subjects:
-                if not self._fits(phrase, subject):
-                    raise unclear(f"it is not clear how a {subject.noun.text} holds, wears or contains something")
-            quantifier = self.reader.take_one_of(QUANTIFIERS)
-            if quantifier and not to_it:
-                self._relate_to_all(phrase, subjects, quantifier)
-                return PropertyRead()
-            read = PropertyRead(self.read_pronoun(OBJECT_PRONOUNS, it), pronoun=True)
-            if read.named is None and to_it:
-                self.reader.fail("a pronoun")
-            read = read if read.named else self._read_related(subjects)
-        assert phrase is not None and read.named is not None
+            self.relate(near[0], subjects, near[1])
+            return PropertyRead(near[1], pronoun=True)
+        phrase = self.reader.take_meaning(self.prose.relations)
+        if phrase is None:
+            self.reader.fail("a relation")
+        for subject in subjects:
+            if not self._fits(phrase, subject):
+                raise unclear(f"it is not clear how a {subject.noun.text} holds, wears or contains something")
+        quantifier = None if to_it else self.reader.take_one_of(QUANTIFIERS)
+        if quantifier:
+            self._relate_to_all(phrase, subjects, quantifier)
+            return PropertyRead()
+        called = self.read_pronoun(OBJECT_PRONOUNS, it)
+        if called is None and to_it:
+            self.reader.fail("a pronoun")
+        read = PropertyRead(called, pronoun=True) if called else self._read_related(subjects)
+        assert read.named is not None
         if phrase.predicate == "In" and any(self.prose.wears(subject.noun, read.named.noun) for subject in subjects):
             raise unclear(f"who is in the {read.named.noun.text} may wear it")
         self.relate(phrase, subjects, read.named)
         while several and self.reader.sees("and") and (further := self.attempt(lambda: self._read_further(subjects))):
             self.relate(phrase, subjects, further)
         return read
+
+    def read_near(self, it: ProseObject | None) -> tuple[RelationPhrase, ProseObject] | None:
+        """Read "to its left", if it comes next: the relation and its object."""
+        if not self.is_next(self.take_near):
+            return None
+        self.reader.expect("to", "on")
+        named = self.read_pronoun(POSSESSIVES, it)
+        assert named is not None
+        return RelationPhrase("LeftOf" if self.reader.expect("left", "right") == "left" else "RightOf"), named
 
     def _read_further(self, subjects: Sequence[ProseObject]) -> ProseObject:
         """Read a further object of the same relation, which is not the subject of the next clause."""
@@ -155,6 +161,7 @@ class ProsePhrases(ProseNouns):
             self._depth -= 1
 
     def relate(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], other: ProseObject) -> None:
+        """Relate all subjects to one object."""
         for subject in subjects:
             if subject == other:
                 self.reader.fail("an object other than the subject")
@@ -193,6 +200,7 @@ class ProsePhrases(ProseNouns):
         self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
 
     def claim(self, subjects: Sequence[ProseObject], *parts: tuple[str, ...]) -> None:
+        """Claim all parts of all subjects."""
         for subject in subjects:
             for part in parts:
                 self.draft.add(self.rule, subject.variable, *part)
@@ -295,11 +303,12 @@ class ProsePhrases(ProseNouns):
     # --- words
 
     def skip_placed(self) -> None:
+        """Skip "located", "visually" and the like."""
         while self.take_any("adverbs") or self.take_any("placed"):
             pass
 
     def take_place(self) -> tuple[str, ...] | None:
-        """Read "on the left side of the image"; "on the left side of the cup" is no place."""
+        """Take "on the left side of the image"; "on the left side of the cup" is no place."""
         words, place = self.prose.words, self.reader.place
         corner = self.reader.take_meaning(words.corner_phrases)
         if corner is not None:
@@ -316,13 +325,13 @@ class ProsePhrases(ProseNouns):
         return None
 
     def take_near(self) -> str | None:
-        """Read "to its left"; return the relation."""
+        """Take "to its left"; return the side."""
         reader, place = self.reader, self.reader.place
         if reader.take_one_of(("to", "on")) and reader.next in POSSESSIVES:
             reader.place += 1
             side = reader.take_one_of(("left", "right"))
             if side is not None:
-                return "LeftOf" if side == "left" else "RightOf"
+                return side
         reader.place = place
         return None
 
