@@ -56,8 +56,7 @@ class _ProseParser(ProsePhrases):
             if self.attempt(lambda: self.read_sentence(TOP)):
                 continue
             if not (self.open_rule and self.attempt(lambda: self.read_sentence(self.open_rule))):
-                assert self.deepest is not None
-                raise self.deepest[1]
+                raise self._error()
         if not (self.draft.style or self.draft.objects):
             raise WordingError("the text says nothing: write at least one sentence about the image")
 
@@ -70,10 +69,14 @@ class _ProseParser(ProsePhrases):
             if self.attempt(lambda read=read: read() is None):  # type: ignore[misc]
                 break
         else:
-            self.reader.fail("a sentence about the image")
+            raise self._error()
         if rule == TOP:
             self.open_rule = self.rule
         return True
+
+    def _error(self) -> WordingError:
+        assert self.deepest is not None, "only attempts that failed lead here"
+        return self.deepest[1]
 
     def _read_opening(self) -> None:
         """Read a sentence that says from where directions are meant."""
@@ -171,7 +174,7 @@ class _ProseParser(ProsePhrases):
             self.rule = self.sentence_rule
         self._read_clause()
         if joins_rule and not any(obj.rule == self.rule for obj in self.mentioned if obj in known):
-            raise unclear("it is not clear whether the clause belongs to the rule before it: begin a new sentence")
+            raise unclear("it is not clear whether the clause belongs to the rule before it")
         self.rule = before
         return True
 

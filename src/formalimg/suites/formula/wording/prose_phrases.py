@@ -378,4 +378,4 @@ class ProsePhrases(ProseNouns):
 
 def unclear(message: str) -> AmbiguousTextError:
     """Return the error for a text with two readings."""
-    return AmbiguousTextError(f"the text can be read in two ways: {message}")
+    return AmbiguousTextError(f"the text can be read in two ways: {message}; say which is meant")
