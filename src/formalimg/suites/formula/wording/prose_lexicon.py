@@ -83,10 +83,7 @@ def prose_lexicon(suite: str) -> ProseLexicon:
     words, table = lexicon(suite), word_table("prose.toml")
     known = {*vocabulary(suite).predicates, *_OUTSIDE_CONFIG}
     relations = {
-        phrase: RelationPhrase(name)
-        for name, relation in words.relations.items()
-        for phrase in relation.phrases
-        if "Aligned" not in name
+        phrase: RelationPhrase(name) for name, relation in words.relations.items() for phrase in relation.phrases
     }
     more = [(RelationPhrase(name), phrases) for name, phrases in table["relations"].items()]
     more += [(RelationPhrase(name, living=True), phrases) for name, phrases in table["actions"].items()]

@@ -9,13 +9,13 @@ from formalimg.suites.formula.wording.lexicon import PRONOUNS, WordingError
 from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser
 from formalimg.suites.formula.wording.prose_draft import TOP, ProseDraft, ProseObject
 from formalimg.suites.formula.wording.prose_lexicon import ProseLexicon
+from formalimg.suites.formula.wording.prose_words import ProseWords
 
 _Read = TypeVar("_Read")
 
 DEFINITE = ("the", "that", "this", "these", "those")
 SUBJECT_PRONOUNS = {name: name for name in PRONOUNS}
 OBJECT_PRONOUNS = {pronoun.it: name for name, pronoun in PRONOUNS.items()}
-POSSESSIVES = {pronoun.its: name for name, pronoun in PRONOUNS.items()}
 
 
 class AmbiguousTextError(WordingError):
@@ -29,12 +29,11 @@ class ClauseContext(NamedTuple):
     it: ProseObject | None = None
 
 
-class ProseNouns:
+class ProseNouns(ProseWords):
     """Reads noun phrases. `rule` is the rule that the current clause belongs to, `mentioned` what it has named."""
 
     def __init__(self, text: str, prose: ProseLexicon) -> None:
-        self.prose = prose
-        self.reader = prose.reader(text)
+        super().__init__(text, prose)
         self.draft = ProseDraft()
         self.rule = TOP
         self.mentioned: list[ProseObject] = []
@@ -59,17 +58,6 @@ class ProseNouns:
         place, known = self.deepest or (-1, None)
         if self.reader.place > place or (self.reader.place == place and not isinstance(known, AmbiguousTextError)):
             self.deepest = (self.reader.place, error)
-
-    def take_any(self, name: str) -> str | None:
-        """Consume a phrase of a list of the lexicon, the longest that comes next."""
-        return self.reader.take_meaning({phrase: phrase for phrase in self.prose.phrases[name]})
-
-    def is_next(self, read: Callable[[], object]) -> bool:
-        """Return whether something comes next that can be read so, without reading it."""
-        place = self.reader.place
-        found = read()
-        self.reader.place = place
-        return found is not None
 
     # --- noun phrases
 

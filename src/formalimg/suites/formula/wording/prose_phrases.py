@@ -16,10 +16,10 @@ from formalimg.suites.formula.wording.prose_draft import ProseObject
 from formalimg.suites.formula.wording.prose_lexicon import RelationPhrase
 from formalimg.suites.formula.wording.prose_nouns import (
     OBJECT_PRONOUNS,
-    POSSESSIVES,
     AmbiguousTextError,
     ProseNouns,
 )
+from formalimg.suites.formula.wording.prose_words import POSSESSIVES
 
 QUANTIFIERS = ("every", "each", "all")
 BE = ("is", "are")
@@ -259,12 +259,13 @@ class ProsePhrases(ProseNouns):
         objects = [self.read_noun()]
         while self.reader.take_one_of(JOINTS):
             objects.append(self.read_noun())
-        word = self.reader.take_one_of(("on", "inside"))
-        phrase = self.prose.relations.get(word or "")
+        place = self.reader.place
+        word = self.reader.take_one_of(("on top", "on", "inside"))
+        phrase = self.prose.relations.get((word or "").removesuffix(" top"))
         if phrase and host and self.reader.next in (".", ",", ";", "and"):
             self.relate(phrase, objects, host)
             return True
-        self.reader.place -= 1 if word else 0
+        self.reader.place = place
         self.take_any("placed")
         self.read_relation(objects, host, to_it=True)
         return True
@@ -300,40 +301,7 @@ class ProsePhrases(ProseNouns):
         """Return whether a verb comes next, so that what was read is the subject of a clause."""
         return self.reader.next in (*BE, *HAVE, *self.prose.verbs, *self.prose.phrases["finite"])
 
-    # --- words
-
-    def skip_placed(self) -> None:
-        """Skip "located", "visually" and the like."""
-        while self.take_any("adverbs") or self.take_any("placed"):
-            pass
-
-    def take_place(self) -> tuple[str, ...] | None:
-        """Take "on the left side of the image"; "on the left side of the cup" is no place."""
-        words, place = self.prose.words, self.reader.place
-        corner = self.reader.take_meaning(words.corner_phrases)
-        if corner is not None:
-            return corner
-        side = None
-        if self.reader.take_one_of(("on the", "in the", "at the")):
-            side = self.reader.take_meaning(self.prose.sides)
-        if side is not None and self.reader.take_one_of(("side", "half")):
-            if not self.reader.sees("of"):
-                return (side,)
-            if self.reader.take("of the") and self.take_any("scenes"):
-                return (side,)
-        self.reader.place = place
-        return None
-
-    def take_near(self) -> str | None:
-        """Take "to its left"; return the side."""
-        reader, place = self.reader, self.reader.place
-        if reader.take_one_of(("to", "on")) and reader.next in POSSESSIVES:
-            reader.place += 1
-            side = reader.take_one_of(("left", "right"))
-            if side is not None:
-                return side
-        reader.place = place
-        return None
+    # --- what comes next
 
     def _starts_direction(self) -> bool:
         place = self.reader.place
