@@ -71,7 +71,9 @@ class ProsePhrases(ProseNouns):
                 self.reader.place = place
                 return
             if not verb:
-                self._refuse_unclear(subjects[0], read, joined=True)
+                # ", above the cup" may follow a place, but after an object it may be the place of that object.
+                bare = joint == "," and self.is_next(lambda: self.reader.take_meaning(self.prose.relations))
+                self._refuse_unclear(subjects[0], read, joined=not bare)
             read = self.read_property(subjects, it, several=True)
 
     def read_property(
@@ -216,7 +218,7 @@ class ProsePhrases(ProseNouns):
             joined = read is not None and self.reader.take("and")
             action = self._action()
             if read and joined and self.starts_property() and not self.is_list_alignment():
-                self._refuse_unclear(found, read, joined=False)
+                self._refuse_unclear(found, read, joined=True)
                 read = self.read_property([found], read.named or it)
             elif joined:
                 self.reader.place = place
