@@ -187,9 +187,9 @@ def test_patterns_of_plain_english_are_read(suite: str, text: str, formula: str)
         ("knolling", "Every cup is located above a fork. The fork is red.", "calls nothing"),
         ("knolling", "For every cup, every fork is above it.", "no rule inside a rule"),
         ("knolling", "Every cup located above a fork is red.", "a condition that names no other object"),
-        ("knolling", "Generate a photo of a cup.", "expected"),
+        ("knolling", "Create a photo of a cup.", "expected"),
         ("knolling", "There are also apples.", "'a apple' or 'every apple'"),
-        ("knolling", "Generate a Knolling-style image.", "says nothing"),
+        ("knolling", "Create a Knolling-style layout.", "says nothing"),
     ],
 )  # fmt: skip
 def test_what_has_two_readings_or_none_is_refused(suite: str, text: str, reason: str) -> None:
