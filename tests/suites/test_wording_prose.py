@@ -71,8 +71,8 @@ KNOLLING = [
      formula_of("?c cup, ?p pen", "(OnTopSide ?c) (OnLeftSide ?c) (AlignedHorizontally ?p ?c)")),
     ("For each set of keys in the layout, they are placed to the right of a wallet.",
      every("keys", "(exists ?w (and (Is ?w 'wallet') (RightOf ?e ?w)))")),
-    ("Every red lighter located on the right side of the image is smaller than a shoe.",
-     "(forall ?e (implies (and (Is ?e 'lighter') (Has ?e 'red') (OnRightSide ?e))"
+    ("Every blue glove situated in the top half of the view is smaller than a shoe.",
+     "(forall ?e (implies (and (Is ?e 'glove') (Has ?e 'blue') (OnTopSide ?e))"
      " (exists ?s (and (Is ?s 'shoe') (SmallerThan ?e ?s)))))"),
 ]  # fmt: skip
 
@@ -103,8 +103,8 @@ NATURAL = [
     ("A cartoon of a yellow bus situated to the right of every tree.",
      formula_of("?b bus", f"(HasColor ?b 'yellow') {every('tree', '(RightOf ?b ?e)')}", "cartoon")),
     ("A photo of a basket containing every apple.", formula_of("?b basket", every("apple", "(In ?e ?b)"), "photo")),
-    ("There is a woman wearing a hat and holding an umbrella. To her right is a wooden bench with a red ball on it.",
-     formula_of("?w woman, ?h hat, ?u umbrella, ?b bench, ?r ball",
+    ("There is a woman holding an umbrella and wearing glasses. To her right is a wooden bench with a red ball on it.",
+     formula_of("?w woman, ?h glasses, ?u umbrella, ?b bench, ?r ball",
                 "(On ?h ?w) (Holding ?w ?u) (RightOf ?b ?w) (HasMaterial ?b 'wooden') (HasColor ?r 'red') (On ?r ?b)")),
     ("A man is holding a bowl with a spoon on it. He is next to a lamp.",
      formula_of("?m man, ?b bowl, ?s spoon, ?l lamp", "(Holding ?m ?b) (On ?s ?b) (NextTo ?m ?l)")),
