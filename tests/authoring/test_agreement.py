@@ -44,6 +44,16 @@ def test_relations_said_the_other_way_round(words: str, formula: str, expected: 
     assert agreement(f"{OPENING} {words}", meant, "knolling") == expected
 
 
+def test_plain_english_says_left_and_right_either_way() -> None:
+    """Our own words are exact; in other words, a cup left of a pen is a pen right of a cup."""
+    words = "Create a knolling-style picture. A cup is placed to the left of a pen."
+    pair = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'pen') {})))"
+    assert agreement(words, parse(pair.format("(LeftOf ?a ?b)")), "knolling") == "same"
+    assert agreement(words, parse(pair.format("(RightOf ?b ?a)")), "knolling") == "same"
+    assert agreement(words, parse(pair.format("(RightOf ?a ?b)")), "knolling") == "different"
+    assert agreement(words, parse(pair.format("(LeftOf ?a ?b) (Has ?b 'red')")), "knolling") == "different"
+
+
 def test_one_for_all_is_not_one_for_each() -> None:
     each = parse("(forall ?a (implies (Is ?a 'cup') (exists ?b (and (Is ?b 'pen') (AlignedVertically ?a ?b)))))")
     for_all = parse("(exists ?b (and (Is ?b 'pen') (forall ?a (implies (Is ?a 'cup') (AlignedVertically ?a ?b)))))")

@@ -81,7 +81,13 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.ontology import find_implausible
     from formalimg.suites.formula.published import write_published
     from formalimg.suites.formula.synthesis import Recipe, make_items
-    from formalimg.suites.formula.wording import WordingError, is_equivalent_as_written, parse_prompt, realize
+    from formalimg.suites.formula.wording import (
+        WordingError,
+        is_equivalent_as_written,
+        parse_prompt,
+        realize,
+        understand,
+    )
     from formalimg.suites.formula.wording.lexicon import lexicon
 
 # Most programs neither pull nor make items.
@@ -119,7 +125,7 @@ __getattr__ = lazy_exports(
         "download": ["PullError", "PullResult", "BenchmarkSource", "pull", "source", "source_names"],
         "formula.census": ["count_contents"],
         "formula.synthesis": ["Recipe", "make_items"],
-        "formula.wording": ["WordingError", "realize", "is_equivalent_as_written", "parse_prompt"],
+        "formula.wording": ["WordingError", "realize", "is_equivalent_as_written", "parse_prompt", "understand"],
         "formula.wording.lexicon": ["lexicon"],
     },
 )
@@ -233,6 +239,7 @@ __all__ = [
     "suite_names",
     "template_questions",
     "template_score_questions",
+    "understand",
     "write_items",
     "write_published",
     "write_published_groups",

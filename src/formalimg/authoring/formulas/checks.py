@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.authoring.formulas.templates import Assignment
@@ -36,7 +37,7 @@ from formalimg.logic import (
     vocabulary,
 )
 from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, Unsatisfiable, Witness, solve
-from formalimg.suites import FormulaSpec, WordingError, find_implausible, is_equivalent_as_written, parse_prompt
+from formalimg.suites import FormulaSpec, WordingError, find_implausible, is_equivalent_as_written, understand
 from formalimg.suites import suite as suite_of
 
 _REASON_OF: dict[str, Reason] = {
@@ -171,7 +172,9 @@ Agreement: TypeAlias = Literal[
 ]
 
 _CONVERSE = {"SmallerThan": "LargerThan"}
-_CONVERSE_IN_NATURAL = {"RightOf": "LeftOf"}
+_CONVERSE_IN_ENGLISH = {**_CONVERSE, "RightOf": "LeftOf", "Below": "Above"}
+"""What plain English says either way. The rules of Knolling tell them apart, and so does the language of `realize`."""
+
 _WITNESSES = 3
 """In how many scenes of each formula the other is tried: what differs mostly differs in the first."""
 
@@ -187,18 +190,20 @@ _SYMMETRIC = ("AlignedHorizontally", "AlignedVertically", "NextTo")
 def agreement(words: str, formula: Formula, suite: str) -> Agreement:
     """Whether an instruction in English says what a formula says."""
     try:
-        understood = parse_prompt(words, suite)
+        understood, exact = understand(words, suite)
     except WordingError:
         return "not understood"
+    converse = _CONVERSE if exact and not suite_of(suite).has_ontology else _CONVERSE_IN_ENGLISH
+    turned = _one_way(understood, converse), _one_way(formula, converse)
     try:
-        same = is_equivalent_as_written(_one_way(understood, suite), _one_way(formula, suite))
+        same = is_equivalent_as_written(*turned)
     except WordingError:
         return "undecided"  # too many variables look alike
     if same:
         return "same"
     if suite_of(suite).has_ontology:
         return "different"
-    return _distinguished(understood, formula)
+    return _distinguished(understood, formula) if exact else _distinguished(*turned)
 
 
 def _distinguished(one: Formula, other: Formula) -> Agreement:
@@ -230,9 +235,8 @@ def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
     return False
 
 
-def _one_way(formula: Formula, suite: str) -> Formula:
+def _one_way(formula: Formula, converse: Mapping[str, str]) -> Formula:
     """The formula with relations that can be said both ways said in one, or in both."""
-    converse = {**_CONVERSE, **(_CONVERSE_IN_NATURAL if suite_of(suite).has_ontology else {})}
 
     def turned(part: Formula) -> Formula:
         match part:

@@ -7,13 +7,13 @@ from formalimg.suites.formula.wording.lexicon import WordingError
 
 if TYPE_CHECKING:
     from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
-    from formalimg.suites.formula.wording.parser import parse_prompt
+    from formalimg.suites.formula.wording.parser import parse_prompt, understand
     from formalimg.suites.formula.wording.realization import realize
 
 # Lazy, because baselines read the lexicon and word nothing.
 __getattr__ = lazy_exports(
     "formalimg.suites.formula.wording",
-    {"equivalence": ["is_equivalent_as_written"], "parser": ["parse_prompt"], "realization": ["realize"]},
+    {"equivalence": ["is_equivalent_as_written"], "parser": ["parse_prompt", "understand"], "realization": ["realize"]},
 )
 
-__all__ = ["WordingError", "is_equivalent_as_written", "parse_prompt", "realize"]
+__all__ = ["WordingError", "is_equivalent_as_written", "parse_prompt", "realize", "understand"]

@@ -178,7 +178,7 @@ def lexicon(suite: str) -> SuiteLexicon:
 
 @cache
 def _loaded(suite: str) -> SuiteLexicon:
-    known, nouns, phrases = vocabulary(suite), _table("nouns.toml"), _table("phrases.toml")
+    known, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
     missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
@@ -209,7 +209,8 @@ def _loaded(suite: str) -> SuiteLexicon:
     return found
 
 
-def _table(name: str) -> dict[str, Any]:
+def word_table(name: str) -> dict[str, Any]:
+    """Return a data file of the wording."""
     text = (files("formalimg.suites.formula.wording") / "words" / name).read_text(encoding="utf-8")
     return tomllib.loads(text)
 

@@ -7,6 +7,7 @@ sentence with "every" is a rule, and what it introduces belongs to the rule and 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from formalimg.logic import Formula
 from formalimg.suites.formula.wording.description import (
@@ -19,7 +20,14 @@ from formalimg.suites.formula.wording.description import (
     to_formula,
 )
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
-from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
+from formalimg.suites.formula.wording.phrase_parser import (
+    MAX_DEPTH,
+    NounPhraseCore,
+    NounPhraseParser,
+    PropertyParser,
+    TokenReader,
+)
+from formalimg.suites.formula.wording.prose_parser import parse_prose
 
 _PRESENCE = (
     "the image shows",
@@ -42,6 +50,28 @@ def parse_prompt(text: str, suite: str) -> Formula:
     return to_formula(Description(parser.style, parser.top))
 
 
+class PromptReading(NamedTuple):
+    """The formula of a text, and whether the text is in the language of `realize`."""
+
+    formula: Formula
+    own: bool
+
+
+def understand(text: str, suite: str) -> PromptReading:
+    """Read a prompt: in the language of `realize`, or else in the patterns of plain English that are known.
+
+    In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
+    language of `realize`, the first is LeftOf and the second RightOf.
+
+    Raises:
+        WordingError: if the text is not understood, or can be understood in two ways.
+    """
+    try:
+        return PromptReading(parse_prompt(text, suite), own=True)
+    except WordingError:
+        return PromptReading(parse_prose(text, suite), own=False)
+
+
 class _PromptParser:
     """Recursive descent over one text."""
 
@@ -51,6 +81,7 @@ class _PromptParser:
         self.style: str | None = None
         self.top = self.block = DescriptionBlock()
         self.rule: Rule | None = None
+        self.depth = 0
         self.noun_phrases = NounPhraseParser(reader, words, [], set())
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
@@ -215,7 +246,11 @@ class _PromptParser:
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
             self.block.claims += claims
+            if self.depth == MAX_DEPTH:
+                self.reader.fail("no further object inside one phrase")
+            self.depth += 1
             more = self.parse_relative_clause(variable)
+            self.depth -= 1
             self.block.claims += more  # of a rule, if "every" stands in the relative clause
             return variable
         if self.reader.take("every") and self.rule is None:

@@ -25,6 +25,9 @@ _TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[.,;]|\S")
 MAX_CHARACTERS = 20_000
 """The longest text that is read; the longest of ours have about 2,000 characters."""
 
+MAX_DEPTH = 20
+"""How deep objects may be nested: "a cup that is above a fork that is above a plate" has two inside the first."""
+
 ARTICLES = ("a", "an", "the", "that particular")
 _IT = sorted({pronoun.it for pronoun in PRONOUNS.values()})
 _ITS = sorted({pronoun.its for pronoun in PRONOUNS.values()})

@@ -1,0 +1,107 @@
+"""Lexicon of prose: synonyms and phrases that are read beyond the language of `realize`, from `words/prose.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from formalimg.logic import vocabulary
+from formalimg.suites.formula.ontology import ontology
+from formalimg.suites.formula.wording.lexicon import Noun, SuiteLexicon, lexicon, word_table
+from formalimg.suites.formula.wording.phrase_parser import TokenReader, phrase_words
+
+_OUTSIDE_CONFIG = ("Above", "Below")
+"""Relations that texts and formulas of both suites use, whether or not the vocabulary of the suite has them."""
+
+
+class RelationPhrase(NamedTuple):
+    """The meaning of a phrase between two objects.
+
+    `reverse` if the second object is the subject of the predicate; `living` if the phrase is said only of the living
+    ("wearing"), False if only of things ("containing").
+    """
+
+    predicate: str
+    reverse: bool = False
+    living: bool | None = None
+
+
+@dataclass(frozen=True)
+class ProseLexicon:
+    """The words of prose for one suite; `words` is the lexicon of the suite."""
+
+    suite: str
+    words: SuiteLexicon
+    relations: Mapping[str, RelationPhrase]
+    alignments: Mapping[str, str]
+    sides: Mapping[str, str]
+    styles: Mapping[str, str]
+    verbs: Mapping[str, str]
+    synonyms: Mapping[str, str]
+    phrases: Mapping[str, tuple[str, ...]]
+
+    def is_living(self, noun: Noun) -> bool:
+        """Return whether objects of this class can hold something, and sit or lie as a state."""
+        if self.suite != "natural" or noun.word is None:
+            return False
+        entry = ontology().entry(noun.word)
+        return entry.category in ("people", "animals") or entry.holds is not None
+
+    def wears(self, wearer: Noun, garment: Noun) -> bool:
+        """Return whether one can wear the other, so that "a man in a hat" has the hat on."""
+        if self.suite != "natural" or wearer.word is None or garment.word is None:
+            return False
+        return ontology().wears(wearer.word, garment.word)
+
+    def reader(self, text: str) -> TokenReader:
+        """Return a reader of the text in which synonyms are replaced by the words of the lexicon."""
+        reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))
+        reader.words[:] = self._replaced(reader.words)
+        return reader
+
+    def _replaced(self, words: list[str]) -> Iterable[str]:
+        found: list[str] = []
+        place = 0
+        while place < len(words):
+            known = (phrase for phrase in self.synonyms if _begins(words, place, phrase_words(phrase)))
+            longest = max(known, key=len, default=None)
+            found += phrase_words(self.synonyms[longest]) if longest else [words[place]]
+            place += len(phrase_words(longest)) if longest else 1
+        return found
+
+
+def _begins(words: list[str], place: int, phrase: list[str]) -> bool:
+    return words[place] == phrase[0] and words[place : place + len(phrase)] == phrase
+
+
+@cache
+def prose_lexicon(suite: str) -> ProseLexicon:
+    """Return the words of prose for a suite, `knolling` or `natural`."""
+    words, table = lexicon(suite), word_table("prose.toml")
+    known = {*vocabulary(suite).predicates, *_OUTSIDE_CONFIG}
+    relations = {
+        phrase: RelationPhrase(name) for name, relation in words.relations.items() for phrase in relation.phrases
+    }
+    more = [(RelationPhrase(name), phrases) for name, phrases in table["relations"].items()]
+    more += [(RelationPhrase(name, living=True), phrases) for name, phrases in table["actions"].items()]
+    more += [(RelationPhrase(name, True, living=True), phrases) for name, phrases in table["worn"].items()]
+    more += [(RelationPhrase(name, True, living=False), phrases) for name, phrases in table["borne"].items()]
+    relations |= {phrase: meaning for meaning, phrases in more if meaning.predicate in known for phrase in phrases}
+    return ProseLexicon(
+        suite,
+        words,
+        relations,
+        _by_phrase(table["alignments"], known),
+        _by_phrase(table["sides"], known),
+        {style: style for style in vocabulary(suite).words.get("style", ())},
+        table["verbs"],
+        table["synonyms"],
+        {name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
+    )
+
+
+def _by_phrase(table: Mapping[str, list[str]], known: set[str]) -> dict[str, str]:
+    return {phrase: name for name, phrases in table.items() if name in known for phrase in phrases}
