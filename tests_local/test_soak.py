@@ -132,7 +132,8 @@ def _open_hostile_folder(rng: random.Random, finished: Path, items: Path, place:
     before = snapshot(outside)
     edits = rng.choices(EDITS, k=rng.choice([0, 1, 1, 1, 1, 2]))
     for edit in edits:
-        with contextlib.suppress(sqlite3.DatabaseError, OSError, ValueError, IndexError):  # an earlier edit may be in the way
+        # An earlier edit may be in the way.
+        with contextlib.suppress(sqlite3.DatabaseError, OSError, ValueError, IndexError):
             edit(folder, outside, rng)
         counts[edit.__name__.replace("_", " ")] += 1
     run = ["run", "knolling", "-m", "builtin/reader", "--items", str(items), "--size", "128", "--out", str(folder)]
