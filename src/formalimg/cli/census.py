@@ -11,7 +11,7 @@ import typer
 
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.streams import echo
-from formalimg.suites import CATEGORIES, Item, SkippedRecord, load_with_skipped, odd_lines, plain_tags
+from formalimg.suites import CATEGORIES, Item, SkippedRecord, load_with_skipped, odd_lines, odd_tags, plain_tags
 from formalimg.suites import suite as suite_of
 
 
@@ -119,7 +119,7 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
         echo(f"rules are changed in {len(directions)} ways: {_listed(directions, shown=5)}")
     questions = Counter(question.dimension for item in items for question in item.spec.questions)
     echo(f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}")
-    without = [item.id for item in items if not item.spec.questions]
+    without = [item.id for item in items if not item.spec.questions and not odd_tags(item.tags)]
     if without:
         echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
 
