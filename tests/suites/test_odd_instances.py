@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from formalimg.suites import Item, ItemsError, load, load_with_skipped, write_items, write_published
+from formalimg.suites import ODD_TAGS, Item, ItemsError, load, load_with_skipped, write_items, write_published
 from tests.support.published import FOLDER, published_instances
 
 DSL = "(exists ?x (and (Is ?x 'cup') (HasColor ?x 'red')))"
@@ -211,3 +211,8 @@ def test_no_change_to_a_single_published_file_keeps_the_others_from_being_read(t
         write_items(items, tmp_path / "again")
         assert load(suite, tmp_path / "again") == items
         path.write_text(texts[suite, name])
+
+
+def test_the_docs_explain_every_tag() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    assert all(f"| `{tag}` | {meaning} |" in page for tag, meaning in ODD_TAGS.items())
