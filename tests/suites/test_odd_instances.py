@@ -62,6 +62,11 @@ ODD: dict[str, tuple[dict[str, Any] | bytes, tuple[str, ...], int]] = {
     "unclosed formula": (INSTANCE | {"dsl": DSL[:-1]}, ("unreadable-formula",), 1),
     "unbound variable": (INSTANCE | {"dsl": "(Is ?x 'cup')"}, ("unreadable-formula",), 1),
     "formula is a list": (INSTANCE | {"dsl": ["and"]}, ("unreadable-formula",), 1),
+    "formula is a deep list": (
+        json.dumps(INSTANCE | {"dsl": "DEEP"}).replace('"DEEP"', "[" * 900 + "]" * 900).encode(),
+        ("unreadable-formula",),
+        1,
+    ),
     "no formula": (without("dsl"), ("unreadable-formula",), 1),
     "no formula and no k": (
         {"prompt": "A cup."},

@@ -76,8 +76,7 @@ def _text(found: object, odd: set[str]) -> str:
 def _spec_and_complexity(fields: Mapping[str, Any], suite: str, odd: set[str]) -> tuple[FormulaSpec, int | None]:
     """Return the spec and the K of its formula; None in place of K if there is no formula."""
     said = fields.get("dsl")
-    # What is no text at all is kept as the JSON that it is, so that the item shows what was published.
-    text = _text(said, odd) if isinstance(said, str) else "" if said is None else json.dumps(said)
+    text = _text(said, odd) if isinstance(said, str) else _as_json(said)
     classes = _classes(fields.get("object_classes"), odd)
     formula, _ = try_parse(text)
     k = None if formula is None else _complexity(formula)
@@ -93,6 +92,14 @@ def _spec_and_complexity(fields: Mapping[str, Any], suite: str, odd: set[str]) -
         return spec, k
     odd.add(CLASSES_DIFFER)
     return replace(spec, classes=classes), k
+
+
+def _as_json(said: object) -> str:
+    """Return what is no text as the JSON that it is, so that the item shows what was published; empty if missing."""
+    try:
+        return "" if said is None else json.dumps(said)
+    except RecursionError:
+        return ""
 
 
 def _complexity(formula: Formula) -> int | None:

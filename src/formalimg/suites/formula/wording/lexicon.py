@@ -243,7 +243,9 @@ def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
 
 def _phrase_of(predicate: str) -> str:
     """Return the name of a predicate as words: `StandsBehind` is "stands behind"."""
-    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", predicate)).lower().removeprefix("is ") or predicate
+    return (
+        " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", predicate)).lower().removeprefix("is ") or predicate
+    )
 
 
 def _table(name: str) -> dict[str, Any]:
