@@ -205,6 +205,7 @@ ONE = "(exists ?x (and (Is ?x 'cup') ({})))"
         (ONE.format("OnLeftSide ?x"), "A cup is on the left side of the image."),
         (ONE.format("Shiny ?x"), "A cup is shiny."),
         (ONE.format("HasPattern ?x 'striped'"), "There is a cup that is of the pattern striped."),
+        (ONE.format("Above ?x 'red'"), "There is a cup that is of the above red."),
         (ONE.format("Has ?x 'red'"), "There is a cup that is of the quality red."),
     ],
 )

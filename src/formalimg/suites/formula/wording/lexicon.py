@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Formula, Value, Variable, Vocabulary, atoms, vocabulary
+from formalimg.logic import Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
 
 _Meaning = TypeVar("_Meaning")
 SUITES = ("knolling", "natural")
@@ -110,6 +110,17 @@ class SuiteLexicon:
     def unnamed(self) -> Noun:
         """The noun of an object whose class is not stated."""
         return self.nouns[UNNAMED]
+
+    def has_phrase(self, atom: Atom) -> bool:
+        """Return whether there is a phrase for a predicate with such arguments."""
+        match atom.arguments:
+            case (Variable(), Variable()):
+                return atom.predicate in self.relations
+            case (Variable(),):
+                return atom.predicate in self.places
+            case (Variable(), Value(word)):
+                return (atom.predicate, word) in self.adjectives
+        return False
 
     # --- from words back to meanings
 
@@ -218,21 +229,21 @@ def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     "stands behind". It cannot be known whether that is good English.
     """
     words = lexicon(suite)
-    known = {"Is", "IsStyle", *words.relations, *words.places, *(predicate for predicate, _ in words.adjectives)}
-    unknown = [atom for atom in atoms(formula) if atom.predicate not in known]
+    known = vocabulary(suite).predicates
+    unknown = [atom for atom in atoms(formula) if atom.predicate not in known and not words.has_phrase(atom)]
     if not unknown:
         return words
     relations, places, adjectives = dict(words.relations), dict(words.places), dict(words.adjectives)
     said = _table("phrases.toml")["relations"]
     for name, arguments in dict.fromkeys((atom.predicate, atom.arguments) for atom in unknown):
         phrase = _phrase_of(name)
-        if phrase in words.predicate_phrases or phrase in words.after:
-            phrase = f"in the relation {phrase} to" if len(arguments) == 2 else f"marked as {phrase}"
+        is_taken = phrase in words.predicate_phrases or phrase in words.after
         match arguments:
             case (Variable(), Variable()):
-                relations[name] = _relation(name, said.get(name, {"phrases": [phrase]}))
+                own = {"phrases": [f"in the relation {phrase} to" if is_taken else phrase]}
+                relations[name] = _relation(name, said.get(name, own))
             case (Variable(),):
-                places[name] = (phrase,)
+                places[name] = (f"marked as {phrase}" if is_taken else phrase,)
             case (Variable(), Value(word)):
                 after = f"of the {phrase.removeprefix('has').strip() or 'quality'} {word}"
                 adjectives[name, word] = AdjectiveEntry(name, word, None, after, (1, 0))
