@@ -14,6 +14,7 @@ from formalimg.logic import parse, verify
 from formalimg.models import Failed, Generated, ImageRequest, Refused
 from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.suites import FormulaSpec
+from formalimg.suites.formula.spec import NO_FORMULA
 from tests.baselines.knolling import knolling
 
 FORMULA = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'pen') (LeftOf ?a ?b))))")
@@ -85,3 +86,9 @@ def test_other_suites_are_failures_that_say_what_to_use(formula: str) -> None:
 def test_specs_of_another_kind_are_failures() -> None:
     for spec in (None, {"questions": ["is it red?"]}):
         assert isinstance(compose_solution(_request(spec)), Failed)
+
+
+def test_it_says_that_a_published_text_is_no_formula() -> None:
+    answer = compose_solution(_request(FormulaSpec(NO_FORMULA, unreadable="(and")))
+    assert isinstance(answer, Failed)
+    assert "the published dsl is no formula" in answer.reason

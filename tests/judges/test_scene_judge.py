@@ -13,9 +13,10 @@ from PIL import Image
 
 from formalimg import Box, FormulaError, Scene, SceneObject, parse, verify
 from formalimg.judges import Grounding, Judge, LoadedImage, Part, Unscored, Verdict
-from formalimg.judges.scene_judge import SceneJudge, judge_grounding
+from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, judge_grounding
 from formalimg.models import Setting
 from formalimg.suites import FormulaSpec, Item
+from formalimg.suites.formula.spec import NO_FORMULA
 
 DESK = Scene.of(
     [
@@ -173,3 +174,26 @@ def test_a_scene_of_very_many_objects_is_not_judged() -> None:
     assert (answer.reason, answer.cost) == ("not understood", 0.5)
     assert "3,000 objects were found, the limit is 1,000" in answer.detail
     assert isinstance(judged(CUP.format(color="red"), Grounding(Scene.of(many[:1000]))), Verdict)
+
+
+def test_a_predicate_that_no_scene_decides_leaves_the_image_unscored() -> None:
+    found = judged("(exists ?c (exists ?p (and (Is ?c 'cup') (Is ?p 'pen') (Behind ?c ?p))))", Grounding(DESK))
+    assert isinstance(found, Unscored)
+    assert (found.reason, found.detail) == ("not understood", "a scene cannot decide Behind: did you mean In?")
+
+
+def test_objects_are_looked_for_by_the_published_classes() -> None:
+    grounder = SeesThis(Grounding(DESK))
+    spec = FormulaSpec(parse("(exists ?c (Is ?c 'cup'))"), classes=("pen", "cup"))
+    asyncio.run(SceneJudge(grounder).judge(Item("knolling", "1", 1, "words", spec), image()))
+    assert grounder.asked_for == [("pen", "cup")]
+
+
+def test_without_a_formula_nobody_looks_at_the_image() -> None:
+    grounder = SeesThis(Grounding(DESK))
+    judge = SceneJudge(grounder)
+    odd: Item[object] = Item("knolling", "1", 1, "words", FormulaSpec(NO_FORMULA, unreadable="(Is ?x 'cup')"))
+    for found in (asyncio.run(judge.judge(odd, image())), asyncio.run(LayoutJudge().judge(odd, image()))):
+        assert isinstance(found, Unscored)
+        assert found.detail.startswith("item 1 of knolling: the published dsl is no formula to judge by: line 1")
+    assert (judge.questions(odd), grounder.asked_for) == (0, [])

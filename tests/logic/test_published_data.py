@@ -9,11 +9,14 @@ import pytest
 from formalimg.logic import PrenexForm, check, complexity, parse, to_prenex
 from tests.support.published import Instance, published_instances
 
+WITH_ABOVE = {("natural", "1244"), ("natural", "1578")}
+"""Instances with a predicate that the published configuration of their suite does not have."""
+
 
 @pytest.fixture(scope="module")
 def instances() -> list[Instance]:
     found = published_instances()
-    assert len(found) == 60
+    assert len(found) == 62
     return found
 
 
@@ -28,7 +31,10 @@ def test_printing_a_parsed_formula_gives_its_text_back(instances: list[Instance]
 def test_nothing_is_wrong_with_them(instances: list[Instance]) -> None:
     for suite, number, data in instances:
         problems = check(data["dsl"], suite, k=data["k"], single_component=True)
-        assert problems == [], (suite, number, [str(problem) for problem in problems])
+        if (suite, number) in WITH_ABOVE:
+            assert {problem.message.partition(":")[0] for problem in problems} == {"natural has no predicate Above"}
+        else:
+            assert problems == [], (suite, number, [str(problem) for problem in problems])
 
 
 def test_complexity_is_the_published_k(instances: list[Instance]) -> None:

@@ -28,7 +28,9 @@ from tests.reporting.test_page import Page
 ITEMS: list[Item[CounterfactualSpec]] = [
     *groups_of(8),
     *(scored_item("bio", level, ("integrity", "logic", "logic", "assessment"), tags=("biology",)) for level in (1, 2)),
-    scored_item("bare", 1, ()),
+    scored_item(
+        "bare", 1, (), tags=("physics", "optics", "no-questions")
+    ),  # an odd record is of its field all the same
     scored_item("bare", 2),
 ]
 SCORES: dict[str, Scores] = {item.id: [1.0, 1.0, 1.0] for item in ITEMS}

@@ -22,6 +22,7 @@ from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, Verdi
 from formalimg.rewards import PairError, RewardScore, Scorer, StyledScene, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.suites import FormulaSpec, Item
+from formalimg.suites.formula.spec import NO_FORMULA
 
 ITEMS = [item for item in load("knolling") if item.level in (2, 6)][::100]
 ITEM = ITEMS[0]
@@ -333,3 +334,10 @@ def test_trainers_call_with_batches_and_metadata() -> None:
 def test_weights_that_would_break_a_promise_are_refused(weights: dict[str, float]) -> None:
     with pytest.raises(FormalimgError, match=r"relation|kind"):
         Scorer(weights=weights)
+
+
+def test_a_published_text_that_is_no_formula_rewards_nothing() -> None:
+    """An empty formula holds in every image."""
+    odd = Item("knolling", "7", 1, "A cup.", FormulaSpec(NO_FORMULA, unreadable="(and"))
+    with pytest.raises(FormalimgError, match="nothing can be scored by item 7 of knolling: the published dsl"):
+        SCORER.score_all([(SHOWN, odd)])

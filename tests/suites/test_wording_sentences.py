@@ -186,3 +186,40 @@ def test_reading_does_not_need_our_own_order_of_words() -> None:
         " (Has ?c 'red')))))"
     )
     assert is_equivalent_as_written(parse_prompt(text, "knolling"), formula)
+
+
+TWO = "(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'table') ({} ?x ?y))))"
+ONE = "(exists ?x (and (Is ?x 'cup') ({})))"
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (TWO.format("Above"), "There is a cup above a table."),
+        (TWO.format("Below"), "A cup is below a table."),
+        (TWO.format("LargerThan"), "A cup is larger than a table."),
+        (TWO.format("Behind"), "A cup is behind a table."),
+        (TWO.format("inFrontOf"), "A cup is in front of a table."),
+        (TWO.format("is_near"), "There is a cup near a table."),
+        (TWO.format("Inside"), "A cup is in the relation inside to a table."),  # In is said so already
+        (ONE.format("OnLeftSide ?x"), "A cup is on the left side of the image."),
+        (ONE.format("Shiny ?x"), "A cup is shiny."),
+        (ONE.format("HasPattern ?x 'striped'"), "There is a cup that is of the pattern striped."),
+        (ONE.format("Above ?x 'red'"), "There is a cup that is of the above red."),
+        (ONE.format("Has ?x 'red'"), "There is a cup that is of the quality red."),
+    ],
+)
+def test_predicates_that_the_vocabulary_does_not_have_are_said_by_their_names(formula: str, text: str) -> None:
+    """Published natural formulas have some of these."""
+    assert text in wordings(formula, "natural")
+
+
+def test_a_predicate_of_the_other_suite_is_understood_in_natural_texts() -> None:
+    assert str(parse_prompt("A cup is above a table.", "natural")).count("(Above ?cup ?table)") == 1
+    assert "There is a cup on a fork." in wordings(TWO.format("On").replace("table", "fork"), "knolling")
+
+
+@pytest.mark.parametrize("formula", [TWO.format("A"), TWO.replace("{} ?x", "Between ?x ?x")])
+def test_names_that_make_no_words_are_a_clear_error(formula: str) -> None:
+    with pytest.raises(WordingError):
+        realize(parse(formula), "natural")

@@ -25,7 +25,7 @@ from formalimg.analysis.rating_files import RatingFile
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunRecord
 from formalimg.stats import RankAgreement, Reliability, ScoreProfile, krippendorff_alpha, rank_agreement, weighted_score
-from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec
+from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec, plain_tags
 
 
 class ImageScores(NamedTuple):
@@ -299,7 +299,7 @@ def _scored(
             image,
             judged.outcome.level,
             judged.outcome.reason,
-            run.items[image.item].tags,
+            plain_tags(run.items[image.item].tags),
             spec,
             matched.ratings[image],
             {question: score for question, score in means.items() if question is not None},

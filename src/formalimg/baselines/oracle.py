@@ -17,6 +17,8 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
         return Failed("builtin/oracle needs the formula: the request has no spec")
     if not isinstance(spec, FormulaSpec) or spec.style is not None:
         return Failed(_ADVICE)
+    if spec.unreadable is not None:
+        return Failed(f"builtin/oracle needs the formula: {spec.unreadable_because}")
     undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
     if undrawn:
         return Failed(f"{_ADVICE}; there is no drawing of a {undrawn[0]}")

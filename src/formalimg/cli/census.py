@@ -11,7 +11,7 @@ import typer
 
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.streams import echo
-from formalimg.suites import CATEGORIES, Item, load
+from formalimg.suites import CATEGORIES, Item, SkippedRecord, load_with_skipped, odd_lines, odd_tags, plain_tags
 from formalimg.suites import suite as suite_of
 
 
@@ -30,14 +30,16 @@ def census_command(
     """
     formats = figure_formats(figures, figures_as)
     counted: Sequence[Item[Any]]
+    skipped: Sequence[SkippedRecord] = ()
     tidied: Sequence[str] = ()
     if items is not None and suite_of(suite).traits.has_scores and _is_published(items):
         from formalimg.suites import format_repairs, read_cf_world
 
         published = read_cf_world(items, suite)
-        counted, tidied = published.items, tuple(format_repairs(published.repairs))
+        counted, skipped = published.items, published.skipped
+        tidied = tuple(format_repairs(published.repairs))
     else:
-        counted = load(suite, items)
+        counted, skipped = load_with_skipped(suite, items)
     if figures is not None:
         from formalimg.reporting import item_figures
 
@@ -45,6 +47,10 @@ def census_command(
     show_census(suite, counted)
     for line in tidied:
         echo(line)
+    if odd := odd_lines(counted, skipped):
+        echo("\nodd records, by tag:")
+        for line in odd:
+            echo(f"  {line}")
 
 
 def _is_published(items: Path) -> bool:
@@ -73,6 +79,8 @@ def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
     echo("\npredicates, as multiples of their mean:")
     for name, share in sorted(census.predicate_shares.items(), key=lambda entry: -entry[1]):
         echo(f"  {name:<20} {share:5.2f}  {census.predicates[name]:>6}  {'█' * round(share * 20)}")
+    if census.unknown_predicates:
+        echo(f"predicates that the vocabulary does not have: {_listed(census.unknown_predicates)}")
     shares = sorted(census.class_shares.items(), key=lambda entry: -entry[1])
     echo(f"\nclasses, as multiples of their mean ({shares[-1][1]:.2f} to {shares[0][1]:.2f}):")
     cells = [f"{name} {share:.2f}" for name, share in shares]
@@ -104,14 +112,14 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
     echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
     if suite_of(suite).has_field_tags:
-        tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
+        tagged = Counter(", ".join(plain_tags(item.tags)) or "without a field" for item in items)
         for field, count in sorted(tagged.items()):
             echo(f"  {field:<28} {count:>6,}")
-    elif directions := Counter(tag for item in items for tag in item.tags):
+    elif directions := Counter(tag for item in items for tag in plain_tags(item.tags)):
         echo(f"rules are changed in {len(directions)} ways: {_listed(directions, shown=5)}")
     questions = Counter(question.dimension for item in items for question in item.spec.questions)
     echo(f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}")
-    without = [item.id for item in items if not item.spec.questions]
+    without = [item.id for item in items if not item.spec.questions and not odd_tags(item.tags)]
     if without:
         echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -63,6 +64,8 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     builder = options.builder()
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         echo(warning, err=True)
+    if builder.odd:
+        echo(f"odd records in the data: {builder.odd}; {_census_command(options)} lists them", err=True)
     folders = []
     for model in models:
         folder = options.out or builder.folder(model.instance, options.runs)
@@ -78,6 +81,11 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
             _execute(config, model, folder, judges, engine)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
+
+
+def _census_command(options: RunOptions) -> str:
+    place = f" --items {shlex.quote(str(options.items))}" if options.items else ""
+    return f"`formalimg census {options.suite}{place}`"
 
 
 def _set_aside(folder: Path) -> None:

@@ -11,8 +11,8 @@ import typer
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
-from formalimg.logic import clauses, complexity, to_pretty_text
-from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load
+from formalimg.logic import clauses, to_pretty_text
+from formalimg.suites import ODD_TAGS, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load, odd_tags
 
 
 def show_command(
@@ -48,7 +48,12 @@ def show_command(
 
 def _show_formula(item: Item[FormulaSpec]) -> None:
     spec = item.spec
-    echo(f"{item.suite}/{item.id}, K = {complexity(spec.formula)}\n\n{item.prompt}\n")
+    echo(f"{item.suite}/{item.id}, K = {item.level}\n\n{item.prompt}\n")
+    for tag in odd_tags(item.tags):
+        echo(f"{tag}: {ODD_TAGS[tag]}")
+    if spec.unreadable is not None:
+        echo(f"{spec.unreadable}\n\n{spec.unreadable_because}")
+        return
     echo(to_pretty_text(spec.formula))
     echo("\nclauses")
     for clause in clauses(spec.formula):

@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.protocol import RatingProtocol, RatingStep
 from formalimg.logic import FormulaError, verify
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites import PASS_THRESHOLD, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
+from formalimg.suites import PASS_THRESHOLD, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, plain_tags
 
 T = TypeVar("T", bound=Hashable)
 
@@ -131,7 +131,7 @@ def is_unrelated(shown: Item[object], asked: Item[object], protocol: RatingProto
             return bool(_objects(other)) and not _objects(one) & _objects(other)
         case CounterfactualSpec() as one, CounterfactualSpec() as other:
             decides = protocol != "scores" or any(it.dimension == "assessment" for it in other.questions)
-            return decides and one.group != other.group and shown.tags != asked.tags
+            return decides and one.group != other.group and plain_tags(shown.tags) != plain_tags(asked.tags)
         case FormulaSpec() as one, FormulaSpec() as other:
             apart = not set(one.object_classes) & set(other.object_classes)
             return apart and bool(other.object_classes) and _asks_for_something(other)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.models import Concurrent
 from formalimg.scenes import Scene
-from formalimg.suites import Item
+from formalimg.suites import FormulaSpec, Item
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -161,3 +161,13 @@ class Grounder(Concurrent, Protocol):
             classes: the classes that matter to the caller. A grounder may report others too.
         """
         ...
+
+
+def judged_formula(item: Item[object]) -> FormulaSpec | Unscored:
+    """Return the spec of an item that has a formula to judge by, or why nobody can judge it."""
+    spec = item.spec
+    if not isinstance(spec, FormulaSpec):
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+    if spec.unreadable is not None:
+        return Unscored("not understood", f"item {item.id} of {item.suite}: {spec.unreadable_because}")
+    return spec

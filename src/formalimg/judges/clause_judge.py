@@ -14,11 +14,11 @@ from typing import Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict, judged_formula
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option
 from formalimg.logic import Clause, FormulaError, PrenexForm, atoms, to_prenex
 from formalimg.models import ChatModel
-from formalimg.suites import FormulaSpec, Item
+from formalimg.suites import Item
 
 ClauseAnswerForm: TypeAlias = Literal["each clause", "published"]
 ANSWERS: tuple[ClauseAnswerForm, ...] = get_args(ClauseAnswerForm)
@@ -113,13 +113,13 @@ class ClauseJudge(ChatJudge):
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return 1
+        return 0 if isinstance(judged_formula(item), Unscored) else 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = item.spec
-        if not isinstance(spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        spec = judged_formula(item)
+        if isinstance(spec, Unscored):
+            return spec
         try:
             prenex = to_prenex(spec.formula)
         except FormulaError as error:

@@ -9,7 +9,16 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from formalimg.judges.base import MAX_OBJECTS, Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.base import (
+    MAX_OBJECTS,
+    Grounder,
+    Grounding,
+    LoadedImage,
+    Part,
+    Unscored,
+    Verdict,
+    judged_formula,
+)
 from formalimg.logic import (
     BestBinding,
     ClauseResult,
@@ -64,14 +73,14 @@ class SceneJudge:
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests to a chat model are sent per image of this item."""
-        count = getattr(self.grounder, "questions", None)
-        return count(item.spec.object_classes) if count and isinstance(item.spec, FormulaSpec) else 0
+        count, spec = getattr(self.grounder, "questions", None), judged_formula(item)
+        return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = item.spec
-        if not isinstance(spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        spec = judged_formula(item)
+        if isinstance(spec, Unscored):
+            return spec
         grounding = await self.grounder.ground(image, spec.object_classes)
         if isinstance(grounding, Unscored):
             return grounding
@@ -152,10 +161,11 @@ class LayoutJudge:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the layout satisfies the formula of the item."""
-        if not isinstance(item.spec, FormulaSpec):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        spec = judged_formula(item)
+        if isinstance(spec, Unscored):
+            return spec
         try:
             scene = read_layout(image.pil)
         except SceneError as error:
             return Unscored("not understood", f"{' '.join(str(error).split())}: use another judge for images")
-        return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
+        return await asyncio.to_thread(judge_grounding, spec.formula, Grounding(scene))

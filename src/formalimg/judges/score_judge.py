@@ -22,7 +22,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, check_option, numbering_problem
 from formalimg.models import ChatModel
-from formalimg.suites import PASS_THRESHOLD, CounterfactualSpec, Item, WeightedQuestion
+from formalimg.suites import PASS_THRESHOLD, CounterfactualSpec, Item, WeightedQuestion, odd_tags
 
 ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
 ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
@@ -150,7 +150,8 @@ class ScoreJudge(ChatJudge):
         """Score the image on the questions of the item."""
         spec = item.spec
         if not isinstance(spec, CounterfactualSpec) or not spec.questions:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+            why = "".join(f", {tag}" for tag in odd_tags(item.tags))
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{why}")
         if not all(map(_is_complete, spec.questions)):
             detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
             return Unscored("not understood", detail)

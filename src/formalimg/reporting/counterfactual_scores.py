@@ -22,7 +22,7 @@ from formalimg.stats import (
     gate_states,
     summarize_scores,
 )
-from formalimg.suites import PASS_THRESHOLD, PoolProfile, Suite
+from formalimg.suites import PASS_THRESHOLD, PoolProfile, Suite, plain_tags
 
 
 def scoring_rules(
@@ -98,7 +98,7 @@ def graded_images(
             gate == "closed" and raw.score is not None,
             one.parts,
             frozenset(asked.dimension for asked in specs[one.item].questions),
-            run.items[one.item].tags,
+            plain_tags(run.items[one.item].tags),
             "" if counts.score is not None else _why(one, raw.score, gate, bool(specs[one.item].questions)),
         )
         for one, raw, counts, gate in zip(images, seen, counting, before, strict=True)

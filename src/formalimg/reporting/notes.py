@@ -186,6 +186,9 @@ def comparison_notes(
         if row.manifest.judge is None:
             yield f"{row.name}: the images have not been judged yet."
     yield from _note_on_hidden_judges(runs, rows)
+    if any(row.manifest.odd for row in rows):
+        found = _by_value([row for row in rows if row.manifest.odd], lambda row: row.manifest.odd)
+        yield f"The published data has odd records: {found}. List them with formalimg census."
     if published:
         sources = "; ".join(dict.fromkeys(row.source for row in published))
         verb = "is" if len(computed) == 1 else "are"

@@ -177,6 +177,8 @@ class TaskCache:
         if not isinstance(item.spec, FormulaSpec):
             return RewardTask(item)
         spec = item.spec
+        if spec.unreadable is not None:
+            raise FormalimgError(f"nothing can be scored by item {item.id} of {item.suite}: {spec.unreadable_because}")
         return self._cached_by_identity(
             item,
             lambda: RewardTask(item, prepare_formula(spec.formula, weights=self._weights), _is_by_logic(item.suite)),

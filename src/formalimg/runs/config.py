@@ -23,7 +23,16 @@ from formalimg.runs.manifest import (
 )
 from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
 from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item, load, suite, suite_names
+from formalimg.suites import (
+    Condition,
+    Item,
+    LoadedItems,
+    count_odd,
+    load_with_skipped,
+    odd_text,
+    suite,
+    suite_names,
+)
 
 MIN_SIZE, MAX_SIZE = 16, 16_384
 """Limits of the requested width and height, in pixels."""
@@ -57,6 +66,7 @@ class RunConfig:
         task: what the model is asked for: an image, or a layout.
         layouts_from: where the layouts come from, for the record.
         images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
+        skipped: how many records of published data no item could be made of, for the record.
     """
 
     items: Sequence[Item[object]]
@@ -72,6 +82,7 @@ class RunConfig:
     task: TaskName = "image"
     layouts_from: str = ""
     images: str = ""
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= MAX_SAMPLES:
@@ -124,6 +135,7 @@ class RunConfig:
             layouts=self.layouts_from if self.condition.needs_layout else "",
             images=self.images,
             images_id=secrets.token_hex(8) if self.images else "",
+            odd=_odd_records(self.items, self.skipped),
         )
         if stored is None:
             return manifest
@@ -172,9 +184,18 @@ class RunBuilder:
     @cached_property
     def items(self) -> Sequence[Item[Any]]:
         """The whole suite, loaded on first access."""
+        return self._loaded.items
+
+    @cached_property
+    def _loaded(self) -> LoadedItems:
         if self.source is None or isinstance(self.source, str | Path):
-            return load(self.suite, self.source)
-        return list(self.source)
+            return load_with_skipped(self.suite, self.source)
+        return LoadedItems(list(self.source))
+
+    @property
+    def odd(self) -> str:
+        """The odd records of the data, counted by tag, as one line; empty if there are none."""
+        return _odd_records(self._loaded.items, len(self._loaded.skipped))
 
     @property
     def selection(self) -> Selection:
@@ -212,11 +233,16 @@ class RunBuilder:
             task=self.task,
             layouts_from="solver" if self.layouts is None else self.layouts_from,
             images=images_url(self.images, folder) if self.images else "",
+            skipped=len(self._loaded.skipped),
         )
 
     @cached_property
     def _witnesses(self) -> dict[str, Scene]:
         return {item.id: item.spec.witness for item in self.items if item.spec.witness is not None}
+
+
+def _odd_records(items: Iterable[Item[object]], skipped: int) -> str:
+    return odd_text(count_odd((item.tags for item in items), skipped))
 
 
 def require_budget(budget: float | None) -> None:

@@ -162,7 +162,7 @@ class ItemRow(NamedTuple):
 
 def item_row(position: int, item: Item[object], question: str) -> ItemRow:
     """Return the columns of an item, with its position in the suite and the key of what it asks for."""
-    formula = str(item.spec.formula) if isinstance(item.spec, FormulaSpec) else ""
+    formula = item.spec.text if isinstance(item.spec, FormulaSpec) else ""
     tags = dumps_storable(list(item.tags))
     return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question, encode_item(item))
 

@@ -48,6 +48,7 @@ from formalimg.runs.messages import (
 )
 from formalimg.runs.progress import Progress
 from formalimg.runs.store import RunStore
+from formalimg.suites import NO_PROMPT
 
 _WRITERS = min(8, (os.cpu_count() or 1) + 1)
 """Number of files that are decoded and written at the same time."""
@@ -60,6 +61,8 @@ _VERDICT_BATCH = 64
 """Maximum number of verdicts recorded in one transaction."""
 
 _MAX_QUEUE = 32
+
+_NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
 
 _log = logging.getLogger(__name__)
 
@@ -207,6 +210,10 @@ class Engine:
     # --- generation
 
     async def _generate_all(self, to_make: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer]) -> None:
+        for planned in to_make:
+            if NO_PROMPT in planned.item.tags and not self.progress.stopped:
+                await arrived.put(ArrivedAnswer(planned, Failed(_NO_PROMPT_REASON), 0.0, 0.0, 0))
+        to_make = [planned for planned in to_make if NO_PROMPT not in planned.item.tags]
         if self._model is not None and to_make:
             batches = split_batches(to_make, self._model)
             async with asyncio.TaskGroup() as generators:

@@ -39,7 +39,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str}
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -87,6 +87,7 @@ class RunManifest:
         layouts: where the layouts came from that were given to the model; empty if none were.
         images: the URL on an object store where the images are; empty if they are in the run folder.
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
+        odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
     """
 
     suite: str
@@ -106,6 +107,7 @@ class RunManifest:
     layouts: str = ""
     images: str = ""
     images_id: str = ""
+    odd: str = ""
 
     @property
     def image_owner(self) -> str:

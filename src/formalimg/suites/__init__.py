@@ -34,7 +34,17 @@ from formalimg.suites.defaults import DigestError, default_digest, instruction_d
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
 from formalimg.suites.items_file import decode_item, encode_item, write_items
-from formalimg.suites.loader import load
+from formalimg.suites.loader import LoadedItems, load, load_with_skipped
+from formalimg.suites.odd_records import (
+    NO_PROMPT,
+    ODD_TAGS,
+    SkippedRecord,
+    count_odd,
+    odd_lines,
+    odd_tags,
+    odd_text,
+    plain_tags,
+)
 from formalimg.suites.record import ItemsError
 from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
 
@@ -139,6 +149,8 @@ __all__ = [
     "CF_WORLD_RULES",
     "CF_WORLD_SUITES",
     "DIMENSIONS",
+    "NO_PROMPT",
+    "ODD_TAGS",
     "PASS_THRESHOLD",
     "BenchmarkSource",
     "Binding",
@@ -167,6 +179,7 @@ __all__ = [
     "JudgeKind",
     "Kind",
     "LayoutForm",
+    "LoadedItems",
     "ModelInput",
     "PartTerms",
     "Pool",
@@ -180,6 +193,7 @@ __all__ = [
     "RequestedConcept",
     "ScoredImage",
     "ScoredQuestion",
+    "SkippedRecord",
     "SpatialRelation",
     "StyleText",
     "Suite",
@@ -200,6 +214,7 @@ __all__ = [
     "count_bindings",
     "count_combinations",
     "count_contents",
+    "count_odd",
     "decode_item",
     "default_digest",
     "denominalised_items",
@@ -220,12 +235,17 @@ __all__ = [
     "lexicon",
     "load",
     "load_pools",
+    "load_with_skipped",
     "make_items",
     "max_items",
     "missing_concepts",
+    "odd_lines",
+    "odd_tags",
+    "odd_text",
     "pair_items",
     "pair_spec",
     "parse_prompt",
+    "plain_tags",
     "pull",
     "read_cf_scores",
     "read_cf_world",

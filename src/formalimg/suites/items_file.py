@@ -16,6 +16,7 @@ from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.suites.item import Item, in_order, is_number
+from formalimg.suites.odd_records import DUPLICATE_ID, NO_PROMPT, ODD_NAME
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
 from formalimg.suites.registry import suite as get_suite
 
@@ -79,6 +80,7 @@ def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]
     """Return the items of an items file; errors are added to the findings."""
     items: dict[str, Item[Any]] = {}
     first: dict[str, str] = {}
+    kinds = _IdKinds()
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
@@ -93,13 +95,27 @@ def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]
                     continue
                 if item.id in items:
                     findings.add(where, f"the id {item.id} is that of {first[item.id]} too: give one another id")
-                elif items and is_number(item.id) != is_number(next(iter(items))):
+                elif not kinds.fits(item):
                     findings.add(where, f"the id {item.id}: ids must be all numbers or all names, not mixed")
                 else:
                     items[item.id], first[item.id] = item, f"line {number}"
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
     return list(items.values())
+
+
+class _IdKinds:
+    """Whether ids are all numbers or all names; published items with odd names may be among either."""
+
+    def __init__(self) -> None:
+        self._are_numbers: bool | None = None
+
+    def fits(self, item: Item[Any]) -> bool:
+        if ODD_NAME in item.tags or DUPLICATE_ID in item.tags:
+            return True
+        if self._are_numbers is None:
+            self._are_numbers = is_number(item.id)
+        return is_number(item.id) == self._are_numbers
 
 
 def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
@@ -140,9 +156,9 @@ def _read_item(record: Record, suite: str) -> Item[Any] | None:
     if record.fields["suite"] != suite:
         record.wrong(f"the suite is {record.fields['suite']!r}, but {suite!r} was asked for")
         return None
-    name, version, prompt = record.name("id"), record.text("version", empty=True), record.text("prompt")
-    level = record.number("level")
     tags = record.words("tags") if "tags" in record.fields else ()
+    name, version = record.name("id"), record.text("version", empty=True)
+    prompt, level = record.text("prompt", empty=NO_PROMPT in (tags or ())), record.number("level")
     if name is None or version is None or prompt is None or level is None or tags is None:
         return None
     spec = get_suite(suite).traits.form.spec_in(record, suite, level, tags)
@@ -157,9 +173,10 @@ def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
     suite = items[0].suite if items else ""
     lines = []
     ids: set[str] = set()
+    kinds = _IdKinds()
     for item in items:
         where = f"{item.suite} item {item.id}"
-        if item.id in ids or (ids and is_number(item.id) != is_number(items[0].id)):
+        if item.id in ids or not kinds.fits(item):
             findings.add(where, "an id must be there only once, and ids must be all numbers or all names")
         ids.add(item.id)
         try:

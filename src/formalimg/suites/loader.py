@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.spec import CounterfactualSpec
@@ -12,7 +12,8 @@ from formalimg.suites.defaults import load_default
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import ITEMS_FILE, read_lines
-from formalimg.suites.record import ItemFindings
+from formalimg.suites.odd_records import SkippedRecord
+from formalimg.suites.record import ItemFindings, ItemsError
 from formalimg.suites.registry import suite as get_suite
 
 
@@ -32,6 +33,9 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]: ...
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     """Load the items of a suite, sorted by id.
 
+    Published files may hold odd records. They are loaded, with tags that say what is odd (see `ODD_TAGS`); records of
+    which no item can be made are left out, and `load_with_skipped` names them.
+
     Args:
         suite: `knolling`, `natural`, `conceptmix`, `cf-world`, or one of the probes of CF-World.
         path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
@@ -44,11 +48,28 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
         ItemsError: listing everything that is wrong with the files, each with its place.
         FormalimgError: if there is no such suite, or nothing to read at the path.
     """
+    return load_with_skipped(suite, path).items
+
+
+class LoadedItems(NamedTuple):
+    """The items of a suite, sorted by id, and the records of published data of which no item could be made."""
+
+    items: list[Item[Any]]
+    skipped: tuple[SkippedRecord, ...] = ()
+
+
+def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems:
+    """Load the items of a suite, and what of published data was skipped; as `load` does.
+
+    Raises:
+        ItemsError: as `load` does; also if everything had to be skipped.
+        FormalimgError: as `load` does.
+    """
     known = get_suite(suite)
     if path is None:
-        return load_default(suite)
+        return LoadedItems(load_default(suite))
     if str(path).startswith("@"):
-        return load_default(suite, str(path)[1:])
+        return LoadedItems(load_default(suite, str(path)[1:]))
     findings = ItemFindings()
     place = Path(path)
     if lines := _items_file(place):
@@ -58,9 +79,11 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     else:
         raise FormalimgError(f"there is nothing at {place}: check the path")
     findings.raise_any()
+    if not items and findings.skipped:
+        raise ItemsError([f"{each.where}: {each.why}" for each in findings.skipped])
     if not items:
         raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
-    return in_order(items)
+    return LoadedItems(in_order(items), tuple(findings.skipped))
 
 
 def _items_file(place: Path) -> Path | None:

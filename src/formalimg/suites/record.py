@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from formalimg._util.strict_json import is_text, is_utf8, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
+from formalimg.suites.odd_records import BROKEN_TEXT, REPEATED_FIELD, SkippedRecord
 
 MAX_FINDINGS = 20
 """Reading stops after this many findings."""
@@ -34,16 +36,25 @@ class ItemsError(FormalimgError, ValueError):
 
 
 class ItemFindings:
-    """Collects what is wrong with items; raises it all once there is too much, or at the end."""
+    """Collects what is wrong with items; raises it all once there is too much, or at the end.
+
+    Attributes:
+        skipped: records of published data of which no item could be made; these are no errors.
+    """
 
     def __init__(self) -> None:
         self._found: list[str] = []
+        self.skipped: list[SkippedRecord] = []
 
     def add(self, where: str, message: str) -> None:
         """Add an error at a place: a file, or a file and a line."""
         self._found.append(truncate(f"{where}: {message}", 200, 200))
         if len(self._found) >= MAX_FINDINGS:
             raise ItemsError(self._found)
+
+    def skip(self, where: str, why: str) -> None:
+        """Note a record of published data of which no item can be made."""
+        self.skipped.append(SkippedRecord(truncate(where, 200, 200), truncate(why, 200, 200)))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -147,3 +158,55 @@ def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | N
             return Record(where, fields, findings)
         findings.add(where, "an item is a JSON object: {…}")
     return None
+
+
+class RepeatedFields(dict[str, Any]):
+    """An object of published data in which a field is there twice: the last one counts, as in the authors' programs."""
+
+
+def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
+    """Return the JSON in some bytes of published data, and the tags of what is odd about its text.
+
+    A byte order mark is no matter, and other bytes that are not UTF-8 are replaced.
+
+    Raises:
+        ValueError: if it is no JSON at all, or longer than any record.
+    """
+    if len(data) > MAX_RECORD_BYTES:
+        raise ValueError(f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
+    try:
+        text, tags = data.decode("utf-8-sig"), set[str]()
+    except UnicodeDecodeError:
+        text, tags = data.decode("utf-8", "replace"), {BROKEN_TEXT}
+    found = parse_leniently(text)
+    if isinstance(found, RepeatedFields):
+        tags.add(REPEATED_FIELD)
+    return found, frozenset(tags)
+
+
+def parse_leniently(text: str) -> Any:
+    """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`.
+
+    Raises:
+        ValueError: if it is no JSON at all.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("not valid JSON: nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else RepeatedFields(fields)
+
+
+def free_name(text: str, taken: Collection[str]) -> str:
+    """Return a valid name of an item that is like a text of published data and not taken."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:40] or "item"
+    number = 1
+    while (name := plain if number == 1 else f"{plain}-{number}") in taken:
+        number += 1
+    return name

@@ -46,23 +46,16 @@ QUESTIONS = st.one_of(st.just(()), st.tuples(QUESTION, POINT), st.tuples(POINT),
 @st.composite
 def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
     """Groups as somebody might publish them, in any order."""
-    items = []
+    items: list[Item[CounterfactualSpec]] = []
     keys = st.tuples(st.sampled_from(PUBLISHED_FIELDS), st.integers(0, 200))
     for field, number in draw(st.lists(keys, min_size=1, max_size=4, unique=True)):
         group = f"{field.slug}-{number}"
         second = draw(st.one_of(st.just(""), WORDS))
         points = {1: draw(st.one_of(st.just(""), WORDS)), 2: second, 3: second or draw(st.one_of(st.just(""), WORDS))}
-        items += [
-            Item(
-                "cf-world",
-                f"{group}-l{level}",
-                level,
-                draw(WORDS),
-                CounterfactualSpec(group, point, draw(QUESTIONS)),
-                field.tags,
-            )
-            for level, point in points.items()
-        ]
+        for level, point in points.items():
+            spec = CounterfactualSpec(group, point, draw(QUESTIONS))
+            tags = field.tags if spec.questions else (*field.tags, "no-questions")
+            items.append(Item("cf-world", f"{group}-l{level}", level, draw(WORDS), spec, tags))
     return draw(st.permutations(items))
 
 

@@ -13,7 +13,7 @@ from formalimg.reporting.figures.distributions import BoxPlot, box_chart
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
 from formalimg.reporting.figures.series import Chart, Point, Series, numbered_style
 from formalimg.reporting.figures.svg import Figure
-from formalimg.suites import CATEGORIES, Item, Suite, concept_census, count_contents
+from formalimg.suites import CATEGORIES, Item, Suite, concept_census, count_contents, plain_tags
 from formalimg.suites import suite as suite_of
 
 
@@ -118,7 +118,7 @@ def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Figure
 def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Figure]:
     """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
     if suite.has_field_tags:
-        fields = {item.spec.group: ", ".join(item.tags) or "without a field" for item in items}
+        fields = {item.spec.group: ", ".join(plain_tags(item.tags)) or "without a field" for item in items}
         yield _shares(
             f"{suite.name}-fields",
             f"{suite.title}: fields",

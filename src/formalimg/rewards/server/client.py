@@ -325,7 +325,7 @@ def _encode_task(task: TaskLike) -> Mapping[str, Any]:
         return {"formula": str(task)}
     if isinstance(task, Item) and isinstance(task.spec, FormulaSpec) and suite(task.suite).judge == "scene":
         # Not by its id, under which the server may know another item: only the formula decides.
-        return {"formula": str(task.spec.formula), "vocabulary": suite(task.suite).vocabulary}
+        return {"formula": task.spec.text, "vocabulary": suite(task.suite).vocabulary}
     match task:
         case (str(name), str() | int() as number):
             return {"suite": name, "id": str(number)}

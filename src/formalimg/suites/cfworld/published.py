@@ -2,8 +2,8 @@
 
 The repository has `prompt` (groups, one file for each field), `eval_questions` (questions, under the same names) and
 `prompt_ablation` (the probes: `rule_decouple.json`, `attribute_decouple.json` and `de-norm/<field>.json`). The files
-have irregularities. Each is repaired by a rule, or kept as it is, and reported; nothing is dropped, and what cannot be
-scored is kept and named.
+have irregularities. Each is repaired by a rule and reported, or tagged with what is odd (see `odd_records`); nothing is
+dropped, what cannot be scored is kept and named, and only a file that is no list of records is an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,17 @@ from formalimg.suites.cfworld.spec import (
     CounterfactualSpec,
 )
 from formalimg.suites.item import Item
-from formalimg.suites.record import ItemFindings
+from formalimg.suites.odd_records import (
+    ID_AND_CATEGORY_DIFFER,
+    NO_GROUP,
+    NO_PARTNER,
+    NO_PROMPT,
+    NO_QUESTIONS,
+    UNKNOWN_CATEGORY,
+    SkippedRecord,
+    ordered_tags,
+)
+from formalimg.suites.record import ItemFindings, free_name
 
 PROBES = "prompt_ablation"
 _REWORDED_FOLDER = "de-norm"
@@ -48,35 +58,47 @@ _PAIR_LEVELS = {"factual": 1, "unusual": 2}
 def read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the rule probe. Their questions were not published, so they get template questions."""
     items = []
-    for where, texts, _ in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, repairs):
-        level = _level(texts["category"], _RULE_LEVELS, where, findings)
-        group = f"rule-{texts['rule_id']}"
-        items.append(
-            Item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], rule_spec(group, texts["ap"]))
-        )
+    for _, texts, _, tags in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, repairs):
+        group = f"rule-{texts['rule_id'] or 'unknown'}"
+        spec = rule_spec(group, texts["ap"]) if texts["ap"] else CounterfactualSpec(group, "", ())
+        level, odd = _RULE_LEVELS.get(texts["category"]), {*tags}
+        items.append(_probe_item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], spec, odd))
     return items
 
 
 def read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the attribute probe, with a template question each: the published scorer has one for all."""
+    records = read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, repairs)
+    ids = {record.texts["id"] for record in records}
     items: dict[str, Item[CounterfactualSpec]] = {}
-    before = len(findings)
-    for where, texts, _ in read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, repairs):
-        level = _level(texts["category"], _PAIR_LEVELS, where, findings)
+    for _, texts, _, tags in records:
+        odd, level = {*tags}, _PAIR_LEVELS.get(texts["category"])
         number, _, ending = texts["id"].partition("_")
         if level and (level == 1) != (ending == "factual"):
-            findings.add(where, f"the id and the category {texts['category']!r} contradict each other: mend one")
+            odd.add(ID_AND_CATEGORY_DIFFER)
+        if (number if ending else f"{number}_factual") not in ids:
+            odd.add(NO_PARTNER)
         group = f"pair-{number}"
-        spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"])
-        item = f"{group}-{'common' if ending else 'rare'}"
-        items[item] = Item(CF_WORLD_ATTRIBUTES, item, level, texts["prompt"], spec)
-    if len(findings) > before:
-        return list(items.values())  # the partner of a pair may be among what cannot be read
-    for item, found in items.items():
-        partner = f"{found.spec.group}-{'rare' if item.endswith('common') else 'common'}"
-        if partner not in items:
-            findings.add(f"{PROBES}/attribute_decouple.json", f"{item} has no partner {partner}: add it")
+        is_asked = texts["A"] and texts["B"] and texts["prompt"]
+        spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"]) if is_asked else None
+        name = free_name(f"{group}-{'common' if ending else 'rare'}", items)
+        unasked = CounterfactualSpec(group, "", ())
+        items[name] = _probe_item(CF_WORLD_ATTRIBUTES, name, level, texts["prompt"], spec or unasked, odd)
     return list(items.values())
+
+
+def _probe_item(
+    suite: str, name: str, level: int | None, prompt: str, spec: CounterfactualSpec, odd: set[str]
+) -> Item[CounterfactualSpec]:
+    """Return an item of a probe. Without a category it counts as counterfactual, and nobody can score it."""
+    if level is None:
+        odd.add(UNKNOWN_CATEGORY)
+        spec = CounterfactualSpec(spec.group, spec.assessment, ())
+    elif not spec.questions:
+        odd.add(NO_QUESTIONS)
+    if not prompt:
+        odd.add(NO_PROMPT)
+    return Item(suite, name, level or 2, prompt, spec, ordered_tags(odd))
 
 
 def read_denominalised(
@@ -86,8 +108,7 @@ def read_denominalised(
     known = {each.field.path for each in fields_read}
     for path in json_files(root / PROBES / _REWORDED_FOLDER):
         if path not in known:
-            name = f"{PROBES}/{_REWORDED_FOLDER}/{path}.json"
-            findings.add(name, "there is no such file in prompt: take it away, or add that")
+            findings.skip(f"{PROBES}/{_REWORDED_FOLDER}/{path}.json", "there is no such file in prompt")
     return [item for each in fields_read for item in _reworded_of(each, root, findings, repairs)]
 
 
@@ -99,22 +120,24 @@ def _reworded_of(
     groups = {group.number: group for group in field.groups}
     before = len(findings)
     records = read_records(root, name, _REWORDED, findings, repairs)
-    is_sound = len(findings) == before
     items = []
-    for where, texts, _ in records:
+    for where, texts, _, tags in records:
+        odd = {*tags} if texts["prompt"] else {*tags, NO_PROMPT}
         group = groups.pop(texts["id"], None)
         if group is not None:
-            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), repairs))
-        elif field.is_sound:
-            findings.add(where, "there is no such group in prompt: take it away, or add that")
-    if is_sound:
+            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), odd, repairs))
+        else:
+            own = f"{field.field.slug}-{texts['id']}"
+            spec, all_tags = CounterfactualSpec(own, "", ()), (*field.field.tags, *ordered_tags({*odd, NO_GROUP}))
+            items.append(Item(CF_WORLD_DENOMINALISED, f"{own}-l2", 2, texts["prompt"], spec, all_tags))
+    if field.is_sound and len(findings) == before:
         for number in groups:
-            findings.add(name, f"lacks group {number}: add it")
+            findings.skip(name, f"lacks group {number}")
     return items
 
 
 def _reworded(
-    group: PublishedGroup, where: str, prompt: str, has_category: bool, repairs: list[DataRepair]
+    group: PublishedGroup, where: str, prompt: str, has_category: bool, odd: set[str], repairs: list[DataRepair]
 ) -> Item[CounterfactualSpec]:
     if not has_category:
         repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
@@ -123,13 +146,9 @@ def _reworded(
     if not group.questions[2]:
         repairs.append(DataRepair(where, "no questions", "kept, but nobody can score it"))
     spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
-    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, group.field.tags)
-
-
-def _level(category: str, levels: dict[str, int], where: str, findings: ItemFindings) -> int:
-    if category not in levels:
-        findings.add(where, f"unknown category {category!r}: known are {', '.join(levels)}")
-    return levels.get(category, 0)
+    # What is odd about the prompt of L2 itself does not matter here.
+    tags = ordered_tags({*odd, *(tag for tag in group.odd[2] if tag != NO_PROMPT)})
+    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, (*group.field.tags, *tags))
 
 
 _FOLDERS = {
@@ -148,11 +167,13 @@ class PublishedItems(NamedTuple):
         items: all of them, in the order of the files.
         repairs: every irregularity, where it is, and how it was repaired.
         unscorable: the ids of items without questions.
+        skipped: what no item could be made of.
     """
 
     items: tuple[Item[CounterfactualSpec], ...]
     repairs: tuple[DataRepair, ...]
     unscorable: tuple[str, ...]
+    skipped: tuple[SkippedRecord, ...] = ()
 
 
 def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
@@ -163,7 +184,7 @@ def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
         suite: `cf-world`, `cf-world-rules`, `cf-world-attributes` or `cf-world-denominalised`.
 
     Raises:
-        ItemsError: listing every problem of the files, each with its place.
+        ItemsError: listing the files that are no lists of records.
         FormalimgError: if the folders are not there, or the suite is unknown.
     """
     findings = ItemFindings()
@@ -183,7 +204,7 @@ def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
     Raises:
         FormalimgError: as `read_cf_world` does.
     """
-    items, repairs, unscorable = read_cf_world(place, suite)
+    items, repairs, unscorable, _ = read_cf_world(place, suite)
     groups = {item.spec.group for item in items}
     questions = sum(len(item.spec.questions) for item in items)
     lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
@@ -206,7 +227,7 @@ def _read(place: Path, suite: str, findings: ItemFindings) -> PublishedItems:
     else:
         items = _items_of(read_fields(root, findings, repairs))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
-    return PublishedItems(tuple(items), tuple(repairs), unscorable)
+    return PublishedItems(tuple(items), tuple(repairs), unscorable, tuple(findings.skipped))
 
 
 def _root(place: Path, suite: str) -> Path:
@@ -231,7 +252,7 @@ def _items_of(fields_read: Sequence[PublishedField]) -> list[Item[Counterfactual
             level,
             group.prompts[level],
             CounterfactualSpec(group.id, group.assessments[level], group.questions[level]),
-            group.field.tags,
+            (*group.field.tags, *group.odd[level]),
         )
         for field in fields_read
         for group in field.groups

@@ -13,6 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.published_records import (
     DataRepair,
     FieldPath,
+    PublishedRecord,
     RecordSchema,
     field_at,
     field_tagged,
@@ -20,6 +21,19 @@ from formalimg.suites.cfworld.published_records import (
 )
 from formalimg.suites.cfworld.spec import CF_WORLD, WEIGHTS, CounterfactualSpec, Dimension, Level, WeightedQuestion
 from formalimg.suites.item import Item, id_order, is_number
+from formalimg.suites.odd_records import (
+    ASSESSMENT_COUNT,
+    DUPLICATE_ID,
+    EXTRA_FIELDS,
+    NO_PROMPT,
+    NO_QUESTIONS,
+    ODD_NAME,
+    QUESTION_MENDED,
+    QUESTIONS_INCOMPLETE,
+    UNKNOWN_QUESTION_TYPE,
+    ordered_tags,
+    plain_tags,
+)
 from formalimg.suites.record import ItemFindings
 
 PROMPTS, QUESTIONS, QUESTIONS_ENDING = "prompt", "eval_questions", "_gemini"
@@ -62,7 +76,8 @@ class PublishedGroup:
         where: file and record.
         prompts: by level.
         assessments: what decides, by level; empty where that was not published.
-        questions: by level; none where none were published.
+        questions: by level; none where none were published, or where not all can be read.
+        odd: the tags of what is odd, by level.
     """
 
     field: FieldPath
@@ -71,6 +86,7 @@ class PublishedGroup:
     prompts: Mapping[Level, str]
     assessments: Mapping[Level, str]
     questions: Mapping[Level, tuple[WeightedQuestion, ...]]
+    odd: Mapping[Level, tuple[str, ...]]
 
     @property
     def id(self) -> str:
@@ -79,11 +95,18 @@ class PublishedGroup:
 
 
 class PublishedField(NamedTuple):
-    """A field of knowledge with the groups that could be read, and whether its file is valid."""
+    """A field of knowledge with its groups, and whether its file could be read."""
 
     field: FieldPath
     groups: tuple[PublishedGroup, ...]
     is_sound: bool
+
+
+class QuestionSet(NamedTuple):
+    """The published questions about one prompt, and the tags of what is odd about them."""
+
+    questions: tuple[WeightedQuestion, ...] = ()
+    tags: frozenset[str] = frozenset()
 
 
 def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
@@ -92,7 +115,7 @@ def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -
     known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
     for name in json_files(root / QUESTIONS):
         if name not in known:
-            findings.add(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}: take it away, or add that")
+            findings.skip(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}, so nothing to ask about")
     found: list[PublishedField] = []
     slugs: set[str] = set()
     for field in map(field_at, fields_read):
@@ -115,30 +138,41 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
     questions = _questions_of(field, root, findings, repairs)
     groups = []
     before = len(findings)
-    for where, texts, _ in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
+    for where, texts, _, tags in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
         if not texts["category"]:
             repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
+        prompts = {level: texts[f"prompt_l{level}"] for level in LEVELS}
+        asked = {level: questions.pop((number, level), QuestionSet()) for level in LEVELS}
         groups.append(
             PublishedGroup(
                 field,
                 number,
                 where,
-                {level: texts[f"prompt_l{level}"] for level in LEVELS},
+                prompts,
                 _assessments(texts, where, repairs),
-                {level: questions.pop((number, level), ()) for level in LEVELS},
+                {level: asked[level].questions for level in LEVELS},
+                {level: ordered_tags({*tags, *_level_tags(prompts[level], asked[level])}) for level in LEVELS},
             )
         )
         _note_questions(groups[-1], repairs)
-    if questions and not groups and len(findings) == before:
-        findings.add(f"{PROMPTS}/{field.path}.json", "holds no groups, though there are questions about some: add them")
     is_sound = len(findings) == before
     if is_sound:
         where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
-            findings.add(where, f"has questions for group {number}, l{level}, which is not there")
+            findings.skip(where, f"has questions for group {number}, l{level}, which is not there")
     _note_duplicates(groups, repairs)
     return PublishedField(field, tuple(groups), is_sound)
+
+
+def _level_tags(prompt: str, asked: QuestionSet) -> set[str]:
+    """Return what is odd about one level of a group."""
+    tags = set(asked.tags)
+    if not prompt:
+        tags.add(NO_PROMPT)
+    if not asked.questions and QUESTIONS_INCOMPLETE not in tags:
+        tags.add(NO_QUESTIONS)
+    return tags
 
 
 def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]) -> dict[Level, str]:
@@ -156,35 +190,59 @@ def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]
 
 def _questions_of(
     field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]
-) -> dict[tuple[str, Level], tuple[WeightedQuestion, ...]]:
+) -> dict[tuple[str, Level], QuestionSet]:
     """Return the questions of a field by group and level, in the order of the file."""
     name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
     if not (root / name).is_file():
         findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
-    found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
-    before = len(findings)
-    for where, texts, numbers in read_records(root, name, _QUESTION, findings, repairs):
-        kind, level = texts["question_type"], levels.get(texts["prompt_level"])
-        if level is None:
-            findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
-        elif kind not in QUESTION_TYPES:
-            findings.add(where, f"unknown question_type {kind!r}: known are {', '.join(QUESTION_TYPES)}")
-        else:
-            key = texts["source_id"], level
-            dimension, weight = QUESTION_TYPES[kind], numbers["weight"]
-            if weight != WEIGHTS[dimension]:
-                how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
-                repairs.append(DataRepair(where, "unusual weight", how))
-            question = WeightedQuestion(dimension, texts["question"], texts["evaluation_criteria"], weight)
-            found[key] = (*found.get(key, ()), question)
-    if len(findings) > before:
-        return found  # the question that decides may be among what cannot be read
-    for (number, level), questions in found.items():
-        if [each.dimension for each in questions].count("assessment") != 1:
-            findings.add(f"{name}, group {number}, l{level}", "must have one question of the type Assessment Point")
-    return found
+    found: dict[tuple[str, Level], QuestionSet] = {}
+    for record in read_records(root, name, _QUESTION, findings, repairs):
+        number, level = record.texts["source_id"], levels.get(record.texts["prompt_level"].lower())
+        if not number or level is None:
+            said = f"source_id {number!r}, prompt_level {record.texts['prompt_level']!r}"
+            findings.skip(
+                record.where, f"does not say which prompt it is about ({said}): levels are {', '.join(levels)}"
+            )
+            continue
+        before, tags = found.get((number, level), QuestionSet())
+        question, odd = _question(record, findings, repairs)
+        found[number, level] = QuestionSet((*before, question) if question else before, tags | odd)
+    return {key: _checked_set(asked) for key, asked in found.items()}
+
+
+def _question(
+    record: PublishedRecord, findings: ItemFindings, repairs: list[DataRepair]
+) -> tuple[WeightedQuestion | None, frozenset[str]]:
+    """Return a question, None if nobody could answer it, and what is odd about it."""
+    # The id of a question is not used for anything, nor are fields that it should not have.
+    odd = set(record.tags) - {ODD_NAME, DUPLICATE_ID, EXTRA_FIELDS}
+    kind, asked, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
+    if not asked or not criteria:
+        findings.skip(
+            record.where, f"has no {'question' if not asked else 'evaluation_criteria'}, so it cannot be asked"
+        )
+        return None, frozenset({*odd, QUESTIONS_INCOMPLETE})
+    if kind not in QUESTION_TYPES:
+        odd.add(UNKNOWN_QUESTION_TYPE)
+    dimension, weight = QUESTION_TYPES.get(kind, "adherence"), record.numbers["weight"]
+    if weight is None:
+        odd.add(QUESTION_MENDED)
+        weight = WEIGHTS[dimension]
+    elif weight != WEIGHTS[dimension]:
+        how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
+        repairs.append(DataRepair(record.where, "unusual weight", how))
+    return WeightedQuestion(dimension, asked, criteria, weight), frozenset(odd)
+
+
+def _checked_set(asked: QuestionSet) -> QuestionSet:
+    """Return the questions about a prompt; none if one is missing, because a score without it would be another."""
+    if QUESTIONS_INCOMPLETE in asked.tags:
+        return asked._replace(questions=())
+    if [each.dimension for each in asked.questions].count("assessment") != 1:
+        return asked._replace(tags=asked.tags | {ASSESSMENT_COUNT})
+    return asked
 
 
 def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
@@ -228,9 +286,9 @@ def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: st
     """
     fields_read: dict[FieldPath, dict[str, dict[int, Item[CounterfactualSpec]]]] = {}
     for item in items:
-        if item.suite != CF_WORLD or not item.tags:
+        if item.suite != CF_WORLD or not plain_tags(item.tags):
             raise FormalimgError(f"item {item.id}: only items of {CF_WORLD} with a field as tag can be written")
-        levels = fields_read.setdefault(field_tagged(item.tags), {}).setdefault(item.spec.group, {})
+        levels = fields_read.setdefault(field_tagged(plain_tags(item.tags)), {}).setdefault(item.spec.group, {})
         if item.level in levels:
             raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
         levels[item.level] = item
@@ -261,7 +319,7 @@ def _group(number: str, levels: _Levels) -> dict[str, str]:
         assessments[3] = ""  # said once, it holds for both
     elif assessments[2]:
         raise FormalimgError(f"group {levels[2].spec.group} is judged by other points at L3 than at L2: make them one")
-    fields = {"id": number, "category": levels[1].tags[-1]}
+    fields = {"id": number, "category": plain_tags(levels[1].tags)[-1]}
     for level in LEVELS:
         fields[f"prompt_l{level}"] = levels[level].prompt
         if assessments[level]:
@@ -281,7 +339,7 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
             "id": str(place),
             "source_id": number,
             "prompt_level": f"l{item.level}",
-            "category": item.tags[-1],
+            "category": plain_tags(item.tags)[-1],
             "question_type": _TYPE_OF[question.dimension],
             "question": question.question,
             "evaluation_criteria": question.criteria,

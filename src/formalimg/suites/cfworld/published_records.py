@@ -1,4 +1,7 @@
-"""Records of published CF-World files: strict parsing, with known irregularities repaired by rule and reported.
+"""Records of published CF-World files: known irregularities are repaired by rule and reported, others are tagged.
+
+Of a record that is odd, as much is read as can be (see `odd_records` for the tags); only what is no JSON object at all
+is skipped. A file that is no list of records is an error.
 
 Fields of knowledge have the names of their files: `Biology`, `physics/Classical Mechanics`, and so on.
 """
@@ -6,13 +9,21 @@ Fields of knowledge have the names of their files: `Biology`, `physics/Classical
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.plain_files import refuse_special_file
-from formalimg._util.strict_json import loads_strict
-from formalimg.suites.record import ItemFindings, Record
+from formalimg.suites.odd_records import (
+    BROKEN_TEXT,
+    DUPLICATE_ID,
+    EXTRA_FIELDS,
+    FIELD_MALFORMED,
+    ODD_NAME,
+    REPEATED_FIELD,
+    clean_text,
+)
+from formalimg.suites.record import ItemFindings, RepeatedFields, free_name, parse_leniently
 
 RepairReason: TypeAlias = Literal[
     "blanks at the edges",
@@ -154,45 +165,59 @@ class RecordSchema(NamedTuple):
 
 
 class PublishedRecord(NamedTuple):
-    """A valid record: ids and texts as stripped text, empty where missing."""
+    """A record: ids and texts as stripped text, empty where missing; numbers, None where they are none; odd tags."""
 
     where: str
     texts: dict[str, str]
-    numbers: dict[str, float]
+    numbers: dict[str, float | None]
+    tags: frozenset[str] = frozenset()
 
 
 def read_records(
     root: Path, name: str, schema: RecordSchema, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[PublishedRecord]:
-    """Read the records of a file; problems are added to the findings, repairs to `repairs`."""
+    """Read the records of a file, each with an id of its own.
+
+    A file that is no list of records is added to the findings, what is no record is skipped there, and repairs are
+    added to `repairs`.
+    """
     found = _load_list(root / name, name, findings)
     kinds = {type(record.get("id")) for record in found if isinstance(record, dict)}
     records: dict[str, PublishedRecord] = {}
     for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
-            findings.add(f"{name}, record {number}", "must be an object")
+            findings.skip(f"{name}, record {number}", f"{schema.label} must be a JSON object, {{…}}")
             continue
-        where = f"{name}, id {record['id']}" if "id" in record else f"{name}, record {number}"
+        where = f"{name}, id {str(record['id'])[:40]}" if "id" in record else f"{name}, record {number}"
         if len(kinds) > 1 and isinstance(record.get("id"), int):
             repairs.append(DataRepair(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
         fields = _fix_keys(record, schema, where, repairs)
-        parsed = _parse_record(Record(where, fields, findings, schema.label), schema, repairs)
-        if parsed is None:
-            continue
-        if parsed.texts["id"] in records:
-            findings.add(where, "another record has this id")
+        parsed = _parse_record(where, fields, schema, repairs)
+        if isinstance(record, RepeatedFields):
+            parsed = parsed._replace(tags=parsed.tags | {REPEATED_FIELD})
+        if not parsed.texts["id"] or parsed.texts["id"] in records:
+            parsed = _with_free_id(parsed, number, records)
         records[parsed.texts["id"]] = parsed
     return list(records.values())
+
+
+def _with_free_id(record: PublishedRecord, number: int, taken: Collection[str]) -> PublishedRecord:
+    """Return a record whose id is missing, or that of another, with an id of its own."""
+    is_missing = not record.texts["id"]
+    own = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", taken)
+    return record._replace(
+        texts=record.texts | {"id": own}, tags=record.tags | {ODD_NAME if is_missing else DUPLICATE_ID}
+    )
 
 
 def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     refuse_special_file(path)
     try:
-        found = loads_strict(path.read_text(encoding="utf-8"))
+        found = parse_leniently(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         findings.add(name, f"cannot be read: {error.strerror}")
-    except (ValueError, RecursionError) as error:
-        findings.add(name, f"not valid JSON in UTF-8: {error}")
+    except ValueError as error:
+        findings.add(name, f"must be JSON in UTF-8: {error}")
     else:
         if isinstance(found, list):
             return found
@@ -212,30 +237,51 @@ def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, repairs:
     return fields
 
 
-def _parse_record(record: Record, schema: RecordSchema, repairs: list[DataRepair]) -> PublishedRecord | None:
-    before = len(record.findings)
-    needed = (*schema.ids, *schema.texts, *schema.numbers)
-    if not record.has_all(needed, (*needed, *schema.optional, *schema.ignored)):
-        return None
-    found = {name: record.text(name, empty=name in schema.optional) for name in _text_names(record, schema)}
-    texts = {name: text.strip() for name, text in found.items() if text is not None}
-    for name in schema.ids:
-        value = record.fields[name]
-        texts[name] = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-        if not re.fullmatch(schema.id_pattern, texts[name]):
-            record.wrong(f"{name} must be a number as published ids are, but is {value!r}")
-    numbers = {name: record.fields[name] for name in schema.numbers}
-    for name, value in numbers.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LARGEST:
-            record.wrong(f"{name} must be a number above 0 and below {_LARGEST:,}, but is {value!r}")
-    if len(record.findings) > before:
-        return None
+def _parse_record(
+    where: str, fields: dict[str, Any], schema: RecordSchema, repairs: list[DataRepair]
+) -> PublishedRecord:
+    """Return as much of a record as can be read, with the tags of what is odd."""
+    odd: set[str] = set()
+    known = (*schema.ids, *schema.texts, *schema.numbers, *schema.optional, *schema.ignored)
+    if any(name not in known for name in fields):
+        odd.add(EXTRA_FIELDS)
+    found = {name: _text(fields.get(name, ""), odd) for name in (*schema.texts, *schema.optional)}
+    texts = {name: text.strip() for name, text in found.items()}
+    texts |= {name: _id(fields.get(name), schema.id_pattern, odd) for name in schema.ids}
+    numbers = {name: _number(fields.get(name)) for name in schema.numbers}
     blank = [name for name, text in found.items() if text != texts[name]]
     if blank:
-        repairs.append(DataRepair(record.where, "blanks at the edges", f"taken off {', '.join(blank)}"))
-    return PublishedRecord(record.where, {**dict.fromkeys(schema.optional, ""), **texts}, numbers)
+        repairs.append(DataRepair(where, "blanks at the edges", f"taken off {', '.join(blank)}"))
+    return PublishedRecord(where, texts, numbers, frozenset(odd))
 
 
-def _text_names(record: Record, schema: RecordSchema) -> Iterator[str]:
-    yield from schema.texts
-    yield from (name for name in schema.optional if name in record.fields)
+def _text(value: object, odd: set[str]) -> str:
+    """Return a field as text; a number as its digits, and anything else as missing, both with a tag."""
+    if isinstance(value, str):
+        text, is_broken = clean_text(value)
+        if is_broken:
+            odd.add(BROKEN_TEXT)
+        return text
+    odd.add(FIELD_MALFORMED)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _id(value: object, pattern: str, odd: set[str]) -> str:
+    """Return an id; one that is no number becomes a name, with a tag, and empty if there is none."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if re.fullmatch(pattern, text):
+        return text
+    odd.add(ODD_NAME)
+    return free_name(text, ()) if re.search("[A-Za-z0-9]", text) else ""
+
+
+def _number(value: object) -> float | None:
+    """Return a field as a number above 0, also where it is written as text; None if it is none."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LARGEST:
+        return None
+    return value

@@ -39,6 +39,12 @@ class Census:
         return self.shares(self.predicates, names)
 
     @property
+    def unknown_predicates(self) -> dict[str, int]:
+        """How often predicates occur that the vocabulary of the suite does not have."""
+        known = vocabulary(suite_of(self.suite).vocabulary).predicates
+        return {name: count for name, count in sorted(self.predicates.items()) if name not in known}
+
+    @property
     def class_shares(self) -> dict[str, float]:
         """The relative frequencies of the classes."""
         return self.shares(self.classes, vocabulary(suite_of(self.suite).vocabulary).words["class"])
@@ -51,11 +57,11 @@ def count_contents(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
         formula = item.spec.formula
         census.items += 1
         census.levels[item.level] += 1
-        census.patterns[pattern_of(formula)] += 1
+        census.patterns[pattern_of(formula) if item.spec.unreadable is None else "unreadable"] += 1
         for atom in atoms(formula):
             census.predicates[atom.predicate] += 1
-            if atom.predicate == "Is" and isinstance(atom.arguments[1], Value):
-                census.classes[atom.arguments[1].text] += 1
+            if atom.predicate == "Is":
+                census.classes.update(word.text for word in atom.arguments[1:2] if isinstance(word, Value))
     return census
 
 

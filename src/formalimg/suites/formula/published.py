@@ -1,7 +1,7 @@
 """Published files of FormalImg: `benchmarks/<suite>/<id>.json`, one instance per file.
 
 Each file holds an object with the fields `prompt`, `dsl` (the formula), `cnf` (its lifted form), `k` (the level)
-and `object_classes`, in this order and indented by four.
+and `object_classes`, in this order and indented by four. `published_instance` makes items of these fields.
 """
 
 from __future__ import annotations
@@ -9,30 +9,32 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from formalimg._util.io import write_folder
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, complexity, to_prenex, vocabulary_names
-from formalimg.suites.formula.spec import OUTSIDE_VOCABULARY, FormulaSpec, read_formula
+from formalimg.suites.formula.published_instance import read_item
+from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item, id_order, in_order, is_number
 from formalimg.suites.items_file import ITEMS_FILE
-from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, decode_record
-
-FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
+from formalimg.suites.odd_records import K_DIFFERS, ODD_NAME
+from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, decode_leniently, free_name
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
-    """Read the items in these files; errors are added to the findings."""
-    items = []
+    """Read the items in these files; those that hold no JSON object are skipped, and named in the findings."""
+    items: dict[str, Item[FormulaSpec]] = {}
     for path in sorted(paths, key=lambda path: id_order(path.stem)):
-        if not is_number(path.stem):
-            findings.add(
-                str(path), "its name must be the number of the item, such as 7.json: rename it or move it away"
-            )
-        elif (item := _read_instance(path, suite, findings)) is not None:
-            items.append(item)
-    return items
+        found = _read_object(path, findings)
+        if found is not None:
+            fields, tags = found
+            name = path.stem
+            if not is_number(name):
+                name, tags = free_name(name, items), tags | {ODD_NAME}
+            items[name] = read_item(fields, suite, name, tags)
+    return list(items.values())
 
 
 def instance_files(place: Path, suite: str) -> list[Path]:
@@ -85,29 +87,22 @@ def _json_files(folder: Path) -> list[Path]:
         raise FormalimgError(f"cannot read {folder}: {error.strerror}") from error
 
 
-def _read_instance(path: Path, suite: str, findings: ItemFindings) -> Item[FormulaSpec] | None:
+def _read_object(path: Path, findings: ItemFindings) -> tuple[dict[str, Any], frozenset[str]] | None:
+    """Return the JSON object of a file and the tags of what is odd about its text; None if there is none."""
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_RECORD_BYTES + 1)
+        found, tags = decode_leniently(data)
     except OSError as error:
-        findings.add(str(path), f"cannot be read: {error.strerror}")
-        return None
-    before = len(findings)
-    record = decode_record(data, str(path), findings)
-    if record is None or not record.has_all(FIELDS):
-        return None
-    prompt, _, k = record.text("prompt"), record.text("cnf"), record.number("k")
-    classes = record.words("object_classes")
-    found = read_formula(record, "dsl", suite, k, tolerate_words=True)
-    if prompt is None or k is None or classes is None or found is None or len(findings) > before:
-        return None
-    spec = FormulaSpec.of(found.formula)
-    if set(classes) != set(spec.object_classes):
-        record.wrong(f"object_classes must be the classes in dsl: {', '.join(spec.object_classes)}")
-        return None
-    tags = (OUTSIDE_VOCABULARY,) if found.has_tolerated else ()
-    return Item(suite, path.stem, k, prompt, spec, tags)
+        findings.skip(str(path), f"cannot be read: {error.strerror}")
+    except ValueError as error:
+        findings.skip(str(path), str(error))
+    else:
+        if isinstance(found, dict):
+            return found, tags
+        findings.skip(str(path), "not an instance: it must be a JSON object, {…}")
+    return None
 
 
 def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
@@ -134,14 +129,16 @@ def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
 
 def _instance_text(item: Item[FormulaSpec]) -> str:
     formula = item.spec.formula
+    if item.spec.unreadable is not None:
+        raise FormalimgError(f"{item.spec.unreadable_because}: leave the item out")
     k = complexity(formula)
-    if k != item.level:
+    if k != item.level and K_DIFFERS not in item.tags:
         raise FormalimgError(f"the level is {item.level}, but the formula has K = {k}: fix one of them")
     instance = {
         "prompt": item.prompt,
         "dsl": str(formula),
         "cnf": to_prenex(formula).text,
-        "k": k,
+        "k": item.level,
         "object_classes": list(item.spec.object_classes),
     }
     return json.dumps(instance, indent=4)

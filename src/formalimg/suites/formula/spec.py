@@ -1,31 +1,47 @@
 """FormulaSpec: what a FormalImg item asks for, and its fields in item records.
 
 In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
-scene in the published grounding format) if there is one.
+scene in the published grounding format) if there is one. Published items that are odd (see `odd_records`) may have
+`object_classes` of their own, and a `dsl` that is no formula.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, try_parse, verify
 from formalimg.scenes import Scene, SceneError, axiom_violations, is_natural_witness
+from formalimg.suites.odd_records import (
+    CLASSES_DIFFER,
+    K_DIFFERS,
+    OUTSIDE_VOCABULARY,
+    UNKNOWN_PREDICATE,
+    UNREADABLE_FORMULA,
+    WRONG_ARITY,
+)
 from formalimg.suites.record import Record
 
 NEEDED = ("dsl",)
-OPTIONAL = ("style", "witness")
+OPTIONAL = ("style", "witness", "object_classes")
 
-OUTSIDE_VOCABULARY = "outside-vocabulary"
-"""Tag of an item whose formula uses words, or kinds of words, that the suite's vocabulary does not have.
+TAG_OF_PROBLEM: Mapping[str, str] = {
+    "word": OUTSIDE_VOCABULARY,
+    "argument": OUTSIDE_VOCABULARY,
+    "unused": OUTSIDE_VOCABULARY,
+    "predicate": UNKNOWN_PREDICATE,
+    "arity": WRONG_ARITY,
+}
+"""The tag of an item whose formula has a problem of this kind; problems of other kinds make it no formula at all.
 
-The authors' own check did not look at the attributes of natural scenes, and readers cannot fix published data. Such
-items are kept and marked: they can still be judged, and no item vanishes from a score.
+The authors' own judge never looks at predicates, nor did their check at the attributes of natural scenes. Such items
+are kept and marked: they can still be judged, and no item vanishes from a score.
 """
 
-TOLERATED_PROBLEMS = frozenset({"word", "argument", "unused"})
-"""The kinds of problems that such items may have."""
+NO_FORMULA = And(())
+"""The formula of an item whose published text is none: it claims nothing, and no judge goes by it."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +52,15 @@ class FormulaSpec:
         formula: the logic of the prompt.
         witness: a scene that satisfies the formula, if one is known.
         style: the style of image asked for; None if any will do.
+        classes: the published classes to look for, where they are not those of the formula; else None.
+        unreadable: the published text that is no formula; `formula` is then `NO_FORMULA`. None if there is a formula.
     """
 
     formula: Formula
     witness: Scene | None = None
     style: str | None = None
+    classes: tuple[str, ...] | None = None
+    unreadable: str | None = None
 
     @classmethod
     def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
@@ -49,11 +69,29 @@ class FormulaSpec:
 
     @cached_property
     def object_classes(self) -> tuple[str, ...]:
-        """The classes that the formula mentions, sorted; a grounder has to look for these."""
+        """The classes that a grounder looks for: those that the formula mentions, sorted, or the published ones."""
+        return self.formula_classes if self.classes is None else self.classes
+
+    @property
+    def formula_classes(self) -> tuple[str, ...]:
+        """The classes that the formula mentions, sorted."""
         named = (
             atom.arguments[1] for atom in atoms(self.formula) if atom.predicate == "Is" and len(atom.arguments) == 2
         )
         return tuple(sorted({word.text for word in named if isinstance(word, Value)}))
+
+    @property
+    def text(self) -> str:
+        """The formula as text, or the published text that is none."""
+        return str(self.formula) if self.unreadable is None else self.unreadable
+
+    @property
+    def unreadable_because(self) -> str:
+        """Why nobody can judge by the published text; empty if there is a formula."""
+        if self.unreadable is None:
+            return ""
+        problem = formula_problem(self.unreadable)
+        return f"the published dsl is no formula to judge by: {problem or 'it is missing'}"
 
 
 def demanded_style(formula: Formula) -> str | None:
@@ -71,64 +109,79 @@ def demanded_style(formula: Formula) -> str | None:
 
 def fields_of(spec: FormulaSpec, *, with_proof: bool) -> dict[str, Any]:
     """Return the spec as fields of an item record."""
-    fields: dict[str, Any] = {"dsl": str(spec.formula)}
+    fields: dict[str, Any] = {"dsl": spec.text}
     if spec.style is not None and spec.style != demanded_style(spec.formula):
         fields["style"] = spec.style
     if spec.witness is not None and with_proof:
         fields["witness"] = spec.witness.to_json()
+    if spec.classes is not None:
+        fields["object_classes"] = list(spec.classes)
     return fields
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> FormulaSpec | None:
     """Return the spec in the fields of a record; None, with findings, if they are not valid."""
-    found = read_formula(record, "dsl", suite, level, tolerate_words=OUTSIDE_VOCABULARY in tags)
-    if found is None:
+    classes = record.words("object_classes") if "object_classes" in record.fields else None
+    if UNREADABLE_FORMULA in tags:
+        text = record.text("dsl", empty=True)
+        if text is not None and formula_problem(text) is None:
+            record.wrong(f"dsl is a formula: take the tag {UNREADABLE_FORMULA} away")
+        return None if text is None else FormulaSpec(NO_FORMULA, classes=classes, unreadable=text)
+    formula = _read_formula(record, suite, level, tags)
+    if formula is None:
         return None
-    style = record.text("style") if "style" in record.fields else demanded_style(found.formula)
-    witness = _read_witness(record, "witness", found.formula, style) if "witness" in record.fields else None
-    return FormulaSpec(found.formula, witness, style)
+    style = record.text("style") if "style" in record.fields else demanded_style(formula)
+    witness = _read_witness(record, "witness", formula, style) if "witness" in record.fields else None
+    if classes is not None and CLASSES_DIFFER not in tags:
+        record.wrong(f"object_classes are those of dsl: leave the field out, or give the tag {CLASSES_DIFFER}")
+        return None
+    return FormulaSpec(formula, witness, style, classes)
 
 
 def known_spec(fields: dict[str, Any]) -> FormulaSpec:
     """Return the spec in fields that are known to be valid, without checking them."""
+    classes = tuple(fields["object_classes"]) if "object_classes" in fields else None
+    if UNREADABLE_FORMULA in fields.get("tags", ()):
+        return FormulaSpec(NO_FORMULA, classes=classes, unreadable=fields["dsl"])
     formula = parse(fields["dsl"])
     witness = Scene.from_json(fields["witness"]) if "witness" in fields else None
-    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)))
+    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes)
 
 
 def asked_text(spec: FormulaSpec) -> str:
-    """Return the spec as one text for digests: the formula, and the style if the formula does not demand it."""
-    return "\n".join(fields_of(spec, with_proof=False).values())
+    """Return the spec as one text for digests: the formula, and style and classes if the formula does not tell them."""
+    values = fields_of(spec, with_proof=False).values()
+    return "\n".join(value if isinstance(value, str) else ", ".join(value) for value in values)
 
 
-class ReadFormula(NamedTuple):
-    """A formula read from a record, and whether it has problems of the tolerated kinds."""
+def formula_problem(text: str) -> str | None:
+    """Return why a text is no closed formula whose K is known; None if it is one."""
+    formula, problems = try_parse(text)
+    if formula is None:
+        return str(problems[0])
+    try:
+        complexity(formula)
+    except FormulaError as error:
+        return str(error.problems[0])
+    return None
 
-    formula: Formula
-    has_tolerated: bool
 
-
-def read_formula(record: Record, name: str, suite: str, k: int | None, *, tolerate_words: bool) -> ReadFormula | None:
-    """Return the formula of complexity `k` in a field; None, with findings, if it is not valid for the suite.
-
-    `tolerate_words` accepts what TOLERATED_PROBLEMS lists.
-    """
+def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> Formula | None:
+    """Return the formula of complexity `k` in `dsl`; None, with findings, if it has problems that no tag tells of."""
     from formalimg.suites.registry import suite as suite_of  # here, because kinds of suites need specs
 
-    text = record.text(name)
+    text = record.text("dsl")
     if text is None:
         return None
     formula, problems = try_parse(text)
-    has_tolerated = False
     if formula is not None:
         found = check(formula, suite_of(suite).vocabulary)
-        problems = [problem for problem in found if not tolerate_words or problem.kind not in TOLERATED_PROBLEMS]
-        has_tolerated = len(found) > len(problems)
+        problems = [problem for problem in found if TAG_OF_PROBLEM.get(problem.kind) not in tags]
     for problem in problems:
-        record.wrong(f"{name}, {problem}")
-    if formula is None or problems or not _has_complexity(record, formula, name, k):
+        record.wrong(f"dsl, {problem}")
+    if formula is None or problems or not _has_complexity(record, formula, None if K_DIFFERS in tags else k):
         return None
-    return ReadFormula(formula, has_tolerated)
+    return formula
 
 
 def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
@@ -148,13 +201,13 @@ def _read_witness(record: Record, name: str, formula: Formula, style: str | None
     return None
 
 
-def _has_complexity(record: Record, formula: Formula, name: str, k: int | None) -> bool:
+def _has_complexity(record: Record, formula: Formula, k: int | None) -> bool:
     try:
         found = complexity(formula)
     except FormulaError as error:
-        record.wrong(f"{name}, {error.problems[0]}")
+        record.wrong(f"dsl, {error.problems[0]}")
         return False
     if k is not None and found != k:
-        record.wrong(f"the level is {k}, but {name} has K = {found}: fix one of them")
+        record.wrong(f"the level is {k}, but dsl has K = {found}: fix one of them")
         return False
     return True

@@ -110,7 +110,7 @@ def _playground(run: StoredRun, name: str) -> str:
     vocabulary = suite_of(item.suite).vocabulary
     if vocabulary not in vocabulary_names():  # the playground opens no files
         return ""
-    formula = to_pretty_text(item.spec.formula, WIDTH)
+    formula = to_pretty_text(item.spec.formula, WIDTH) if item.spec.unreadable is None else item.spec.unreadable
     return build_url("/playground", vocabulary=vocabulary, formula=formula, style=item.spec.style)
 
 

@@ -90,7 +90,7 @@ def describe(formula: Formula, suite: str) -> Description:
     Raises:
         WordingError: if the formula is not of a shape that can be put into words.
     """
-    problems = check(formula, suite)
+    problems = [problem for problem in check(formula, suite) if problem.kind != "predicate"]
     if problems:
         raise WordingError(f"the formula is not one of {suite}: {problems[0].message}")
     reading = _FormulaWalk()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Vocabulary, vocabulary
+from formalimg.logic import Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
 
 _Meaning = TypeVar("_Meaning")
 SUITES = ("knolling", "natural")
@@ -110,6 +111,17 @@ class SuiteLexicon:
         """The noun of an object whose class is not stated."""
         return self.nouns[UNNAMED]
 
+    def has_phrase(self, atom: Atom) -> bool:
+        """Return whether there is a phrase for a predicate with such arguments."""
+        match atom.arguments:
+            case (Variable(), Variable()):
+                return atom.predicate in self.relations
+            case (Variable(),):
+                return atom.predicate in self.places
+            case (Variable(), Value(word)):
+                return (atom.predicate, word) in self.adjectives
+        return False
+
     # --- from words back to meanings
 
     @cached_property
@@ -179,20 +191,21 @@ def lexicon(suite: str) -> SuiteLexicon:
 @cache
 def _loaded(suite: str) -> SuiteLexicon:
     known, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
+    # Published natural formulas use predicates of the other suite: their texts can be read as well.
+    said = {name for table in ("relations", "places") for name in phrases[table]}
+    said = said if suite == "natural" else said & set(known.predicates)
     missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
     found = SuiteLexicon(
         nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
         adjectives=_adjectives(known, phrases["adjectives"]),
-        relations={
-            name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in known.predicates
-        },
-        places={name: tuple(texts) for name, texts in phrases["places"].items() if name in known.predicates},
+        relations={name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+        places={name: tuple(texts) for name, texts in phrases["places"].items() if name in said},
         corners=tuple(
             Corner((one, other), phrase)
             for phrase, (one, other) in phrases["corners"].items()
-            if one in known.predicates and other in known.predicates
+            if one in said and other in said
         ),
         styles={word: phrases["styles"][word] for word in known.words.get("style", ())},
         openings=phrases["openings"],
@@ -207,6 +220,43 @@ def _loaded(suite: str) -> SuiteLexicon:
     if missing_phrases:
         raise WordingError(f"phrases.toml: add a phrase for {min(missing_phrases)}")
     return found
+
+
+def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
+    """Return the lexicon of a suite, with phrases for predicates of the formula that it does not have.
+
+    These are said by the phrases that another suite has for them, else by their own names: `StandsBehind ?x ?y` is
+    "stands behind". It cannot be known whether that is good English.
+    """
+    words = lexicon(suite)
+    known = vocabulary(suite).predicates
+    unknown = [atom for atom in atoms(formula) if atom.predicate not in known and not words.has_phrase(atom)]
+    if not unknown:
+        return words
+    relations, places, adjectives = dict(words.relations), dict(words.places), dict(words.adjectives)
+    said = word_table("phrases.toml")["relations"]
+    for name, arguments in dict.fromkeys((atom.predicate, atom.arguments) for atom in unknown):
+        phrase = _phrase_of(name)
+        is_taken = phrase in words.predicate_phrases or phrase in words.after
+        match arguments:
+            case (Variable(), Variable()):
+                own = {"phrases": [f"in the relation {phrase} to" if is_taken else phrase]}
+                relations[name] = _relation(name, said.get(name, own))
+            case (Variable(),):
+                places[name] = (f"marked as {phrase}" if is_taken else phrase,)
+            case (Variable(), Value(word)):
+                after = f"of the {phrase.removeprefix('has').strip() or 'quality'} {word}"
+                adjectives[name, word] = AdjectiveEntry(name, word, None, after, (1, 0))
+            case _:
+                raise WordingError(f"{name} is said of one object or of two: otherwise there are no words for it")
+    return replace(words, relations=relations, places=places, adjectives=adjectives)
+
+
+def _phrase_of(predicate: str) -> str:
+    """Return the name of a predicate as words: `StandsBehind` is "stands behind"."""
+    return (
+        " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", predicate)).lower().removeprefix("is ") or predicate
+    )
 
 
 def word_table(name: str) -> dict[str, Any]:

@@ -45,7 +45,12 @@ def parse_prompt(text: str, suite: str) -> Formula:
     Raises:
         WordingError: if the text is not in that language; it says where and what was expected.
     """
-    parser = _PromptParser(TokenReader(text), lexicon(suite))
+    return parse_with(text, lexicon(suite))
+
+
+def parse_with(text: str, words: SuiteLexicon) -> Formula:
+    """Parse a prompt in the English of these words; as `parse_prompt` does."""
+    parser = _PromptParser(TokenReader(text), words)
     parser.parse_text()
     return to_formula(Description(parser.style, parser.top))
 

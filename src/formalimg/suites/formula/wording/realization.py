@@ -7,9 +7,9 @@ from itertools import pairwise
 from formalimg.logic import Formula, atoms, to_text
 from formalimg.suites.formula.wording.description import DescriptionBlock, describe
 from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
-from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
+from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
 from formalimg.suites.formula.wording.naming import HashRng, Naming, claim_objects, name_objects
-from formalimg.suites.formula.wording.parser import parse_prompt
+from formalimg.suites.formula.wording.parser import parse_with
 from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
 from formalimg.suites.formula.wording.phrases import PhraseBuilder
 from formalimg.suites.formula.wording.planning import (
@@ -37,30 +37,34 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     is parsed back before it is returned, so that it always leads to the same formula.
 
     Args:
-        formula: a closed formula over the vocabulary of the suite.
+        formula: a closed formula over the vocabulary of the suite; predicates that it does not have are said by the
+            phrases of another suite, or by their names.
         suite: `knolling` or `natural`.
         seed: which of the possible wordings to take.
 
     Raises:
         WordingError: if the formula is not of a shape that can be put into words, or too long or too confusing.
     """
-    text = _written(formula, suite, seed)
+    words = lexicon_of(formula, suite)
+    text = _written(formula, suite, seed, words)
     if len(text) > MAX_CHARACTERS:
         raise WordingError(
             f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
         )
-    understood = parse_prompt(text, suite)
+    understood = parse_with(text, words)
     try:
         reads_back = is_equivalent_as_written(understood, formula)
     except WordingError as error:
         raise WordingError(f"no words found for the formula: {error}") from error
+    if not reads_back and words is not lexicon(suite):
+        raise WordingError("no words found for the formula: the names of its predicates read as something else")
     if not reads_back:
         raise RuntimeError(f"the text does not parse back to the formula {formula}: {text}")
     return text
 
 
-def _written(formula: Formula, suite: str, seed: int) -> str:
-    words, rng = lexicon(suite), HashRng(f"{seed} {suite} {to_text(formula)}")
+def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> str:
+    rng = HashRng(f"{seed} {suite} {to_text(formula)}")
     description = describe(formula, suite)
     naming = name_objects(description, words, rng)
     phrases = PhraseBuilder(words, naming.names, rng)

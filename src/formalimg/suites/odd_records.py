@@ -1,0 +1,135 @@
+"""Odd records of published data: the tags that mark them, what each means, and how they are counted.
+
+Nobody but the authors can mend published data. So an odd record is loaded, tagged with what is odd, listed by
+`formalimg census` and counted in the manifest of a run; what cannot be judged is unscored. Only where there is nothing
+to make an item of, the record is skipped, and listed as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from formalimg._util.strict_json import is_utf8
+from formalimg.suites.item import Item
+
+NO_PROMPT = "no-prompt"
+EXTRA_FIELDS = "extra-fields"
+BROKEN_TEXT = "broken-text"
+ODD_NAME = "odd-name"
+REPEATED_FIELD = "repeated-field"
+
+OUTSIDE_VOCABULARY = "outside-vocabulary"
+UNKNOWN_PREDICATE = "unknown-predicate"
+WRONG_ARITY = "wrong-arity"
+UNREADABLE_FORMULA = "unreadable-formula"
+K_DIFFERS = "k-differs"
+K_MALFORMED = "k-malformed"
+CLASSES_DIFFER = "classes-differ"
+CLASSES_MALFORMED = "classes-malformed"
+NO_CNF = "no-cnf"
+
+NO_QUESTIONS = "no-questions"
+QUESTIONS_INCOMPLETE = "questions-incomplete"
+QUESTION_MENDED = "question-mended"
+UNKNOWN_QUESTION_TYPE = "unknown-question-type"
+ASSESSMENT_COUNT = "assessment-count"
+DUPLICATE_ID = "duplicate-id"
+FIELD_MALFORMED = "field-malformed"
+UNKNOWN_CATEGORY = "unknown-category"
+ID_AND_CATEGORY_DIFFER = "id-and-category-differ"
+NO_PARTNER = "no-partner"
+NO_GROUP = "no-group"
+
+SKIPPED = "skipped"
+"""What skipped records are counted as, beside the tags."""
+
+ODD_TAGS: Mapping[str, str] = {
+    # records of all suites
+    NO_PROMPT: "there is no prompt, so no image can be asked for: unscored",
+    EXTRA_FIELDS: "fields that such a record does not have: ignored",
+    BROKEN_TEXT: "characters that are no text: replaced by U+FFFD",
+    ODD_NAME: "a file name or id that is no number: the item has a name made of it",
+    REPEATED_FIELD: "a field that is there twice, or a number that is none: the last one counts",
+    # FormalImg
+    OUTSIDE_VOCABULARY: "words or kinds of words that the vocabulary does not have: judged as they are",
+    UNKNOWN_PREDICATE: "predicates that the vocabulary does not have: judged as they are where the judge can",
+    WRONG_ARITY: "a predicate with too many or too few arguments: judged as it is where the judge can",
+    UNREADABLE_FORMULA: "dsl is no closed formula: unscored",
+    K_DIFFERS: "k is not the K of the formula: the level is the published k",
+    K_MALFORMED: "k is missing or no whole number: the level is what its text says, else K of the formula, else 0",
+    CLASSES_DIFFER: "object_classes are not the classes of the formula: objects are looked for by the published list",
+    CLASSES_MALFORMED: "object_classes is missing or no list of words: the classes of the formula are used",
+    NO_CNF: "cnf is missing or no text: it is made from dsl anyway",
+    # ConceptMix
+    "binding-changed": "the binding does not have the concepts of the item: left out",
+    # CF-World
+    NO_QUESTIONS: "no questions were published: unscored",
+    QUESTIONS_INCOMPLETE: "a question cannot be read, and a score without it would be another: unscored",
+    QUESTION_MENDED: "a weight that is no number above 0: the usual one of its type is taken",
+    UNKNOWN_QUESTION_TYPE: "a question of an unknown type: asked with its weight, as one about the prompt",
+    ASSESSMENT_COUNT: "not exactly one question of the type Assessment Point: judged as it is",
+    DUPLICATE_ID: "another record has this id: the item has a number behind it",
+    FIELD_MALFORMED: "a field of the wrong type: a number is read as text, anything else as missing",
+    UNKNOWN_CATEGORY: "neither factual nor counterfactual: unscored",
+    ID_AND_CATEGORY_DIFFER: "the id says another category: the category counts",
+    NO_PARTNER: "the other prompt of the pair is missing",
+    NO_GROUP: "there is no such group in prompt, and so no questions: unscored",
+}
+"""What each tag of an odd record means, and what is made of it."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class SkippedRecord(NamedTuple):
+    """A file or record of which no item could be made, and why."""
+
+    where: str
+    why: str
+
+
+def odd_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the tags that say what is odd."""
+    return tuple(tag for tag in tags if tag in ODD_TAGS)
+
+
+def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags without those that say what is odd: what items are grouped by."""
+    return tuple(tag for tag in tags if tag not in ODD_TAGS)
+
+
+def ordered_tags(found: Iterable[str]) -> tuple[str, ...]:
+    """Return tags of odd records, each once and always in the same order."""
+    present = set(found)
+    return tuple(tag for tag in ODD_TAGS if tag in present)
+
+
+def count_odd(tags: Iterable[Iterable[str]], skipped: int = 0) -> dict[str, int]:
+    """Return how many items have each tag of odd records, given the tags of each, and how many were skipped."""
+    counts = Counter(tag for each in tags for tag in odd_tags(each))
+    return {**{tag: counts[tag] for tag in ODD_TAGS if counts[tag]}, **({SKIPPED: skipped} if skipped else {})}
+
+
+def odd_text(counts: Mapping[str, int]) -> str:
+    """Return counts of odd records in one line: `unknown-predicate 2, skipped 1`; empty if there are none."""
+    return ", ".join(f"{tag} {count}" for tag, count in counts.items())
+
+
+def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ()) -> list[str]:
+    """Return all odd records as text lines: each tag with its meaning and the ids, then what was skipped."""
+    ids: dict[str, list[str]] = {}
+    for item in items:
+        for tag in odd_tags(item.tags):
+            ids.setdefault(tag, []).append(item.id)
+    lines = [f"{tag} {len(ids[tag])} ({ODD_TAGS[tag]}): {', '.join(ids[tag])}" for tag in ODD_TAGS if tag in ids]
+    if skipped:
+        lines.append(f"{SKIPPED} {len(skipped)} (no item could be made of it):")
+        lines += [f"  {each.where}: {each.why}" for each in skipped]
+    return lines
+
+
+def clean_text(text: str) -> tuple[str, bool]:
+    """Return a text without half characters (lone surrogates), and whether it had any."""
+    return (text, False) if is_utf8(text) else (_SURROGATE.sub("\ufffd", text), True)
