@@ -144,7 +144,7 @@ def test_the_assessment_point_of_the_implicit_prompt_is_enough_for_both(author: 
 
 def test_what_was_answered_before_a_stop_is_not_asked_again(author: Author, tmp_path: Path) -> None:
     given = prompts(3)
-    out = Fault("status", 500)
+    out = Fault("500")
     cut = author.write(plan_for(given), tmp_path, faults=lambda number: out if number >= 2 else None, hands=1)
     assert cut.outstanding == 4
     assert cut.path is None

@@ -148,9 +148,27 @@ Task = Annotated[
     ),
 ]
 ConditionName = Annotated[
-    Literal["plain", "text-layout", "image-layout"],
+    Literal["plain", "rewritten", "text-layout", "image-layout"],
     typer.Option(
-        help="Condition the model on a layout beside the prompt, as text or as an image.", rich_help_panel=_MODEL
+        help="Have the prompt rewritten by a chat model first, or give the model a layout beside the prompt, as text "
+        "or as an image.",
+        rich_help_panel=_MODEL,
+    ),
+]
+RewriterName = Annotated[
+    str | None,
+    typer.Option(
+        "--rewriter",
+        metavar="MODEL",
+        help="The chat model that rewrites the prompts, for --condition rewritten, as in openai/gpt-5.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
+RewriterOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-R", metavar="KEY=VALUE", help="An option of the rewriter.", rich_help_panel=_MODEL, show_default=False
     ),
 ]
 Words = Annotated[

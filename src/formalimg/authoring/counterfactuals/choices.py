@@ -135,8 +135,8 @@ def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutc
 def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
     """Return the questions that prompts need, in their order; none for prompts without an assessment point.
 
-    As in the published data, the factual prompt of a group has its own, and the other two share theirs; so an assessment
-    point of one of the two is enough.
+    As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
+    assessment point of one of the two is enough.
     """
     alike: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
     for item in items:
@@ -175,7 +175,7 @@ def default_extent(
             sets = question_sets(choices.prompts)
             if not sets:
                 raise FormalimgError(
-                    "none of these prompts has an assessment point: give one for each, or its questions"
+                    "none of these prompts has an assessment point, which questions are about: give it"
                 )
             usual = AuthoringExtent((1, 2, 3), len(sets), _ATTEMPTS)
         case "cf-world":
