@@ -63,6 +63,10 @@ class RewritingServer(Loopback):
         self._items = items or ITEMS
         super().__init__(faults=faults, paint=self._painted, reply=self._rewritten)
 
+    def __enter__(self) -> RewritingServer:
+        super().__enter__()
+        return self
+
     def _painted(self, wish: Wish) -> bytes:
         self.painted.append(wish.prompt)
         return speckled(wish.prompt, 64)

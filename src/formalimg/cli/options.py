@@ -149,18 +149,14 @@ Task = Annotated[
 ]
 ConditionName = Annotated[
     Literal["plain", "rewritten", "text-layout", "image-layout"],
-    typer.Option(
-        help="Have the prompt rewritten by a chat model first, or give the model a layout beside the prompt, as text "
-        "or as an image.",
-        rich_help_panel=_MODEL,
-    ),
+    typer.Option(help="Rewrite the prompt by a chat model, or add a layout, as text or image.", rich_help_panel=_MODEL),
 ]
 RewriterName = Annotated[
     str | None,
     typer.Option(
         "--rewriter",
         metavar="MODEL",
-        help="The chat model that rewrites the prompts, for --condition rewritten, as in openai/gpt-5.",
+        help="Chat model for --condition rewritten.",
         rich_help_panel=_MODEL,
         show_default=False,
     ),

@@ -70,7 +70,7 @@ class RunOptions:
                 "--condition rewritten, --rewriter and -R belong together: give the first two, or none"
             )
         if self.task == "layout" and self.condition != "plain":
-            raise FormalimgError("the layout task asks for a layout: use --condition plain")
+            raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
         if self.task == "layout" and self.style != "auto":
             raise FormalimgError(
                 "the layout task has a text of its own: leave --style out, use --prompts to replace it"
