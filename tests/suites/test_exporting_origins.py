@@ -33,6 +33,15 @@ def _pulled(folder: Path) -> Path:
     return folder
 
 
+def test_earlier_versions_of_items_that_ship_are_ours_too(tmp_path: Path) -> None:
+    write_items(load("cf-world", "@1"), tmp_path / "copy")
+    for number, place in enumerate((Path("@1"), tmp_path / "copy")):
+        done = export_suite("cf-world", tmp_path / f"out-{number}", items=place)
+        assert done.licence == "Apache-2.0"
+        described = json.loads((tmp_path / f"out-{number}" / "croissant.json").read_text("utf-8"))
+        assert described["version"] == "1"
+
+
 def test_items_that_ship_are_apache_wherever_they_lie(tmp_path: Path) -> None:
     write_items(load("cf-world-denominalised"), tmp_path / "copy")
     done = export_suite("cf-world-denominalised", tmp_path / "out", items=tmp_path / "copy")
