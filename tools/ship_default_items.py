@@ -19,16 +19,19 @@ from formalimg import suites
 from formalimg.suites import Item, encode_item
 
 SHIPPED = Path(suites.__file__).parent / "default_items"
-VERSION = "1"
+VERSIONS = {"cf-world": "2", "cf-world-denominalised": "2", "cf-world-rules": "1", "cf-world-attributes": "1"}
+"""Versions of items that are made from data, not by a recipe that has one."""
 
 MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
     "knolling": lambda: suites.make_items(suites.Recipe("knolling"), jobs=os.cpu_count() or 1).items,
     "natural": lambda: suites.make_items(suites.Recipe("natural"), jobs=os.cpu_count() or 1).items,
     "conceptmix": lambda: suites.generate_concept_items(suites.ConceptRecipe()).items,
-    "cf-world": lambda: suites.items_of_groups(suites.builtin_groups(), VERSION),
-    "cf-world-denominalised": lambda: suites.denominalised_items(suites.builtin_groups(), VERSION),
-    "cf-world-rules": lambda: suites.rule_items(VERSION),
-    "cf-world-attributes": lambda: suites.pair_items(VERSION),
+    "cf-world": lambda: suites.items_of_groups(suites.builtin_groups(), VERSIONS["cf-world"]),
+    "cf-world-denominalised": lambda: suites.denominalised_items(
+        suites.builtin_groups(), VERSIONS["cf-world-denominalised"]
+    ),
+    "cf-world-rules": lambda: suites.rule_items(VERSIONS["cf-world-rules"]),
+    "cf-world-attributes": lambda: suites.pair_items(VERSIONS["cf-world-attributes"]),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from formalimg import __version__
 from formalimg.judges import Judge, open_judge
-from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
+from formalimg.models import CallableModel, ChatModel, ImageModel, Setting, open_chat_model, open_image_model
 from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
 from formalimg.scenes import Scene
 from formalimg.stats import MissingPolicy, Summary
@@ -77,6 +77,7 @@ def run(
     size: int = 1024,
     condition: Condition | None = None,
     layouts: Mapping[str, Scene] | None = None,
+    rewriter: str | ChatModel | None = None,
     budget: float | None = None,
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -98,6 +99,7 @@ def run(
         condition: how items are presented to the model; None for the prompt, behind the style text that suits the
             model.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
+        rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
         budget: stop, resumably, when the folder has cost this many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
         on_progress: called after each step with the progress of the run.
@@ -120,6 +122,7 @@ def run(
         auto_style=condition is None,
         layouts=layouts,
         budget=budget,
+        rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
     place = builder.folder(model, RUNS) if folder is None else Path(folder)
     return Evaluation(place, execute(builder.config(model, place), place, judge, on_progress=on_progress))
@@ -149,8 +152,8 @@ def evaluate(
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts, budget,
-            on_progress.
+        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts,
+            rewriter, budget, on_progress.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
     if folder is None:

@@ -118,7 +118,7 @@ def _description(question: str) -> Answer:
         for word in re.findall(r"[a-z]{4,}", group.outcome.lower())
         if re.sub(r"(ing|ed|es|s|e)$", "", word) not in stems
     ]
-    return {"thoughts": "", "outcome": group.outcome, "named": named[:2], "described": group.described}
+    return {"thoughts": "", "outcome": group.outcome, "named": named, "described": group.described}
 
 
 def as_it_is(step: str, answer: Answer, question: str) -> Answer:

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from formalimg.cli import app
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import open_study, read_study
+from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, rated_run, take
 
 
@@ -199,3 +200,18 @@ def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
     ):
         assert expected in _refused(*words, "--port", "0")
     assert not (tmp_path / "new").exists()
+
+
+def test_borderline_images_are_asked_for_on_the_command_line(tmp_path: Path, run: Path) -> None:
+    items = [scored_item(f"g{number}-l1") for number in range(3)]
+    scored = scored_run(tmp_path / "scored", items, {"g0-l1": [0.0], "g1-l1": [0.5], "g2-l1": [1.0]})
+    study = str(tmp_path / "study")
+    words = (str(scored), "--protocol", "likert", "--raters", "1", "--study", study, "--port", "0")
+    with _served(*words, "--borderline") as said:
+        assert "1 image, 1 rater for each" in said[0]
+    assert [task.item for task in read_study(tmp_path / "study").tasks] == ["g1-l1"]
+    with _served(study, "--port", "0") as said:
+        assert "1 image" in said[0]
+    assert "judge the run first" in _refused(
+        str(run), "--protocol", "likert", "--borderline", "--study", str(tmp_path / "other")
+    )

@@ -92,10 +92,13 @@ SCENARIOS = (
             "conceptmix", "--levels", "1-3", "--per-level", "4", "--samples", "2", second=("requests=all-at-once",)
         ),
     ),
-    Scenario("cf-world", _judged("cf-world", "--per-level", "4", second=("answers=published", "persona=strict"))),
+    Scenario(
+        "cf-world",
+        _judged("cf-world", "--items", "@1", "--per-level", "4", second=("answers=published", "persona=strict")),
+    ),
     Scenario("cf-world-rules", _judged("cf-world-rules", "--per-level", "2")),
     Scenario("cf-world-attributes", _judged("cf-world-attributes", "--per-level", "2")),
-    Scenario("cf-world-denominalised", _judged("cf-world-denominalised", "--per-level", "2")),
+    Scenario("cf-world-denominalised", _judged("cf-world-denominalised", "--items", "@1", "--per-level", "2")),
     Scenario(
         "written-knolling",
         ("write", "knolling", *_WRITER, "--levels", "1-2", "--per-level", "1"),

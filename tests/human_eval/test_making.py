@@ -26,7 +26,7 @@ from formalimg.human_eval.assignment import is_unrelated
 from formalimg.logic import parse
 from formalimg.runs import StoredRun
 from formalimg.suites import FormulaSpec
-from tests.analysis.counterfactual_runs import scored_item
+from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
 
 ITEMS = concept_items(24)
@@ -148,6 +148,7 @@ def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list
         "per_level": 4,
         "checks": 0.1,
         "seed": 8,
+        "borderline": True,
     }
     assert {*changes} == {field.name for field in fields(StudyConfig)}
     for name, value in changes.items():
@@ -254,3 +255,51 @@ def test_what_a_judge_saw_must_be_a_scene(tmp_path: Path) -> None:
     folder = grounded_run(tmp_path / "run", formula_items(1), {"objects": None})
     with opened(folder) as runs, pytest.raises(FormalimgError, match=r"is invalid .* judge the run again"):
         create_study(tmp_path / "study", runs, "boxes", raters=1, per_image=1)
+
+
+SCORES = [0.0, 0.1, 0.29, 0.3, 0.45, 0.5, 0.7, 0.71, 1.0, None]
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Iterator[list[StoredRun]]:
+    """A run whose images have these scores at both levels."""
+    items = [scored_item(f"g{number}-l{level}", level) for number in range(len(SCORES)) for level in (1, 2)]
+    given = {item.id: [SCORES[int(item.id[1])]] for item in items}
+    with opened(scored_run(tmp_path / "scored", items, given)) as found:
+        yield found
+
+
+def test_borderline_images_are_those_with_scores_from_three_to_seven_tenths(
+    scored: list[StoredRun], tmp_path: Path
+) -> None:
+    create_study(tmp_path / "study", scored, "likert", raters=1, per_image=1, levels=[1], borderline=True)
+    study = read_study(tmp_path / "study")
+    assert sorted(task.item for task in study.tasks) == ["g3-l1", "g4-l1", "g5-l1", "g6-l1"]
+    assert study.manifest.borderline
+    assert "borderline = true" in (tmp_path / "study" / "study.toml").read_text()
+
+
+def test_other_images_only_fill_up_a_level(scored: list[StoredRun], tmp_path: Path) -> None:
+    how = {"raters": 1, "per_image": 1, "borderline": True}
+    for per_level, seed in ((3, 1), (4, 2), (6, 3)):
+        folder = tmp_path / f"study-{per_level}"
+        create_study(folder, scored, "likert", per_level=per_level, seed=seed, **how)  # type: ignore[arg-type]
+        for level in (1, 2):
+            taken = {int(task.item[1]) for task in read_study(folder).tasks if task.level == level}
+            assert len(taken) == per_level
+            assert len(taken & {3, 4, 5, 6}) == min(4, per_level)
+
+
+def test_a_study_of_all_images_says_nothing_of_borderline_ones(scored: list[StoredRun], tmp_path: Path) -> None:
+    made = create_study(tmp_path / "study", scored, "likert", raters=1, per_image=1)
+    assert "borderline" not in (made.folder / "study.toml").read_text()
+    with pytest.raises(FormalimgError, match="borderline: was False, now True"):
+        require_same_config(made.folder, read_study_manifest(made.folder), StudyConfig(borderline=True))
+
+
+def test_borderline_images_need_scores(runs: list[StoredRun], tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match=r"no judge has scored the images of .*alpha: judge the run first"):
+        create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1, borderline=True)
+    sure = scored_run(tmp_path / "sure", [scored_item("g0-l1")], {"g0-l1": [1.0]})
+    with opened(sure) as found, pytest.raises(FormalimgError, match=r"no image has a score from 0\.3 to 0\.7"):
+        create_study(tmp_path / "study", found, "likert", raters=1, per_image=1, borderline=True)

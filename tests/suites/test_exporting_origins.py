@@ -33,13 +33,22 @@ def _pulled(folder: Path) -> Path:
     return folder
 
 
+def test_earlier_versions_of_items_that_ship_are_ours_too(tmp_path: Path) -> None:
+    write_items(load("cf-world", "@1"), tmp_path / "copy")
+    for number, place in enumerate((Path("@1"), tmp_path / "copy")):
+        done = export_suite("cf-world", tmp_path / f"out-{number}", items=place)
+        assert done.licence == "Apache-2.0"
+        described = json.loads((tmp_path / f"out-{number}" / "croissant.json").read_text("utf-8"))
+        assert described["version"] == "1"
+
+
 def test_items_that_ship_are_apache_wherever_they_lie(tmp_path: Path) -> None:
     write_items(load("cf-world-denominalised"), tmp_path / "copy")
     done = export_suite("cf-world-denominalised", tmp_path / "out", items=tmp_path / "copy")
     assert done.licence == "Apache-2.0"
     assert "ship with formalimg" in (tmp_path / "out" / "LICENSE.md").read_text("utf-8")
     described = json.loads((tmp_path / "out" / "croissant.json").read_text("utf-8"))
-    assert (described["license"], described["version"]) == ("https://spdx.org/licenses/Apache-2.0", "1")
+    assert (described["license"], described["version"]) == ("https://spdx.org/licenses/Apache-2.0", "2")
     assert done.missing == ("datePublished", "url")
     with pytest.raises(FormalimgError, match="leave --license out"):
         export_suite("cf-world-denominalised", tmp_path / "mine", items=tmp_path / "copy", imprint=PublisherInfo("MIT"))

@@ -13,7 +13,7 @@ from formalimg.suites.formula.wording import WordingError, is_equivalent_as_writ
 from formalimg.suites.formula.wording.lexicon import lexicon
 from formalimg.suites.formula.wording.prose_lexicon import prose_lexicon
 from formalimg.suites.formula.wording.prose_parser import parse_prose
-from tests.support.published import SAMPLE
+from tests.support.published import FOLDER
 
 READ_OF_PUBLISHED = 38
 """How many of the 62 published prompts are read; the rest has two readings, or patterns of its own."""
@@ -220,9 +220,9 @@ def test_the_second_reader_never_contradicts_the_first(suite: str) -> None:
 
 
 def test_published_prompts_are_read_as_their_formulas_or_not_at_all() -> None:
-    paths = sorted(SAMPLE.glob("*/*.json"))
+    paths = sorted(FOLDER.glob("*/*.json"))
     if not paths:
-        pytest.skip(f"the published sample is not at {SAMPLE}")
+        pytest.skip(f"the published sample is not at {FOLDER}")
     found: dict[str, list[str]] = {}
     for path in paths:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -235,7 +235,7 @@ def test_published_prompts_are_read_as_their_formulas_or_not_at_all() -> None:
 def test_a_slip_in_a_published_prompt_is_noticed() -> None:
     """A published prompt that is read means something else once left and right are exchanged."""
     noticed = 0
-    for path in sorted(SAMPLE.glob("*/*.json")):
+    for path in sorted(FOLDER.glob("*/*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
         suite, formula, prompt = path.parent.name, parse(data["dsl"]), data["prompt"]
         if "to the left of" in prompt and agreement(prompt, formula, suite) == "same":
@@ -243,7 +243,7 @@ def test_a_slip_in_a_published_prompt_is_noticed() -> None:
             assert agreement(slip, formula, suite) == "different", path.stem
             noticed += 1
     if not noticed:
-        pytest.skip(f"the published sample is not at {SAMPLE}")
+        pytest.skip(f"the published sample is not at {FOLDER}")
 
 
 @pytest.mark.parametrize("read", [parse_prompt, parse_prose, understand])

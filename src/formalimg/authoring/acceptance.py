@@ -102,6 +102,7 @@ class Similarity(NamedTuple):
         near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
             None if only the very same words count.
         compared: what is compared in place of the spec, from an item and the notes of its attempt.
+        same_words: whether two items with the same prompt are duplicates; not where the prompts existed before.
     """
 
     signature: Callable[[Any], Hashable]
@@ -109,6 +110,7 @@ class Similarity(NamedTuple):
     reason: Reason
     near: float | None
     compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
+    same_words: bool = True
 
 
 class AcceptedItems:
@@ -142,7 +144,7 @@ class AcceptedItems:
         if twin is not None:
             return twin
         words = _words(prompt)
-        if (known := self._words.get(" ".join(words))) is not None:
+        if self._likeness.same_words and (known := self._words.get(" ".join(words))) is not None:
             return Rejection("duplicate words", f"the words of item {known}")
         if self._likeness.near is None:
             return None

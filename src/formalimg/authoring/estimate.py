@@ -58,10 +58,11 @@ def estimate_authoring(
     heard = run_sync(lambda: _first_requests(plan, craft, stands))
     questions = sum(_fewest(plan, first) for first in heard)
     # Each further question of an item is taken to be as long as its first one, and one of them is a check.
+    checked = int(not plan.counterfactual.prompts)
     sent = [len(first.text) // _CHARACTERS_PER_TOKEN for first in heard]
-    checks = Usage(input_tokens=sum(sent), output_tokens=_ANSWER * len(heard))
-    words = sum(tokens * (_fewest(plan, first) - 1) for tokens, first in zip(sent, heard, strict=True))
-    others = Usage(input_tokens=words, output_tokens=_ANSWER * (questions - len(heard)))
+    checks = Usage(input_tokens=checked * sum(sent), output_tokens=checked * _ANSWER * len(heard))
+    words = sum(tokens * (_fewest(plan, first) - checked) for tokens, first in zip(sent, heard, strict=True))
+    others = Usage(input_tokens=words, output_tokens=_ANSWER * (questions - checked * len(heard)))
     costs = [get_price(writer.name).cost(others), get_price((checker or writer).name).cost(checks)]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) if len(known) == len(costs) or not heard else None
@@ -122,6 +123,8 @@ async def _first_requests(plan: AuthoringPlan, craft: AuthoringTask, stands: Aut
 
 def _fewest(plan: AuthoringPlan, first: _RecordedRequest) -> int:
     """How many questions an item takes at least: words and a check, and what else its suite asks for."""
+    if plan.counterfactual.prompts:
+        return 1  # questions are checked without a model
     if suite(plan.suite).kind == "concepts":
         return 2 + (first.form == "BindingAnswer") + (plan.choices.questions == "model")
     return 2 + (2 if suite(plan.suite).has_gate and plan.counterfactual.questions == "model" else 0)

@@ -56,6 +56,8 @@ Reason: TypeAlias = Literal[
     "not about the outcome",
     "same in both worlds",
     "not described",
+    "more than the nouns",  # the description is another sentence, not the same with other words for its nouns
+    "comparison",  # the description says what it looks like, and so names something else
     "outcome not quoted",  # what was to be described is not in the prompt as the writer has it
     "more than the outcome",  # the law or the scene was said again, or described as well
     "thing not said",  # a prompt of a pair without one of its two objects, or with the other's partner

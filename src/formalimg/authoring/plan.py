@@ -6,7 +6,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.authoring.counterfactuals.choices import AuthoringExtent, CounterfactualChoices, default_extent
+from formalimg.authoring.counterfactuals.choices import (
+    GROUPS,
+    AuthoringExtent,
+    CounterfactualChoices,
+    default_extent,
+)
 from formalimg.errors import FormalimgError
 from formalimg.suites import CATEGORIES, Category, Difficulty, PoolProfile, suite
 
@@ -87,7 +92,7 @@ class AuthoringPlan:
         attempts: how often each item is tried; 0 for 6 times, or 30 for ConceptMix, whose draws often conflict.
         version: the version that the items carry.
         choices: for ConceptMix only: which concepts, and how they become an item.
-        counterfactual: for CF-World only: which laws or items, and where questions come from.
+        counterfactual: for CF-World only: which laws, items or prompts, and where questions come from.
     """
 
     suite: str
@@ -123,6 +128,8 @@ class AuthoringPlan:
             raise FormalimgError(f"{given}: for conceptmix only, not for {self.suite}")
         if kind != "counterfactual" and self.counterfactual.made:
             raise FormalimgError(f"{', '.join(self.counterfactual.made)}: for cf-world only, not for {self.suite}")
+        if self.counterfactual.prompts and self.suite != GROUPS:
+            raise FormalimgError(f"questions are written for prompts of {GROUPS}, not of {self.suite}")
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -65,6 +65,13 @@ def annotate_command(
             show_default=False,
         ),
     ] = None,
+    borderline: Annotated[
+        bool,
+        typer.Option(
+            "--borderline",
+            help="Take the images whose score lies between 0.3 and 0.7; with --per-level, others only fill up.",
+        ),
+    ] = False,
     checks: Annotated[
         float | None,
         typer.Option(
@@ -117,9 +124,8 @@ def annotate_command(
     if status or export:
         _show_status(place, export, leave_out or [])
         return
-    config = StudyConfig(
-        runs, protocol, raters, per_image, None if levels is None else read_levels(levels), per_level, checks, seed
-    )
+    shown = None if levels is None else read_levels(levels)
+    config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None)
     with require_web_extra("rating images"):
         from formalimg.web import serve_study
     links = _create_or_resume(place, config)
@@ -178,6 +184,7 @@ def _create_or_resume(place: Path, config: StudyConfig) -> Mapping[str, str]:
             per_level=config.per_level,
             checks=config.checks or 0.0,
             seed=config.seed or 0,
+            borderline=bool(config.borderline),
             made_with=__version__,
         )
     return made.links

@@ -44,11 +44,13 @@ def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEsti
     """Print what a run would do: its images once, its questions for each judge."""
     first = estimates[0]
     echo(f"{config.model.name}, in {folder}:")
+    if config.rewriter is not None:
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first.rewrite_cost)}")
     echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
         echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
-    echo("  the first image would be asked for with:")
+    echo("  the first image would be asked for with:" if config.rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
 

@@ -148,9 +148,23 @@ Task = Annotated[
     ),
 ]
 ConditionName = Annotated[
-    Literal["plain", "text-layout", "image-layout"],
+    Literal["plain", "rewritten", "text-layout", "image-layout"],
+    typer.Option(help="Rewrite the prompt by a chat model, or add a layout, as text or image.", rich_help_panel=_MODEL),
+]
+RewriterName = Annotated[
+    str | None,
     typer.Option(
-        help="Condition the model on a layout beside the prompt, as text or as an image.", rich_help_panel=_MODEL
+        "--rewriter",
+        metavar="MODEL",
+        help="Chat model for --condition rewritten.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
+RewriterOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-R", metavar="KEY=VALUE", help="An option of the rewriter.", rich_help_panel=_MODEL, show_default=False
     ),
 ]
 Words = Annotated[

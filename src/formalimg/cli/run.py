@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.judges import Judge
-    from formalimg.models import ImageModel
+    from formalimg.models import ChatModel, ImageModel
     from formalimg.runs import Reopenable, RunBuilder
 
 
@@ -35,7 +35,9 @@ class RunOptions:
     seed: int
     size: int
     task: Literal["image", "layout"]
-    condition: Literal["plain", "text-layout", "image-layout"]
+    condition: Literal["plain", "rewritten", "text-layout", "image-layout"]
+    rewriter: str | None
+    rewriter_option: list[str] | None
     words: Literal["with", "without"]
     layouts: str
     style: Literal["auto", "long", "short", "none"]
@@ -59,15 +61,21 @@ class RunOptions:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
         if self.restart and self.dry_run:
             raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
-        if self.task == "layout" or self.condition != "plain":
+        if self.task == "layout" or self.condition in ("text-layout", "image-layout"):
             self._require_layouts()
+        if (self.condition == "rewritten") != (self.rewriter is not None) or (
+            self.rewriter_option and not self.rewriter
+        ):
+            raise FormalimgError(
+                "--condition rewritten, --rewriter and -R belong together: give the first two, or none"
+            )
         if self.task == "layout" and self.condition != "plain":
             raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
         if self.task == "layout" and self.style != "auto":
             raise FormalimgError(
                 "the layout task has a text of its own: leave --style out, use --prompts to replace it"
             )
-        if self.condition == "plain" and self.layouts != "solver":
+        if self.condition in ("plain", "rewritten") and self.layouts != "solver":
             raise FormalimgError(
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
@@ -109,7 +117,17 @@ class RunOptions:
         require_supported(model.instance, self.suite)
         return model
 
-    def builder(self) -> RunBuilder:
+    def open_rewriter(self) -> ChatModel | None:
+        """Open the chat model that rewrites prompts; None if nothing is rewritten."""
+        from formalimg.models import open_chat_model
+
+        return (
+            None
+            if self.rewriter is None
+            else open_chat_model(self.rewriter, options.read_options(self.rewriter_option))
+        )
+
+    def builder(self, rewriter: ChatModel | None = None) -> RunBuilder:
         """Return the builder of the runs of all models."""
         from formalimg.runs import RunBuilder, load_layouts, open_run
         from formalimg.suites import Condition
@@ -131,7 +149,7 @@ class RunOptions:
             return builder
         style = "none" if self.style == "auto" else self.style
         condition = Condition(self.condition, self.words == "with", style, self.prompts)
-        builder = replace(builder, condition=condition, auto_style=self.style == "auto")
+        builder = replace(builder, condition=condition, auto_style=self.style == "auto", rewriter=rewriter)
         if self.layouts == "solver":
             return builder
         with closing(open_run(self.layouts)) as run:
@@ -153,6 +171,8 @@ def run_command(
     size: options.Size = 1024,
     task: options.Task = "image",
     condition: options.ConditionName = "plain",
+    rewriter: options.RewriterName = None,
+    rewriter_option: options.RewriterOptions = None,
     words: options.Words = "with",
     layouts: options.Layouts = "solver",
     style: options.Style = "auto",
@@ -191,6 +211,8 @@ def generate_command(
     size: options.Size = 1024,
     task: options.Task = "image",
     condition: options.ConditionName = "plain",
+    rewriter: options.RewriterName = None,
+    rewriter_option: options.RewriterOptions = None,
     words: options.Words = "with",
     layouts: options.Layouts = "solver",
     style: options.Style = "auto",

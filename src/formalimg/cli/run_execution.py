@@ -59,9 +59,11 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     engine = options.engine_options
     models = [options.open_model(name) for name in options.model]
     judges = options.open_judges() if judging else []
+    rewriter = options.open_rewriter()
     names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
+    names += [rewriter.name] if rewriter else []
     require_prices(options.budget, names)
-    builder = options.builder()
+    builder = options.builder(rewriter)
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         echo(warning, err=True)
     if builder.odd:

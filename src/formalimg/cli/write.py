@@ -96,9 +96,10 @@ def write_command(
         typer.Option(help="Questions by the model (default for conceptmix) or from templates (default for cf-world)."),
     ] = None,
     task: Annotated[
-        Literal["groups", "denominalise", "pairs"] | None,
+        Literal["groups", "questions", "denominalise", "pairs"] | None,
         typer.Option(
-            help="CF-World: groups from laws (default), outcomes of existing items without their names, or rare pairs."
+            help="CF-World: groups from laws (default), questions for prompts that exist, outcomes of existing items "
+            "without their names, or rare pairs."
         ),
     ] = None,
     laws: Annotated[
@@ -116,7 +117,8 @@ def write_command(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship.",
+            help="CF-World, questions and denominalise: the items of cf-world, ours or as published. Default for "
+            "denominalise: those of the groups that ship.",
         ),
     ] = None,
     budget: Budget = None,
@@ -143,6 +145,10 @@ def write_command(
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
+    if task == "questions" and items is None:
+        raise FormalimgError("questions are written for prompts that exist: name their items with --items")
+    if task == "questions" and checker is not None:
+        raise FormalimgError("questions are checked without a model: leave --checker out")
     suite = _suite_of(suite, task)
     of_world = suite_of(suite).traits.has_scores
     plan = AuthoringPlan(
@@ -157,7 +163,8 @@ def write_command(
             () if laws is None else read_laws(laws),
             per_law,
             (questions if of_world else None) or "template",
-            () if items is None else named_outcomes(load("cf-world", items)),
+            () if items is None or task == "questions" else named_outcomes(load("cf-world", items)),
+            tuple(load("cf-world", items)) if items is not None and task == "questions" else (),
         ),
     )
     writing = open_chat_model(model, read_options(model_options))
@@ -195,7 +202,12 @@ def _show_outlook(
             echo(f"  {line}".rstrip())
 
 
-_TASKS = {"groups": "cf-world", "denominalise": "cf-world-denominalised", "pairs": "cf-world-attributes"}
+_TASKS = {
+    "groups": "cf-world",
+    "questions": "cf-world",
+    "denominalise": "cf-world-denominalised",
+    "pairs": "cf-world-attributes",
+}
 """The suite that each task of CF-World gives items of."""
 
 
@@ -224,6 +236,8 @@ def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     if written.outstanding:
         echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
     whole = {"cf-world": "groups", "cf-world-attributes": "pairs", "cf-world-denominalised": "outcomes"}.get(plan.suite)
+    if plan.counterfactual.prompts:
+        whole = "prompts"
     for level, count in written.missing.items():
         name = whole or f"{suite(plan.suite).level}={level}"
         echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +26,12 @@ class Candidate(NamedTuple):
     level: int
 
 
-def choose_images(candidates: Sequence[Candidate], per_level: int | None, rng: random.Random) -> list[Candidate]:
+def choose_images(
+    candidates: Sequence[Candidate],
+    per_level: int | None,
+    rng: random.Random,
+    preferred: Collection[Candidate] = frozenset(),
+) -> list[Candidate]:
     """Choose the images of a study, by level and run, in random order otherwise.
 
     With a number per level, every run contributes the same items as far as it has images of them, so that models are
@@ -36,6 +41,7 @@ def choose_images(candidates: Sequence[Candidate], per_level: int | None, rng: r
         candidates: the images that can be rated.
         per_level: number of images per run and level; None for all.
         rng: random number generator.
+        preferred: images that are taken before others; then runs may contribute different items.
 
     Raises:
         FormalimgError: if a run has fewer images of a level.
@@ -55,7 +61,7 @@ def choose_images(candidates: Sequence[Candidate], per_level: int | None, rng: r
                 raise FormalimgError(
                     f"{run} has {len(there)} images of level {level}, not {per_level}: take fewer per level, or all"
                 )
-            taken = sorted(there, key=lambda it: (it.sample, rank[it.item]))[:per_level]
+            taken = sorted(there, key=lambda it: (it not in preferred, it.sample, rank[it.item]))[:per_level]
             rng.shuffle(taken)
             chosen += taken
     return chosen

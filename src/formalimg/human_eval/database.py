@@ -127,6 +127,7 @@ class StudyPlan:
     checks: float
     seed: int
     made_with: str
+    borderline: bool = False
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -214,6 +215,7 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         plan.made_with,
         tuple(_rated(plan, run, folder) for run in plan.runs),
+        plan.borderline,
     )
 
 

@@ -57,6 +57,7 @@ class StudyManifest:
         created: when the study was created, in UTC.
         made_with: the version of formalimg.
         runs: the rated runs.
+        borderline: whether images with a borderline score were taken before others; written only if so.
     """
 
     protocol: RatingProtocol
@@ -70,6 +71,7 @@ class StudyManifest:
     created: str
     made_with: str
     runs: tuple[RatedRun, ...]
+    borderline: bool = False
 
 
 _STORED_NAMES = {
@@ -88,6 +90,8 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     """Write `study.toml`."""
     table = asdict(manifest)
     runs = table.pop("runs")
+    if not manifest.borderline:
+        del table["borderline"]
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
         "# a link that is lost is replaced by a new one.",
@@ -124,7 +128,10 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
         if any("\0" in run.folder for run in runs):
             raise KeyError("folder")
-        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs})
+        borderline = table.get("borderline", False)
+        if not isinstance(borderline, bool):
+            raise KeyError("borderline")
+        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs, "borderline": borderline})
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
 
@@ -165,9 +172,10 @@ class StudyConfig:
     per_level: int | None = None
     checks: float | None = None
     seed: int | None = None
+    borderline: bool | None = None
 
 
-_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed")
+_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline")
 
 
 def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:

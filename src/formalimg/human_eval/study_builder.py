@@ -17,6 +17,12 @@ from formalimg.runs import ImageLocation, StoredRun
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
 
+BORDERLINE = (0.3, 0.7)
+"""Scores between which a judge is least sure, both included (CF-World, appendix B)."""
+
+_ROUNDING = 1e-9
+"""Scores are weighted means: 0.7 may come as 0.7000000000000001."""
+
 
 class NewStudy(NamedTuple):
     """A new study.
@@ -51,6 +57,7 @@ def create_study(
     per_level: int | None = None,
     checks: float = 0.0,
     seed: int = 0,
+    borderline: bool = False,
     made_with: str = "",
 ) -> NewStudy:
     """Create a rating study: a folder with the images to rate, the assignment to raters, and their answers.
@@ -70,6 +77,8 @@ def create_study(
         checks: minimum share of attention checks among the tasks of a rater. A check is an image that the rater does
             not see otherwise, beside the prompt of another item. The study knows which they are, raters do not.
         seed: determines choice, assignment and order; tokens and links are random.
+        borderline: take the images whose score lies in `BORDERLINE`, where raters tell most about a threshold; others
+            only fill up `per_level`, so that all runs have as many.
         made_with: the version of formalimg, for the record.
 
     Raises:
@@ -81,7 +90,9 @@ def create_study(
         raise FormalimgError("the protocol boxes has no attention checks: leave them out")
     there = _gather(runs, protocol, levels)
     rng = random.Random(seed)
-    chosen = choose_images(list(there.images), per_level, rng)
+    preferred = _borderline(there, runs) if borderline else frozenset[Candidate]()
+    candidates = [it for it in there.images if not borderline or per_level is not None or it in preferred]
+    chosen = choose_images(candidates, per_level, rng, preferred)
     if not chosen:
         raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
@@ -113,6 +124,7 @@ def create_study(
         float(checks),
         seed,
         made_with,
+        borderline,
     )
     return NewStudy(write_study(plan, Path(folder)), links)
 
@@ -147,6 +159,25 @@ def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collect
     if absent:
         raise FormalimgError(f"there are no images of level {absent[0]}: ask for other levels")
     return _Candidates(items, images, without)
+
+
+def _borderline(there: _Candidates, runs: Sequence[StoredRun]) -> frozenset[Candidate]:
+    """Return the images with a borderline score.
+
+    Raises:
+        FormalimgError: if a run has no scores, or no image has such a score.
+    """
+    for run in runs:
+        name = run.folder.resolve().name
+        if all(image.score is None for candidate, image in there.images.items() if candidate.run == name):
+            raise FormalimgError(f"no judge has scored the images of {run.folder}: judge the run first")
+    low, high = BORDERLINE[0] - _ROUNDING, BORDERLINE[1] + _ROUNDING
+    found = [it for it, image in there.images.items() if image.score is not None and low <= image.score <= high]
+    if not found:
+        raise FormalimgError(
+            f"no image has a score from {BORDERLINE[0]} to {BORDERLINE[1]}: leave --borderline out, or name other runs"
+        )
+    return frozenset(found)
 
 
 def _checks(
@@ -184,6 +215,7 @@ class RateableImage(NamedTuple):
         file: its path inside the run folder, with slashes.
         sha256: the digest of its bytes.
         grounded: the scene that the judge found, in the grounding format; None if not needed or not found.
+        score: the score that the last judge gave; None if unscored.
     """
 
     item: str
@@ -192,6 +224,7 @@ class RateableImage(NamedTuple):
     file: str
     sha256: str
     grounded: dict[str, object] | None
+    score: float | None = None
 
 
 def rateable_images(
@@ -223,7 +256,7 @@ def rateable_images(
         file = f"images/{judged.image.name}"
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)
-        found.append(RateableImage(item, sample, level, file, before.sha256, scene))
+        found.append(RateableImage(item, sample, level, file, before.sha256, scene, judged.outcome.score))
     if grounded and found and not any(image.grounded is not None for image in found):
         raise FormalimgError(
             f"no grounder has judged the images of {run.folder}: take runs of knolling or natural that a grounder "

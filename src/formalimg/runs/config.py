@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Concurrent, ImageModel, stored_text
+from formalimg.models import ChatModel, Concurrent, ImageModel, PremadeImageModel, stored_text
 from formalimg.runs.manifest import (
     MAX_INTEGER,
     MIN_INTEGER,
@@ -33,6 +33,9 @@ from formalimg.suites import (
     suite,
     suite_names,
 )
+
+if TYPE_CHECKING:
+    from formalimg.runs.rewriting import Rewriter, RewriteStore
 
 MIN_SIZE, MAX_SIZE = 16, 16_384
 """Limits of the requested width and height, in pixels."""
@@ -67,6 +70,7 @@ class RunConfig:
         layouts_from: where the layouts come from, for the record.
         images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
         skipped: how many records of published data no item could be made of, for the record.
+        rewriter: rewrites the prompts, if the condition says so.
     """
 
     items: Sequence[Item[object]]
@@ -83,6 +87,7 @@ class RunConfig:
     layouts_from: str = ""
     images: str = ""
     skipped: int = 0
+    rewriter: Rewriter | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= MAX_SAMPLES:
@@ -103,16 +108,40 @@ class RunConfig:
             styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
             raise FormalimgError(f"only {styled} has a text about its style: use the style none for other suites")
         require_supported(self.model, self.items[0].suite)
-        require_storable_settings(Identity(self.model.name, self.model.settings))
+        self._require_rewriter()
+        require_storable_settings(self._identity)
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
             raise FormalimgError(
                 f"{self.model.name} cannot be given an image to go by: choose another condition than image-layout"
             )
 
+    def _require_rewriter(self) -> None:
+        if self.condition.form == "rewritten" and self.rewriter is None:
+            raise FormalimgError("somebody has to rewrite the prompts: name a chat model with --rewriter")
+        if self.rewriter is not None and isinstance(self.model, PremadeImageModel):
+            raise FormalimgError(f"{self.model.name} serves images that exist: use --condition plain, nothing is sent")
+
+    def generator(self, rewrites: RewriteStore | None = None) -> ImageModel:
+        """Return the model that generates the images: the image model, behind its rewriter if there is one.
+
+        Args:
+            rewrites: the texts of the run folder; None if nothing is generated.
+        """
+        if self.rewriter is None:
+            return self.model
+        from formalimg.runs.rewriting import RewritingModel  # here, because most runs rewrite nothing
+
+        return RewritingModel(self.model, self.rewriter, {item.id: item.prompt for item in self.items}, rewrites)
+
+    @property
+    def _identity(self) -> Identity:
+        rewriting = {} if self.rewriter is None else self.rewriter.settings
+        return Identity(self.model.name, {**self.model.settings, **rewriting})
+
     @property
     def requests(self) -> RequestBuilder:
         """Builds the requests to the model."""
-        return RequestBuilder(self.model, self.condition, self.layouts, self.size)
+        return RequestBuilder(self.generator(), self.condition, self.layouts, self.size)
 
     def manifest(self, stored: RunManifest | None = None) -> RunManifest:
         """Return the manifest of the run, merged with the one that the folder already has."""
@@ -121,7 +150,7 @@ class RunConfig:
             suite=first.suite,
             suite_version=first.version,
             items_digest="",  # the store knows all items that were ever planned
-            model=Identity(self.model.name, self.model.settings),
+            model=self._identity,
             judge=None,
             samples=self.samples,
             seed=self.seed,
@@ -162,6 +191,7 @@ class RunBuilder:
         layouts: the layouts of the items, by id, if the condition needs them; None for the solver's witnesses.
         layouts_from: where given layouts come from, for the record.
         images: the URL on an object store below which each run has its images; None for the run folder.
+        rewriter: the chat model that rewrites the prompts, if the condition says so.
         made_with, samples, seed, size, budget, task: as in `RunConfig`.
     """
 
@@ -180,6 +210,7 @@ class RunBuilder:
     budget: float | None = None
     task: TaskName = "image"
     images: str | None = None
+    rewriter: ChatModel | None = None
 
     @cached_property
     def items(self) -> Sequence[Item[Any]]:
@@ -234,7 +265,17 @@ class RunBuilder:
             layouts_from="solver" if self.layouts is None else self.layouts_from,
             images=images_url(self.images, folder) if self.images else "",
             skipped=len(self._loaded.skipped),
+            rewriter=self._rewriter(condition),
         )
+
+    def _rewriter(self, condition: Condition) -> Rewriter | None:
+        if self.rewriter is None:
+            return None
+        if condition.rewriting is None:
+            raise FormalimgError("a rewriter rewrites prompts: choose --condition rewritten too, or leave it out")
+        from formalimg.runs.rewriting import Rewriter
+
+        return Rewriter(self.rewriter, condition.rewriting)
 
     @cached_property
     def _witnesses(self) -> dict[str, Scene]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from formalimg.suites import Item
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
 """Rough usage of a question about an image: the image, the prompt, and an answer with its reasons."""
 
+_REWRITE = Usage(input_tokens=400, output_tokens=500)
+"""Rough usage of rewriting a prompt: the text, and an answer with its thoughts."""
+
 
 @dataclass(frozen=True)
 class RunEstimate:
@@ -32,7 +35,9 @@ class RunEstimate:
         questions: number of questions that the judge would ask a chat model.
         image_cost: estimated cost of the images in US dollars; None if the price is unknown.
         judge_cost: the same for judging.
-        first: the prompt of the first image.
+        first: the prompt of the first image; where prompts are rewritten, what the rewriter is sent for it.
+        rewrites: number of prompts to rewrite.
+        rewrite_cost: estimated cost of rewriting them; None if the price is unknown.
     """
 
     images: int
@@ -41,6 +46,8 @@ class RunEstimate:
     image_cost: float | None
     judge_cost: float | None
     first: str
+    rewrites: int = 0
+    rewrite_cost: float | None = 0.0
 
 
 def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
@@ -63,6 +70,7 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     questions = sum(questions_of(it.item) for it in to_judge)
     image_price = get_price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
     question_price = get_price(judge.name).cost(_QUESTION) if judge and questions else 0.0
+    rewrites, rewrite_cost = _rewrites(config, folder, [it.item for it in to_make])
     request = config.requests.request(images[0].item, 0, images[0].seed)
     prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
     return RunEstimate(
@@ -71,8 +79,22 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
         questions,
         None if image_price is None else image_price * len(to_make),
         None if question_price is None else question_price * questions,
-        prompt_of(request),
+        prompt_of(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
+        rewrites,
+        rewrite_cost,
     )
+
+
+def _rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
+    """Return how many prompts of these items have no text yet, and about what it costs to rewrite them."""
+    if config.rewriter is None:
+        return 0, 0.0
+    from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+
+    stored = RewriteStore(folder)
+    count = sum(key not in stored for key in {config.rewriter.key(item.prompt) for item in items})
+    price = get_price(config.rewriter.chat.name).cost(_REWRITE)
+    return count, None if price is None and count else (price or 0.0) * count
 
 
 def _existing(

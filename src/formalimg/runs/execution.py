@@ -68,7 +68,12 @@ def execute(
         def build_request(planned: PlannedImage) -> ImageRequest:
             return builder.request(planned.item, planned.sample, planned.seed)
 
-        engine = Engine(store, config.model, judge, build_request=build_request, scored=scored, on_progress=on_progress)
+        model = config.model
+        if config.rewriter is not None:
+            from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+
+            model = config.generator(RewriteStore(folder))
+        engine = Engine(store, model, judge, build_request=build_request, scored=scored, on_progress=on_progress)
         engine.start_spending(store.cost(), config.budget, work_left=bool(to_make or to_judge))
         return _run_engine(store, engine, judge, to_make, to_judge)
 

@@ -13,13 +13,14 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
 from formalimg.runs.lock import LOCK_FILE, FolderLock
 
-_MANIFEST, _RESULTS = "run.toml", "results.sqlite"
+_MANIFEST, _RESULTS, _REWRITES = "run.toml", "results.sqlite", "rewrites.jsonl"
 _FILES = (
     _MANIFEST,
     _RESULTS,
     *(f"{_RESULTS}{suffix}" for suffix in ("-wal", "-shm", "-journal")),
     LOCK_FILE,
     f"{IMAGES}/{METADATA}",
+    _REWRITES,
 )
 
 

@@ -49,7 +49,7 @@ from formalimg.suites.record import ItemsError
 from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
 
 if TYPE_CHECKING:
-    from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups
+    from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups, find_comparison
     from formalimg.suites.cfworld.items import (
         builtin_groups,
         denominalised_items,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.suites",
     {
-        "cfworld.group_checks": ["GroupProblem", "check_group", "check_groups"],
+        "cfworld.group_checks": ["GroupProblem", "check_group", "check_groups", "find_comparison"],
         "cfworld.items": ["denominalised_items", "items_of_groups", "builtin_groups", "pair_items", "rule_items"],
         "cfworld.questions": ["pair_spec", "template_score_questions"],
         "cfworld.published": ["PublishedItems", "read_cf_world", "repair_report"],
@@ -223,6 +223,7 @@ __all__ = [
     "expected_redraws",
     "export_suite",
     "extra_concepts",
+    "find_comparison",
     "find_conflicts",
     "find_implausible",
     "format_repairs",

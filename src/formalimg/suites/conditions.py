@@ -1,4 +1,7 @@
-"""Conditions: what an image model is sent for an item, plain or with a layout (FormalImg, sections 3.6 and B.2)."""
+"""Conditions: what an image model is sent for an item.
+
+Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model (CF-World's chain of thought).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes import Scene
 from formalimg.suites.item import Item
 
-LayoutForm: TypeAlias = Literal["plain", "text-layout", "image-layout"]
+LayoutForm: TypeAlias = Literal["plain", "rewritten", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
 
 _OURS = Path(__file__).parent / "prompts"
@@ -32,7 +35,7 @@ class Condition:
     """How an item is put to an image model.
 
     Attributes:
-        form: the item's words alone, with a layout as text, or with a layout as an image.
+        form: the item's words alone, the words as a chat model has rewritten them, or with a layout as text or image.
         with_prompt: whether the item's words are sent as well; False only together with a layout.
         style: the text about the style of image that is put in front; only knolling has one.
         prompts: a folder with texts that replace ours.
@@ -44,7 +47,7 @@ class Condition:
     prompts: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.form == "plain" and not self.with_prompt:
+        if not self.needs_layout and not self.with_prompt:
             raise FormalimgError(
                 "without words and without a layout nothing is asked for: choose a layout, or keep the words"
             )
@@ -59,7 +62,12 @@ class Condition:
     @property
     def needs_layout(self) -> bool:
         """Whether each item needs a layout."""
-        return self.form != "plain"
+        return self.form in ("text-layout", "image-layout")
+
+    @cached_property
+    def rewriting(self) -> Prompt | None:
+        """The text that the rewriter is sent; None if nothing is rewritten."""
+        return load_prompts(_OURS, self.prompts)["rewrite"] if self.form == "rewritten" else None
 
     @cached_property
     def texts(self) -> tuple[Prompt, ...]:
@@ -73,10 +81,11 @@ class Condition:
     @property
     def versions(self) -> dict[str, str]:
         """The versions of the prompt templates in use, for the record."""
-        return {prompt.name: prompt.version for prompt in self.texts}
+        sent = self.texts if self.rewriting is None else (*self.texts, self.rewriting)
+        return {prompt.name: prompt.version for prompt in sent}
 
     def model_input(self, item: Item[object], layout: Scene | None = None) -> ModelInput:
-        """Return the input of the image model for an item.
+        """Return the input of the image model for an item; where words are rewritten, before that.
 
         Raises:
             FormalimgError: if the condition needs a layout and there is none.

@@ -68,9 +68,15 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def default_digest(suite: str) -> str:
-    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none."""
-    return _digests()["instructions"].get(suite, "")
+def default_digest(suite: str, version: str = "") -> str:
+    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none.
+
+    Args:
+        suite: the suite.
+        version: an earlier version of its items; empty, or one that has no file of its own, for the newest.
+    """
+    known = _digests()["instructions"]
+    return known.get(f"{suite}@{version}", known.get(suite, ""))
 
 
 def _default_items() -> Traversable:

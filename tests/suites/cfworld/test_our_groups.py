@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from formalimg.suites import builtin_groups, check_groups, denominalised_items, items_of_groups
+from formalimg import load
+from formalimg.errors import FormalimgError
+from formalimg.suites import builtin_groups, check_groups, denominalised_items, find_comparison, items_of_groups
+from formalimg.suites.cfworld.items import replace_nouns
 
 GROUPS = builtin_groups()
 PUBLISHED = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
@@ -53,6 +58,74 @@ def test_each_gives_three_items_that_differ_as_they_should() -> None:
             assert not any(re.search(r"[{}]|\.\?|\?\?", question.question) for question in item.spec.questions)
     without_names = denominalised_items(GROUPS, "1")
     assert [item.id for item in without_names] == [item.id for item in items if item.level == 2]
+
+
+def test_described_outcomes_differ_from_the_named_ones_in_target_nouns_only() -> None:
+    for group in GROUPS:
+        nouns = _target_nouns(group.id)
+        assert nouns, group.id
+        frame = re.split("|".join(rf"(?<!\w){re.escape(noun)}(?!\w)" for noun in nouns), group.outcome)
+        assert len(frame) == len(nouns) + 1, group.id
+        kept = ".*".join(re.escape(part).replace(",", ",?") for part in frame)
+        assert re.fullmatch(kept, group.described), group.id
+        assert len(" ".join(nouns)) < 0.75 * len(group.outcome), group.id
+
+
+def test_few_descriptions_compare() -> None:
+    assert len(_comparing(None)) <= 0.05 * len(GROUPS)
+    assert len(_comparing("@1")) > 0.4 * len(GROUPS)  # what is counted is what version 1 was full of
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It looks like a wheel.", "like"),
+        ("It is as tall as a house.", "as tall as"),
+        ("It is as big and round as a ball.", None),
+        ("A shape resembling a leaf.", "resembling"),
+        ("It bends as if in a storm.", "as if"),
+        ("It serves as a bridge, and most likely holds.", None),
+    ],
+)
+def test_comparisons_are_found(text: str, found: str | None) -> None:
+    assert find_comparison(text) == found
+
+
+def test_a_noun_that_is_not_there_once_is_an_error() -> None:
+    assert replace_nouns("Snow lies on the snow.", {"Snow": "Frozen crystals"}) == "Frozen crystals lies on the snow."
+    for outcome in ("Ice lies on the roof.", "Snow lies on Snow.", "Snowflakes fall."):
+        with pytest.raises(FormalimgError, match="'Snow' exactly once"):
+            replace_nouns(outcome, {"Snow": "Frozen crystals"})
+
+
+def test_version_two_differs_in_the_reworded_groups_only_and_version_one_still_loads() -> None:
+    old, new = ({item.id: item for item in load("cf-world", version)} for version in ("@1", None))
+    assert old.keys() == new.keys()
+    assert {item.version for item in old.values()} == {"1"}
+    assert {item.version for item in new.values()} == {"2"}
+    reworded = {
+        item.spec.group for item in new.values() if (item.prompt, item.spec) != (old[item.id].prompt, old[item.id].spec)
+    }
+    assert reworded == {"chemistry-009", "chemistry-010", "geography-013", "sociology-013", "sociology-026"}
+    assert not any("?" in item.prompt for item in new.values() if item.spec.group in reworded)
+    for name in ("cf-world-rules", "cf-world-attributes"):
+        assert {item.version for item in load(name)} == {"1"}
+    named, described = ([item.id for item in load("cf-world-denominalised", version)] for version in ("@1", "@2"))
+    assert named == described
+
+
+def _comparing(version: str | None) -> list[str]:
+    """The described outcomes of a version that compare."""
+    scenes = {item.spec.group: item.prompt for item in load("cf-world", version) if item.level == 3}
+    outcomes = [item.prompt.removeprefix(scenes[item.spec.group]) for item in load("cf-world-denominalised", version)]
+    return [outcome for outcome in outcomes if find_comparison(outcome)]
+
+
+def _target_nouns(group: str) -> dict[str, str]:
+    name, _, number = group.rpartition("-")
+    text = (files("formalimg.suites.cfworld") / "groups" / f"{name}.toml").read_text(encoding="utf-8")
+    nouns: dict[str, str] = tomllib.loads(text)["group"][int(number) - 1]["described"]
+    return nouns
 
 
 def test_no_sentence_is_a_published_one() -> None:

@@ -54,6 +54,18 @@ class NamedOutcome(NamedTuple):
         return self.explicit.prompt.removeprefix(kept) if self.explicit.prompt.startswith(kept) else None
 
 
+class QuestionSet(NamedTuple):
+    """Questions to be written: for one prompt, and for all items that are judged by the same.
+
+    Attributes:
+        asked: the item whose prompt and assessment point the questions are about.
+        items: the ids of all items that get them: the implicit one of a group has those of the explicit one.
+    """
+
+    asked: Item[CounterfactualSpec]
+    items: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class CounterfactualChoices:
     """Sources of CF-World items.
@@ -63,12 +75,14 @@ class CounterfactualChoices:
         per_law: for groups: how many of each law.
         questions: for groups: where the questions come from.
         named_outcomes: for outcomes without names: the groups that name them; empty for the shipped ones.
+        prompts: for questions: the items of cf-world to write them for; empty if groups are written.
     """
 
     laws: tuple[Law, ...] = ()
     per_law: int = 1
     questions: ScoreQuestions = "template"
     named_outcomes: tuple[NamedOutcome, ...] = ()
+    prompts: tuple[Item[CounterfactualSpec], ...] = ()
 
     def __post_init__(self) -> None:
         if self.questions not in get_args(ScoreQuestions):
@@ -118,6 +132,24 @@ def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutc
     return tuple(NamedOutcome(known[2], known[3].prompt) for known in levels.values())
 
 
+def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
+    """Return the questions that prompts need, in their order; none for prompts without an assessment point.
+
+    As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
+    assessment point of one of the two is enough.
+    """
+    alike: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
+    for item in items:
+        alike.setdefault((item.spec.group, item.level == 1), []).append(item)
+    found = []
+    for sharing in alike.values():
+        with_point = [item for item in sharing if item.spec.assessment.strip()]
+        if with_point:
+            asked = min(with_point, key=lambda item: item.level)
+            found.append(QuestionSet(asked, tuple(item.id for item in sharing)))
+    return tuple(found)
+
+
 def default_extent(
     suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
 ) -> AuthoringExtent:
@@ -137,6 +169,15 @@ def default_extent(
     if wrong:
         raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
     match suite:
+        case "cf-world" if choices.prompts:
+            if choices.made:
+                raise FormalimgError(f"{', '.join(choices.made)}: not for questions of prompts that exist")
+            sets = question_sets(choices.prompts)
+            if not sets:
+                raise FormalimgError(
+                    "none of these prompts has an assessment point, which questions are about: give it"
+                )
+            usual = AuthoringExtent((1, 2, 3), len(sets), _ATTEMPTS)
         case "cf-world":
             usual = AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
         case "cf-world-denominalised":
@@ -146,6 +187,6 @@ def default_extent(
     if levels not in ((), usual.levels):
         raise FormalimgError(f"{suite} is always written with all its levels: leave --levels out")
     if per_level not in (0, usual.per_level):
-        advice = "say --per-law" if suite == GROUPS else "choose the items"
+        advice = "say --per-law" if suite == GROUPS and not choices.prompts else "choose the items"
         raise FormalimgError(f"how many items {suite} gets follows from what it is written from: {advice}")
     return usual

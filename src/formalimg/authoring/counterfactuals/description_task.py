@@ -25,10 +25,13 @@ from formalimg.authoring.counterfactuals.templates import (
 )
 from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
 from formalimg.authoring.plan import AuthoringPlan, Slot
-from formalimg.suites import CounterfactualSpec, Item
+from formalimg.suites import CounterfactualSpec, Item, find_comparison
 
 _REPEATED = 0.8
 """A description with this part of the words of what is kept says it again."""
+
+_KEPT = 0.5
+"""At least this part of the outcome's words, without its names, stands in the description: only nouns are replaced."""
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -51,7 +54,8 @@ def apply_description(answer: DescriptionAnswer, named: NamedOutcome) -> str | R
     kept = before + after
     if word_stems(kept) and shared_stems(kept, described) >= _REPEATED:
         return Rejection("more than the outcome", "the law or the scene is said again")
-    return _still_named(answer.named, answer.outcome, described, named) or f"{before}{described}{after}"
+    objection = _still_named(answer.named, answer.outcome, described, named) or _not_only_nouns(answer, described)
+    return objection or f"{before}{described}{after}"
 
 
 def description_objection(answer: SamenessAnswer) -> Rejection | None:
@@ -90,6 +94,18 @@ def _still_named(named: Sequence[str], outcome: str, described: str, source: Nam
         return Rejection("not described", "the names given are not those of what comes of it")
     kept = [stem for stem in names if stem in left]
     return Rejection("not described", f"says {kept[0]!r} all the same") if kept else None
+
+
+def _not_only_nouns(answer: DescriptionAnswer, described: str) -> Rejection | None:
+    """The sentence must be the same but for its nouns, and describe them without a comparison that it did not have."""
+    comparison = find_comparison(described)
+    if comparison is not None and comparison not in answer.outcome:
+        return Rejection("comparison", f"says {comparison!r}")
+    others = word_stems(answer.outcome) - word_stems(" ".join(answer.named))
+    lost = sorted(others - word_stems(described))
+    if len(lost) > (1 - _KEPT) * len(others):
+        return Rejection("more than the nouns", f"{len(lost)} of {len(others)} other words are gone, as {lost[0]!r}…")
+    return None
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -120,6 +120,10 @@ DENOMINALISED_FOLDER = "denominalised"
 
 def items_from_outcomes(plan: AuthoringPlan, accepted: Sequence[AttemptOutcome]) -> tuple[Item[Any], ...]:
     """Return the items of all accepted attempts, in slot order."""
+    if plan.counterfactual.prompts:
+        from formalimg.authoring.counterfactuals.question_task import items_with_questions  # loaded only if needed
+
+        return tuple(items_with_questions(plan, accepted))
     found: list[Item[Any]] = []
     for outcome in sorted(accepted, key=lambda outcome: outcome.slot):
         if plan.suite == GROUPS:
@@ -135,7 +139,7 @@ def items_from_outcomes(plan: AuthoringPlan, accepted: Sequence[AttemptOutcome])
 
 def write_companions(plan: AuthoringPlan, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
     """Write the groups and their explicit items without names beside the items."""
-    if plan.suite == GROUPS:
+    if plan.suite == GROUPS and not plan.counterfactual.prompts:
         written = [_written(outcome) for outcome in sorted(accepted, key=lambda outcome: outcome.slot)]
         write_group_files(written, folder, plan.version)
 
@@ -155,8 +159,12 @@ def _written(outcome: AttemptOutcome) -> WrittenGroup:
 
 def counterfactual_authoring(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
     """Return the authoring task of a plan."""
+    if plan.counterfactual.prompts:
+        from formalimg.authoring.counterfactuals.question_task import QuestionAuthoring  # each loads what it needs
+
+        return QuestionAuthoring(plan, prompts)
     if plan.suite == GROUPS:
-        from formalimg.authoring.counterfactuals.group_task import GroupAuthoring  # each loads only what it needs
+        from formalimg.authoring.counterfactuals.group_task import GroupAuthoring
 
         return GroupAuthoring(plan, prompts)
     if plan.suite == PAIRS:

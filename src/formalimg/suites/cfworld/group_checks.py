@@ -35,6 +35,9 @@ ProblemReason: TypeAlias = Literal[
 MAX_WORDS = 80
 """Maximum number of words of a prompt."""
 
+_COMPARISON = re.compile(
+    r"\b(?:like|unlike|resembl\w*|similar to|reminiscent of|as (?:if|though)|as \w+(?: \w+)? as)\b", re.IGNORECASE
+)
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
 _NEAR = 0.75
@@ -59,6 +62,15 @@ def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup
     """Return all problems of one group, including duplicates of those before it."""
     found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
     return [*found, *_repeats(group, before)]
+
+
+def find_comparison(text: str) -> str | None:
+    """Return the words by which a text compares, as in "like" or "as tall as"; None if it does not.
+
+    A comparison brings in the name of another object, and with it how that object usually looks.
+    """
+    found = _COMPARISON.search(text)
+    return None if found is None else found[0]
 
 
 def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, get_args
 
+from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.questions import pair_spec, rule_spec, template_score_questions
 from formalimg.suites.cfworld.spec import (
     CF_WORLD,
@@ -29,8 +32,28 @@ def builtin_groups() -> list[CounterfactualGroup]:
         text = (folder / f"{name}.toml").read_text(encoding="utf-8")
         for number, entry in enumerate(tomllib.loads(text)["group"], 1):
             own = {"id": f"{name}-{number:03}", "discipline": field.discipline, "branch": field.branch}
-            found.append(CounterfactualGroup.from_fields({**own, **entry}))
+            described = replace_nouns(entry["outcome"], entry["described"])
+            found.append(CounterfactualGroup.from_fields({**own, **entry, "described": described}))
     return found
+
+
+def replace_nouns(outcome: str, phrases: Mapping[str, str]) -> str:
+    """Return an outcome with its target nouns replaced by phrases that describe them; all else stays, word by word.
+
+    Args:
+        outcome: the sentence that names what comes about.
+        phrases: what stands in place of each target noun, which may have words around it that belong to it.
+
+    Raises:
+        FormalimgError: if the outcome does not have one of the nouns exactly once.
+    """
+    named = re.compile("|".join(rf"(?<!\w){re.escape(noun)}(?!\w)" for noun in sorted(phrases, key=len, reverse=True)))
+    counts = Counter(named.findall(outcome))
+    for noun in phrases:
+        if counts[noun] != 1:
+            raise FormalimgError(f"the outcome does not say {noun!r} exactly once: {outcome}")
+    found = named.sub(lambda match: phrases[match[0]], outcome)
+    return re.sub(r",([,.])", r"\1", found)  # a phrase that is set off by commas, before the end of a clause
 
 
 def items_of_groups(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:

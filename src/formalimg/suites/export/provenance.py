@@ -45,13 +45,14 @@ class Origin:
 
 
 def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
-    """Return the origin of items that were loaded from a path; None for the default items."""
+    """Return the origin of items that were loaded from a path; None, or as in @1, for the default items."""
     benchmark = source(suite(name).source)
-    if path is None:
+    if path is None or str(path).startswith("@"):
         return Origin("shipped", benchmark)
     if path.suffix == ".jsonl" or (path / ITEMS_FILE).is_file():
         # Copies of the default suite are known by what they ask. Of other items only their maker knows.
-        return Origin("shipped" if instruction_digest(items) == default_digest(name) else "own", benchmark)
+        shipped = instruction_digest(items) == default_digest(name, items[0].version)
+        return Origin("shipped" if shipped else "own", benchmark)
     return _published_origin(benchmark, path if path.is_dir() else path.parent)
 
 
