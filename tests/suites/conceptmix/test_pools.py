@@ -143,4 +143,4 @@ def test_every_category_but_objects_has_easy_and_hard_values() -> None:
     easy, hard = load_pools(difficulty="easy"), load_pools(difficulty="hard")
     assert easy["object"] == hard["object"]
     for category in set(easy) - {"object"}:
-        assert not set(easy[category].values) & set(hard[category].values)  # type: ignore[index]
+        assert not set(easy[category].values) & set(hard[category].values)
