@@ -89,7 +89,9 @@ SCENARIOS = (
     Scenario(
         "conceptmix",
         _judged(
-            "conceptmix", "--levels", "1-3", "--per-level", "4", "--samples", "2", second=("requests=all-at-once",)
+            "conceptmix",
+            *["--items", "@1", "--levels", "1-3", "--per-level", "4", "--samples", "2"],
+            second=("requests=all-at-once",),
         ),
     ),
     Scenario(
@@ -166,7 +168,7 @@ SCENARIOS = (
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 RUN_NAMES = tuple(scenario.name for scenario in SCENARIOS if scenario.is_run)
 
-_LONG = ("conceptmix", *_PAINTER, "-M", "concurrency=1", "--levels", "1-2", "--per-level", "4")
+_LONG = ("conceptmix", "--items", "@1", *_PAINTER, "-M", "concurrency=1", "--levels", "1-2", "--per-level", "4")
 _PAID = ("-j", "openai/gpt-4o", "-J", SERVER, "-J", "concurrency=1")
 INTERRUPTED = (
     ("generate", *_LONG, "--out", "interrupted", "--budget", "0.0045"),

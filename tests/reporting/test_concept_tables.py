@@ -94,7 +94,7 @@ def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> No
     table = found["values at k = 1"]
     assert heads(table) == ("category", "value", "band", "images", "scored", "shown", "full mark")
     lines = {(line[0], line[1]): line[2:5] for line in texts(table)}
-    assert lines["style", "ink"] == ["", "1", "0†"]
+    assert lines["style", "ink"] == ["easy", "1", "0†"]
     assert lines["color", "black"] == ["hard", "1", "1"]
     by_category = {line[0]: int(line[1]) for line in texts(found["categories at k = 1"])}
     summed = {name: sum(int(line[1]) for (of, _), line in lines.items() if of == name) for name in by_category}
@@ -120,11 +120,13 @@ def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
     assert values["color", "orange"] == ["", "1", "1", "1"]
     assert values["color", "black"] == ["hard", "1", "1", "0"]
     assert values["object", "cat"] == ["", "4", "4", "4"]
-    assert values["style", "ink"] == ["", "1", "0†", "0"]  # asked for, and nobody could tell
+    assert values["style", "ink"] == ["easy", "1", "0†", "0"]  # asked for, and nobody could tell
     assert [line[:5] for line in texts(found["easy and hard values"])] == [
         ["color", "easy", "1", "1", "1"],
         ["color", "hard", "1", "1", "0"],
+        ["number", "easy", "1", "1", "1"],
         ["spatial", "hard", "1", "1", "1"],
+        ["style", "easy", "1", "0†", "0"],
     ]
 
 

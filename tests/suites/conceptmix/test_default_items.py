@@ -23,6 +23,8 @@ from formalimg.suites import (
     missing_concepts,
     template_questions,
 )
+from formalimg.suites.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.suites.conceptmix.plausibility import bound_relations
 from tests.support.command import formalimg
 
 ITEMS = load("conceptmix")
@@ -36,7 +38,7 @@ STEMS = {
     "rectangle": "rectang",
     "triangle": "triang",
     "top": "on top of",
-    "bottom": "at the bottom of",
+    "bottom": "directly underneath",
     "left": "to the left of",
     "right": "to the right of",
     "woman": "wom[ae]n",
@@ -57,7 +59,7 @@ def test_there_are_300_for_each_k_with_their_ids_in_order() -> None:
     assert len({item.prompt for item in ITEMS}) == 2100
     asked = [tuple(sorted((each.statement, each.value) for each in item.spec.concepts)) for item in ITEMS]
     assert len(set(asked)) == 2100
-    assert {(item.suite, item.version, item.tags) for item in ITEMS} == {("conceptmix", "1", ())}
+    assert {(item.suite, item.version, item.tags) for item in ITEMS} == {("conceptmix", "2", ())}
 
 
 def test_each_has_k_plus_one_statements_and_questions_all_different() -> None:
@@ -146,6 +148,68 @@ def test_questions_and_prompts_speak_well_of_people_and_trees() -> None:
         )
 
 
+HOLLOW = {
+    "house", "skyscraper", "car", "truck", "basket", "box", "bowl", "cup", "barn", "garage", "greenhouse", "mailbox",
+    "snow globe", "suitcase", "tent", "tunnel", "warehouse",
+}  # fmt: skip
+"""Things that have an inside, spelled out anew."""
+
+
+def test_the_defects_of_version_1_are_gone() -> None:
+    defects = re.compile(r"at the bottom of|outside of|of normal size", re.IGNORECASE)
+    assert not [item.prompt for item in ITEMS if defects.search(item.prompt)]
+    assert not [each.question for item in ITEMS for each in item.spec.concepts if defects.search(each.question)]
+    for item in ITEMS:
+        assert item.spec.binding is not None
+        things = item.spec.binding.objects
+        for relation in item.spec.binding.relations:
+            if relation.name in ("inside", "outside"):
+                assert things[(relation.second or 0) - 1].item in HOLLOW, item.prompt
+        painted = [obj for obj in things if obj.item in ("man", "woman") and "color" in obj.attributes]
+        assert not any("texture" in obj.attributes for obj in painted), item.prompt
+
+
+def test_no_item_leaves_viewers_in_doubt_as_many_of_version_1_do() -> None:
+    def doubtful(items: list[Item[ConceptSpec]]) -> int:
+        found = 0
+        for item in items:
+            assert item.spec.binding is not None
+            drawn = sum(each.category == "object" for each in item.spec.concepts)
+            placed = bound_relations(item.spec.binding.relations)
+            found += count_problems(placed, SceneObjects(item.spec.binding.objects, drawn)) > 0
+        return found
+
+    assert doubtful(ITEMS) == 0
+    assert doubtful(load("conceptmix", "@1")) > 250
+
+
+def test_version_1_stays_and_most_items_ask_for_the_same_concepts() -> None:
+    earlier = load("conceptmix", "@1")
+    assert {item.version for item in earlier} == {"1"}
+    assert len(earlier) == 2100
+    assert "at the bottom of" in earlier[300].prompt
+    pairs = list(zip(ITEMS, earlier, strict=True))
+    same = [a for a, b in pairs if [one.concept for one in a.spec.concepts] == [one.concept for one in b.spec.concepts]]
+    assert len(same) > 0.95 * 2100
+    assert load("conceptmix", "@2") == ITEMS
+
+
+def test_the_easy_and_the_hard_variant_differ_in_most_items() -> None:
+    easy, hard = (
+        generate_concept_items(ConceptRecipe(per_level=20, difficulty=difficulty)).items
+        for difficulty in ("easy", "hard")
+    )
+    asked = [
+        [sorted(one.concept for one in item.spec.concepts if one.category != "object") for item in variant]
+        for variant in (easy, hard)
+    ]
+    differing = [one != other for one, other in zip(*asked, strict=True)]
+    assert sum(differing) / len(differing) > 0.9
+    for variant, unlike in ((easy, "hard"), (hard, "easy")):
+        found = {POOLS[one.category].difficulty(one.value) for item in variant for one in item.spec.concepts}
+        assert unlike not in found
+
+
 def values(items: list[Item[ConceptSpec]], category: str) -> set[str]:
     return {each.value for item in items for each in item.spec.concepts if each.category == category}
 
@@ -157,6 +221,8 @@ def test_variants_take_only_what_they_should(tmp_path: Path) -> None:
     hard = generate_concept_items(ConceptRecipe((3,), 60, difficulty="hard")).items
     assert values(hard, "color") == {"black", "brown"}
     assert values(hard, "spatial") == {"left", "bottom"}
+    assert values(hard, "number") == {"3", "4"}
+    assert values(hard, "size") == {"huge"}
     (tmp_path / "object.toml").write_text('values = ["kettle", "drum", "yak"]')
     mine = generate_concept_items(ConceptRecipe((2,), 20, concepts=tmp_path)).items
     assert values(mine, "object") == {"kettle", "drum", "yak"}

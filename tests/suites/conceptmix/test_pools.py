@@ -128,7 +128,19 @@ def test_a_relation_of_the_user_is_in_prompt_question_and_statement(tmp_path: Pa
 def test_a_difficulty_that_no_concept_has_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "color.toml").write_text('values = ["red"]\neasy = ["red"]')
     (tmp_path / "spatial.toml").write_text('values = ["left"]')
-    assert load_pools(tmp_path, difficulty="easy")["style"] == load_pools()["style"]
+    assert load_pools(tmp_path, difficulty="easy")["spatial"] == load_pools(tmp_path)["spatial"]
+    assert load_pools(tmp_path, difficulty="hard")["size"].values == ("huge",)
+    for category in ("number", "shape", "size", "style", "texture"):
+        (tmp_path / f"{category}.toml").write_text('values = ["2"]')
     with pytest.raises(FormalimgError, match=r"none of these concepts is known to be hard: list some as hard = "):
         load_pools(tmp_path, difficulty="hard")
     assert load_pools(difficulty="hard")["color"].values == ("black", "brown")
+
+
+def test_every_category_but_objects_has_easy_and_hard_values() -> None:
+    for category, pool in load_pools().items():
+        assert bool(pool.easy) == bool(pool.hard) == (category != "object")
+    easy, hard = load_pools(difficulty="easy"), load_pools(difficulty="hard")
+    assert easy["object"] == hard["object"]
+    for category in set(easy) - {"object"}:
+        assert not set(easy[category].values) & set(hard[category].values)

@@ -44,8 +44,8 @@ def test_questions_in_the_plural() -> None:
         "Does the image contain an apple?",
         "Is the image an ink drawing?",
         "Are the pieces of sushi above the women, without touching them?",
-        "Are the women inside the apple, within its bounds?",
-        "Is the apple at the bottom of the women, below them or at the lowest part, and touching them?",
+        "Are the women inside the apple?",
+        "Is the apple directly underneath the women, touching them?",
     )
 
 
@@ -62,7 +62,7 @@ def test_people_are_asked_about_as_people_and_colours_as_paint() -> None:
         "Does the man look like he is made of glass?",
         "Does the image contain a woman?",
         "Is the woman tiny compared with the usual size of a woman?",
-        "Is the woman inside the man, within his bounds?",
+        "Is the woman inside the man?",
         "Is the man above the woman, without touching her?",
     )
     assert template_questions(*given("2 white woman"))[2] == "Are the women white all over, as if painted?"
@@ -91,7 +91,8 @@ def test_every_concept_has_a_question_about_its_objects(k: int, seed: int) -> No
         assert "  " not in question
         asked = number_word(concept.value) if concept.category == "number" else concept.value
         if concept.category not in ("object", "style"):
-            assert asked.rstrip("e") in question or concept.category == "shape"
+            said = {"bottom": "underneath"}.get(asked, asked.rstrip("e"))
+            assert said in question or concept.category == "shape"
         for number in numbers:
             obj = found.binding.objects[number - 1]
             noun = plural_of(obj.item) if "number" in obj.attributes else singular_of(obj.item)

@@ -67,7 +67,7 @@ def test_verbs_agree(k: int, seed: int) -> None:
             continue
         subject, rest = sentence[: verb.start()], sentence[verb.end() :]
         if subject.endswith(("There", "there")) or re.match(
-            r"(On|To|At|Above|Below|Behind|In front|Inside|Out)", subject
+            r"(On|To|Directly|Above|Below|Behind|In front|Inside|Out)", subject
         ):
             many = re.match(r"( also)? (two|three|four) ", rest) is not None
         elif any(sentence.startswith(name) for name in known):
@@ -107,7 +107,8 @@ def test_many_concepts_are_no_trouble() -> None:
 def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
     for seed in range(20):
         prompt = realize(*given("tiny elephant | +plate"), random.Random(seed))
-        assert "a plate of normal size" in prompt.lower()
+        assert re.search(r"\ba plate\b(?! of)", prompt.lower())
+        assert "normal" not in prompt
 
 
 def test_a_name_that_occurs_twice_is_told_apart() -> None:
@@ -143,6 +144,27 @@ def test_an_aside_never_hangs_on_the_image() -> None:
     prompts = [realize(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
     assert not [text for text in prompts if re.match(r"(A sketch|The picture) (of|shows) [^.]*touching", text)]
     assert any(text.startswith("In a sketch, ") for text in prompts)
+
+
+def test_what_is_painted_is_not_read_into_the_place() -> None:
+    """Not "a woman painted purple all over outside a cup"."""
+    for seed in range(60):
+        prompt = realize(*given("purple woman | +cup | 1 left 2"), random.Random(seed))
+        assert re.match(r"A woman painted purple all over is to the left of a cup\.", prompt), prompt
+
+
+def test_two_relations_to_the_same_object_have_a_sentence_each() -> None:
+    for seed in range(60):
+        prompt = realize(*given("cat | spoon | 1 behind 2 | 1 left 2"), random.Random(seed))
+        assert not re.search(r"spoon and [^.]*spoon", prompt), prompt
+
+
+def test_what_touches_from_below_is_directly_underneath() -> None:
+    for seed in range(20):
+        found = given("cat | novel | 1 bottom 2")
+        prompt = realize(*found, random.Random(seed))
+        assert "directly underneath a novel, touching it" in prompt.lower()
+        assert missing_concepts(prompt, *found) == ()
 
 
 def test_styles_that_we_do_not_know_stand_in_good_order() -> None:

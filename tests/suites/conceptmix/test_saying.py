@@ -94,6 +94,12 @@ WRONG = [
     ("cat | table | 1 top 2", "A cat is above a table, without touching it.", ["cat", "table", "top"], []),
     ("cat | dog | 1 left 2", "A cat is to the right of a dog.", ["left"], []),
     ("cat | dog | 1 behind 2", "A cat is to the left of a dog.", ["behind"], ["left"]),
+    (
+        "cat | dog | +table | 1 below 2 | 3 bottom 2",
+        "A cat is below a dog, without touching it. A table is directly underneath the dog, touching it.",
+        [],
+        [],
+    ),
     ("cat | dog | 1 inside 2", "A cat is outside of a dog.", ["inside"], []),
     ("cat | dog | duck | 1 left 2", "A duck is to the left of a dog. There is a cat too.", ["left"], ["left"]),
     ("cat | dog", "A cat is in front of a dog.", [], ["in front of"]),

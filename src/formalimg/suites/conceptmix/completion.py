@@ -2,8 +2,9 @@
 
 The objects that were drawn are used first. A plain reference object is added only where it is needed:
 
-- for a relation that no two objects can be in without a conflict, or only without information: because it repeats
-  another in other words, or because an object is outside of one that it could not be inside of;
+- for a relation that no two objects can be in without a conflict, or only without information, because others imply it
+  or an object is outside of one that it could not be inside of; or only in a way that leaves viewers in doubt or is
+  far-fetched;
 - for a size, when nothing of the usual size is there to compare with.
 
 Nothing that was given is changed, except that `assign_shapes` may reassign shapes to objects that can have them.
@@ -14,15 +15,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from formalimg.suites.conceptmix.conflicts import TOUCHING, containers_of, excludes_inside, relation_conflicts
+from formalimg.suites.conceptmix.doubts import SceneObjects, count_problems
 from formalimg.suites.conceptmix.plausibility import (
     BoundRelation,
     bound_relations,
-    can_be_inside,
     can_have_shape,
     implausibility,
     is_kind_of,
@@ -31,20 +31,12 @@ from formalimg.suites.conceptmix.plausibility import (
     scene_mismatch,
 )
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, SpatialRelation
-from formalimg.suites.conceptmix.vocabulary import converse_of
 
 MAX_TRIALS = 300
 """How many placements to try before choosing greedily, relation by relation."""
 
-SAME_HEIGHT = frozenset({"left", "right", "in front of", "behind"})
-"""Relations of objects that one expects at the same height."""
-
-
-class SceneObjects(NamedTuple):
-    """The objects of an image; the first `drawn` of them were drawn, the others added."""
-
-    objects: tuple[BoundObject, ...]
-    drawn: int
+MAX_GREEDY = 100
+"""How many places of a relation to look at when choosing greedily."""
 
 
 def place_relations(
@@ -56,60 +48,21 @@ def place_relations(
     if found is None:
         found = given
         for relation in relations:
-            ways = [(*found, placed) for placed in _ranked_placements(relation, found, scene, rng)]
-            found = min(ways, key=lambda way: count_problems(way, scene))
+            found = (*found, _greedy_placement(relation, found, scene, rng))
     return found[len(given) :]
 
 
-def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
-    """Return the number of conflicts, of relations without information, and of relations that leave viewers in doubt.
-
-    A relation has no information if it repeats another in other words, if it puts an object outside of what it could
-    not be inside of anyway, or if both objects were only added. Viewers are in doubt of what touches an object from
-    above or below and is also beside, behind or in front of it, and of objects that must be inside something though it
-    is not stated.
-    """
-    objects, drawn = scene
-    idle, doubtful = 0, _implied_containments(placed)
-    for number, relation in enumerate(placed):
-        name, first, second = relation
-        # An unknown relation may be symmetric, as "next to" is.
-        idle += BoundRelation(converse_of(name) or name, second, first) in placed[:number]
-        idle += first > drawn and second > drawn
-        idle += name == "outside" and _is_redundant_outside(relation, placed, objects)
-        doubtful += name in TOUCHING and any(
-            other.name in SAME_HEIGHT and {other.first, other.second} == {first, second} for other in placed
-        )
-    return len(relation_conflicts(objects, placed)) + idle + doubtful
-
-
-def _is_redundant_outside(
-    relation: BoundRelation, placed: Sequence[BoundRelation], objects: Sequence[BoundObject]
-) -> bool:
-    """Return whether the first object could not be inside the second anyway."""
-    _, first, second = relation
-    return not can_be_inside(objects[first - 1], objects[second - 1]) or any(
-        excludes_inside(other, first, second) for other in placed if other.name != "outside"
-    )
-
-
-def _implied_containments(placed: Sequence[BoundRelation]) -> int:
-    """Count objects that must be inside something though it is not stated, as the table of a cat that is in a house."""
-    within = containers_of(placed)
-    nowhere: frozenset[int] = frozenset()
-    shared = sum(
-        one not in within.get(other, nowhere) and other not in within.get(one, nowhere)
-        for content, containers in within.items()
-        for one, other in combinations(containers, 2)
-    )
-    touching = sum(
-        container not in within.get(touched, nowhere) and touched not in within.get(container, nowhere)
-        for name, first, second in placed
-        if name in TOUCHING
-        for content, touched in ((first, second), (second, first))
-        for container in within.get(content, nowhere) - {touched}
-    )
-    return shared + touching
+def _greedy_placement(
+    relation: SpatialRelation, placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
+) -> BoundRelation:
+    """Return the first place that adds no problem, most plausible first; else the one that adds the fewest."""
+    allowed, counts = count_problems(placed, scene), []
+    candidates = _ranked_placements(relation, placed, scene, rng)[:MAX_GREEDY]
+    for candidate in candidates:
+        counts.append(count_problems((*placed, candidate), scene))
+        if counts[-1] <= allowed:
+            return candidate
+    return candidates[counts.index(min(counts))]
 
 
 def _search_placement(

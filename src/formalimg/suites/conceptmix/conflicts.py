@@ -23,9 +23,22 @@ from formalimg.suites.conceptmix.plausibility import (
     object_facts,
 )
 from formalimg.suites.conceptmix.spec import Binding, BoundObject
+from formalimg.suites.conceptmix.vocabulary import is_person
 
 ConflictReason: TypeAlias = Literal[
-    "shape", "kind", "itself", "twice", "order", "touch", "nesting", "outside", "beside", "apart", "fit", "many"
+    "shape",
+    "kind",
+    "itself",
+    "twice",
+    "order",
+    "touch",
+    "nesting",
+    "outside",
+    "beside",
+    "apart",
+    "fit",
+    "many",
+    "paint",
 ]
 
 RULES: Mapping[ConflictReason, str] = MappingProxyType(
@@ -38,10 +51,11 @@ RULES: Mapping[ConflictReason, str] = MappingProxyType(
         "touch": "two objects must touch (top, bottom) and must not touch (above, below)",
         "nesting": "objects are inside one another in a cycle",
         "outside": "an object is outside of another that it is inside of, or with which it shares what is inside",
-        "beside": "an object is inside of another and also on one side of it; only its bottom can be inside",
+        "beside": "an object is inside of another and also on one side of it",
         "apart": "an object is inside of two others, or inside of one and touches another, that cannot be in one place",
         "fit": "an object is inside of another that nothing, or nothing as large, can be inside of",
-        "many": "there are fewer objects than others that they must be inside of, on top of or at the foot of",
+        "many": "there are fewer objects than others that they must be inside of, on top of or underneath",
+        "paint": "a person is painted all over and also fluffy, metallic or of glass, and nobody can see both",
     }
 )
 """Why a binding is rejected, by reason."""
@@ -82,9 +96,7 @@ def excludes_inside(relation: BoundRelation, content: int, container: int) -> bo
     """Return whether a relation other than *inside* rules out that `content` is inside `container`."""
     if {relation.first, relation.second} != {content, container}:
         return False
-    # At the bottom of a box can be inside, as a ball that lies there.
-    at_its_bottom = relation.name == "bottom" and relation.first == content
-    return relation.name == "outside" or (relation.name in AXIS_CONSTRAINTS and not at_its_bottom)
+    return relation.name == "outside" or relation.name in AXIS_CONSTRAINTS
 
 
 def containers_of(placed: Sequence[BoundRelation]) -> dict[int, frozenset[int]]:
@@ -154,11 +166,7 @@ def _touching_across(
             continue
         for content, touched in ((relation.first, relation.second), (relation.second, relation.first)):
             for container in sorted(within.get(content, frozenset()) - {content, touched}):
-                # At the bottom of something one can touch it from within, even inside of something else.
-                from_within = not excludes_inside(relation, content, touched)
-                if _may_be_inside(objects, placed, touched, container) or (
-                    from_within and _may_be_inside(objects, placed, container, touched)
-                ):
+                if _may_be_inside(objects, placed, touched, container):
                     continue
                 elsewhere = f"{names[touched]}, which cannot be in there"
                 yield Conflict("apart", f"{names[content]} is inside {names[container]} and touches {elsewhere}")
@@ -185,6 +193,7 @@ def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:
     return (
         *_impossible_shapes(binding.objects),
         *_ambiguous_kinds(binding.objects),
+        *_painted_materials(binding.objects),
         *relation_conflicts(binding.objects, placed),
     )
 
@@ -215,6 +224,13 @@ def _ambiguous_kinds(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
     for one, other in permutations(objects, 2):
         if is_kind_of(one.item, other.item):
             yield Conflict("kind", f"the {one.item} is a {other.item} too, and nobody knows which of them is meant")
+
+
+def _painted_materials(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
+    # The colour of a person is that of paint, so that it is not taken for that of skin.
+    for obj in objects:
+        if is_person(obj.item) and {"color", "texture"} <= set(obj.attributes):
+            yield Conflict("paint", f"the {obj.item} cannot be painted all over and {obj.attributes['texture']} too")
 
 
 def _self_relations(placed: Sequence[BoundRelation], names: Mapping[int, str]) -> Iterator[Conflict]:
@@ -265,13 +281,15 @@ def _misfits(
 def _too_few(
     placed: Sequence[BoundRelation], objects: Sequence[BoundObject], names: Mapping[int, str]
 ) -> Iterator[Conflict]:
-    """Yield objects on top of more others than there are of them, or at the foot of more fixed ones."""
-    for number, obj in enumerate(objects, 1):
+    """Yield objects on top of more others than there are of them, or underneath more fixed ones."""
+    for number in sorted({obj for relation in placed if relation.name in TOUCHING for obj in relation[1:]}):
+        obj = objects[number - 1]
         tops = {other for name, one, other in placed if name == "top" and one == number}
-        feet = {other for name, one, other in placed if name == "bottom" and one == number}
+        tops |= {one for name, one, other in placed if name == "bottom" and other == number}
+        loads = {other for name, one, other in placed if name == "bottom" and one == number}
         # What can be lifted may lie on top of the object instead, as many of it as there are.
-        standing = {other for other in feet if object_facts(objects[other - 1].item).rooted}
-        for where, others in (("on top of", tops), ("at the bottom of", standing)):
+        standing = {other for other in loads if object_facts(objects[other - 1].item).rooted}
+        for where, others in (("on top of", tops), ("underneath", standing)):
             if sum(_count(objects[other - 1]) for other in others) > _count(obj):
                 listed = _join_names(sorted(others), names)
                 yield Conflict("many", f"{names[number]} cannot be {where} all of {listed} at once: there are too few")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
-from formalimg.suites.conceptmix.completion import SceneObjects, assign_shapes, complete_binding, count_problems
+from formalimg.suites.conceptmix.completion import assign_shapes, complete_binding
 from formalimg.suites.conceptmix.conflicts import find_conflicts
+from formalimg.suites.conceptmix.doubts import SceneObjects, count_problems
 from formalimg.suites.conceptmix.plausibility import bound_relations
 from formalimg.suites.conceptmix.pools import Difficulty, PoolProfile, Pools, load_pools
 from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
@@ -123,8 +124,11 @@ def _object_key(obj: BoundObject) -> tuple[object, ...]:
     return obj.item, *sorted(obj.attributes.items())
 
 
-VERSION = "1"
+VERSION = "2"
 """Version of the default suite; raise it whenever a change gives other items."""
+
+_DRAWS = "1"
+"""Part of all seeds. It stays, so that another version asks for the same concepts, except where they are rejected."""
 
 _MAX_DRAWS = 1000
 _MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly always more items than requested
@@ -220,7 +224,7 @@ def _generate_item(
 ) -> Item[ConceptSpec]:
     reasons: Counter[str] = Counter()
     for draw in range(_MAX_DRAWS):
-        rng = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
+        rng = random.Random(f"conceptmix {_DRAWS} {recipe.seed} {level} {number} {draw}")
         drawn = _draw_item(recipe, pools, level, rng)
         if not isinstance(drawn, str) and content_key(drawn[1]) not in seen:
             prompt, spec = drawn

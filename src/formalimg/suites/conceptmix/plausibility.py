@@ -10,8 +10,8 @@ up; what is on top of something has its foot and its middle higher up, while the
 the man on its back. What is inside has its foot and its head between those of its container. All of these are strict,
 so relations contradict each other exactly if they form a cycle.
 
-Implausible is not wrong: the score only decides which pair of objects a relation goes to when there is a choice. 0 is
-what one expects to see.
+Implausible is not wrong: the score decides which pair of objects a relation goes to when there is a choice. 0 is what
+one expects to see; at `FAR_FETCHED` another object is added rather than have it so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.suites.conceptmix.spec import BoundObject, SpatialRelation
 
+FAR_FETCHED = 3
+"""Implausibility from which a relation should go to other objects."""
+
 PLACES = frozenset({"table", "room", "outdoors"})
 
 
@@ -37,7 +40,7 @@ class SizeScale(NamedTuple):
     typical: float
 
 
-SCALES = {None: SizeScale(0.7, 1.0, 1.0), "tiny": SizeScale(0.02, 0.5, 0.2), "huge": SizeScale(1.5, 50.0, 5.0)}
+SCALES = {None: SizeScale(0.7, 1.0, 1.0), "tiny": SizeScale(0.02, 0.5, 0.2), "huge": SizeScale(2.0, 50.0, 5.0)}
 ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
 """For size words of a user's own, such as "miniature"."""
 
@@ -56,7 +59,7 @@ class ObjectFacts:
         places: where one meets it.
         aloft: does it fly or float?
         flat: does it lie on the ground and hide nothing?
-        rooted: does it stay where it stands, so that objects can lie at its foot?
+        rooted: does it stay where it stands, so that nothing else carries it?
         is_a: another object whose name fits it too, as a corgi is a dog.
     """
 
@@ -111,6 +114,16 @@ def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
     if room is None or size is None:
         return room != 0
     return size * _scale(content).minimum <= room * _scale(container).maximum
+
+
+def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether "outside" tells a viewer something: of a building, or of what the other would usually fit into."""
+    facts = object_facts(container.item)
+    if facts.room is None or object_facts(content.item).size is None:
+        return facts.room != 0
+    if _shows_miniatures(facts):
+        return False
+    return facts.room > 0 and (facts.kind == "building" or _usually_fits_inside(content, container))
 
 
 def typical_length(obj: BoundObject) -> float | None:
@@ -247,21 +260,24 @@ def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
     oddness = scene_mismatch(first, second)
     match name:
         case "inside":
-            return oddness + _inside(first, second)
+            miniature = _shows_miniatures(object_facts(second.item))  # what it shows is never of its size
+            return _inside(first, second) + (1 if miniature else oddness)
         case "outside":
-            return oddness + (0 if can_be_inside(first, second) else 4)
+            return (
+                oddness + (0 if can_be_outside(first, second) else 4) + FAR_FETCHED * int("number" in second.attributes)
+            )
         case "top":
-            return oddness + (0 if _rests_on(first, second) else 3)
+            return oddness + _resting(first, second)
         case "bottom":
-            return oddness + (0 if _rests_on(second, first) or _at_the_foot(first, second) else 3)
+            return oddness + _resting(second, first)
         case "above":
-            return oddness + _above(object_facts(first.item), object_facts(second.item))
+            return oddness + _above(first, second)
         case "below":
-            return oddness + _above(object_facts(second.item), object_facts(first.item))
+            return oddness + _above(second, first)
         case "behind":
-            return oddness + (2 if _hides(second, first) else 0)
+            return oddness + (FAR_FETCHED if _hides(second, first) else 0)
         case "in front of":
-            return oddness + (2 if _hides(first, second) else 0)
+            return oddness + (FAR_FETCHED if _hides(first, second) else 0)
     return oddness
 
 
@@ -275,45 +291,73 @@ def scene_mismatch(one: BoundObject, other: BoundObject) -> int:
 def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
     """Return how poorly an object shows that another is tiny or huge.
 
-    It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any.
+    It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any. Nor
+    should it be a miniature itself, as a snow globe is.
     """
     obj = object_facts(reference.item)
-    unfit = 2 * int(obj.aloft) + 2 * int(obj.kind == "ground")
-    return unfit + 2 * int(not 1 / 4 <= _length_ratio(reference, measured) <= 4)
+    unfit = 2 * int(obj.aloft or obj.kind == "ground" or _shows_miniatures(obj))
+    ratio = _length_ratio(reference, measured)
+    return unfit + 2 * int(not 1 / 4 <= ratio <= 4) + int(not 1 / 60 <= ratio <= 60)
 
 
 def _inside(content: BoundObject, container: BoundObject) -> int:
     one_in_many = "number" in container.attributes and "number" not in content.attributes
     if not can_be_inside(content, container):
-        return 4
-    return (0 if _usually_fits_inside(content, container) else 2) + int(one_in_many)
+        return 2 * FAR_FETCHED
+    usual, miniature = _usually_fits_inside(content, container), _shows_miniatures(object_facts(container.item))
+    if miniature:
+        odd = not usual and (not _is_scenery(content) or content.attributes.get("size") == "huge")
+    else:
+        odd = _is_misplaced(content, container)
+    return (0 if usual or miniature else 2) + FAR_FETCHED * int(odd) + int(one_in_many)
+
+
+def _is_scenery(obj: BoundObject) -> bool:
+    return object_facts(obj.item).kind in ("building", "ground")
+
+
+def _is_misplaced(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether nobody would look for it there: a house in a barn, a bush in a car. Roads run through tunnels."""
+    inner, outer = object_facts(content.item), object_facts(container.item)
+    if _is_scenery(content):
+        return not (inner.flat and outer.kind == "passage")
+    return inner.rooted and outer.kind != "building" and content.attributes.get("size") != "tiny"
 
 
 def _usually_fits_inside(content: BoundObject, container: BoundObject) -> bool:
-    room, length = object_facts(container.item).room, typical_length(content)
-    usual_room = None if room is None else room * _size_factor(container)
-    return usual_room is not None and length is not None and 0 < length <= usual_room
-
-
-def _rests_on(load: BoundObject, support: BoundObject) -> bool:
-    carries, length = object_facts(support.item).carries, typical_length(load)
-    if object_facts(load.item).flat or carries is None or length is None:
+    facts, length = object_facts(container.item), typical_length(content)
+    if facts.room is None or facts.size is None or length is None:
         return False
-    return length <= carries * _size_factor(support)
+    usual_room = facts.size if _shows_miniatures(facts) else facts.room
+    return 0 < length <= usual_room * _size_factor(container)
 
 
-def _at_the_foot(small: BoundObject, tall: BoundObject) -> bool:
-    return object_facts(tall.item).rooted and not object_facts(tall.item).flat and _length_ratio(small, tall) <= 0.5
+def _shows_miniatures(container: ObjectFacts) -> bool:
+    return bool(container.room and container.size and container.room > 2 * container.size)
 
 
-def _above(upper: ObjectFacts, lower: ObjectFacts) -> int:
-    if upper.aloft:
+def _resting(load: BoundObject, support: BoundObject) -> int:
+    """Return how implausible it is that the one rests on the other; not very, for objects of which nothing is known."""
+    upper, lower, length = object_facts(load.item), object_facts(support.item), typical_length(load)
+    if lower.carries is None or length is None:
+        return 1
+    if upper.flat or upper.rooted or length > lower.carries * _size_factor(support):
+        return FAR_FETCHED
+    # A table on a bed; a cup on a sunflower.
+    piled = upper.kind == lower.kind == "furniture" and length > 1
+    loaded = lower.kind in ("plant", "person") and not upper.aloft and upper.kind not in ("animal", "insect")
+    return FAR_FETCHED if piled or loaded else 0
+
+
+def _above(upper: BoundObject, lower: BoundObject) -> int:
+    facts, length = object_facts(upper.item), typical_length(upper)
+    if facts.aloft:
         return 0
-    if upper.flat or upper.kind == "ground":
+    if facts.flat or facts.kind == "ground":
         return 4
-    if upper.rooted or lower.aloft:
-        return 3
-    return 1 if upper.size is None or upper.size < 1 else 2
+    if facts.rooted or object_facts(lower.item).aloft:
+        return FAR_FETCHED
+    return 1 if length is None or length < 1 else FAR_FETCHED
 
 
 def _hides(nearer: BoundObject, farther: BoundObject) -> bool:

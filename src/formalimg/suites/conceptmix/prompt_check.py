@@ -179,9 +179,9 @@ def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], one: BoundC
     items = [binding.objects[number - 1].item for number in one.objects]
     category, value = one.concept
     if category == "spatial":
-        touching = excludes_contact(value) and any(
-            mentions_contact(parsed, at.start) for at in spatial_phrases(parsed, (value,))
-        )
+        # Among all relations, as "directly underneath" is not "underneath".
+        phrases = spatial_phrases(parsed, {*word_tables()["spatial"], value}) if excludes_contact(value) else []
+        touching = any(at.value == value and mentions_contact(parsed, at.start) for at in phrases)
         return is_stated(facts, SpatialFact(value, *items)) and not touching
     mentions = [found for found in parsed.mentions if found.concept == one.concept and not found.hinted]
     if category == "style":

@@ -135,5 +135,5 @@ def _spatial_question(where: str, subject: ObjectPhrase, reference: ObjectPhrase
         other = (
             f"other {plural_of(reference.item)}" if reference.is_plural else f"another {singular_of(reference.item)}"
         )
-    place = where.format(other=other, it=reference.it, its=reference.its)
+    place = where.format(other=other, it=reference.it)
     return f"{subject.are.capitalize()} the {subject.noun} {place}?"

@@ -34,9 +34,8 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Rand
     """
     if binding.is_open:
         raise BindingError("a relation is still open: complete the binding before writing the prompt")
-    requested = {number for one in concepts if one.concept.category == "object" for number in one.objects}
     styles = list(dict.fromkeys(one.concept.value for one in concepts if one.concept.category == "style"))
-    return _PromptWriter(object_phrases(binding), requested, rng).write(_ordered_relations(binding), styles)
+    return _PromptWriter(object_phrases(binding), rng).write(_ordered_relations(binding), styles)
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,6 @@ def _ordered_relations(binding: Binding) -> list[_PlacedRelation]:
 @dataclass
 class _PromptWriter:
     nouns: dict[int, ObjectPhrase]
-    requested: set[int]
     rng: random.Random
     sentences: list[str] = field(default_factory=list)
     introduced: list[int] = field(default_factory=list)
@@ -111,6 +109,9 @@ class _PromptWriter:
         frames = ["is"]
         if group[0].subject in self.introduced:
             return frames
+        # In "there is a man painted red all over outside a house" the house could be what is painted.
+        if self.nouns[group[0].subject].has_postmodifier:
+            return frames
         if style is None and len(group) == 1:
             frames += ["there"] + ["front"] * (3 if group[0].reference in self.introduced else 1)
         if not self.sentences:
@@ -133,7 +134,7 @@ class _PromptWriter:
         """Add a sentence that these objects are there."""
         # Objects with a postmodifier come first, so that it is not read as describing all of them.
         nouns = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
-        names = [self._introduce(one, may_trail=len(nouns) == 1, aside=self._size_note(one)) for one in nouns]
+        names = [self._introduce(one, may_trail=len(nouns) == 1) for one in nouns]
         all_of_them, many = join_list(names), len(nouns) > 1 or nouns[0].is_plural
         also = "also " if self.sentences else ""
         image = with_a(_image_noun(style)) if style is not None else None
@@ -169,7 +170,9 @@ class _PromptWriter:
         for one in relations:
             last = groups[-1] if groups else []
             short = all(map(_is_short, (*last, one)))
-            if len(last) == 1 and last[0].subject == one.subject and short and self.rng.random() < 0.6:
+            # Not "behind a spoon and to the left of the spoon".
+            joint = len(last) == 1 and last[0].subject == one.subject and last[0].reference != one.reference
+            if joint and short and self.rng.random() < 0.6:
                 last.append(one)
             else:
                 groups.append([one])
@@ -186,11 +189,7 @@ class _PromptWriter:
             return f"{relation.phrase} {name}"
         return f"{relation.phrase} {name}, {aside}" + ("" if last else ",")
 
-    def _size_note(self, obj: ObjectPhrase) -> str:
-        """Return a note for added objects without a place of their own, which are there to compare sizes with."""
-        return "" if obj.id in self.requested else " of normal size"
-
-    def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, aside: str = "") -> str:
+    def _introduce(self, obj: ObjectPhrase, *, may_trail: bool) -> str:
         """Return the name of an object: the full noun phrase the first time."""
         if obj.id in self.introduced:
             return self._refer_back(obj)
@@ -204,7 +203,7 @@ class _PromptWriter:
         after = (
             self._pick_postmodifier([one for one in adjectives if one.category not in without]) if may_trail else None
         )
-        return obj.introduce(after=after, without=without, another=another) + aside
+        return obj.introduce(after=after, without=without, another=another)
 
     def _pick_postmodifier(self, adjectives: Sequence[AttributePhrase]) -> Category | None:
         """Choose the attribute that follows the noun this time."""

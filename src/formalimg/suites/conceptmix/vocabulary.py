@@ -249,11 +249,6 @@ class ObjectPhrase:
         return "them" if self.is_plural else str(lexicon_entry("object", self.item).get("it", "it"))
 
     @property
-    def its(self) -> str:
-        """The possessive pronoun."""
-        return "their" if self.is_plural else str(lexicon_entry("object", self.item).get("its", "its"))
-
-    @property
     def has_postmodifier(self) -> bool:
         """Whether it has attributes that can only follow the noun."""
         return any(one.before is None for one in self.adjectives)
