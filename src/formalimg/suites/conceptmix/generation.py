@@ -286,11 +286,11 @@ def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
     """Count what a set of items consists of."""
     census = ConceptCensus()
     for item in items:
-        objects = sum(each.category == "object" for each in item.spec.concepts)
+        objects = sum(concept.category == "object" for concept in item.spec.drawn)
         census.items += 1
         census.levels[item.level] += 1
         census.objects[objects] += 1
-        census.concepts.update(each.concept for each in item.spec.concepts)
+        census.concepts.update(item.spec.drawn)
         census.words[item.level] += len(item.prompt.split())
         if item.spec.binding is not None:
             census.references += len(item.spec.binding.objects) - objects
