@@ -11,13 +11,10 @@ import json
 from typing import Any
 
 from formalimg._util.strict_json import is_text
+from formalimg.suites.conceptmix.odd_tags import COUNTS_DIFFER, NO_CONCEPT, NO_QUESTION, UNKNOWN_CONCEPT
 from formalimg.suites.conceptmix.spec import (
     CATEGORIES,
-    COUNTS_DIFFER,
     NO_CATEGORY,
-    NO_CONCEPT,
-    NO_QUESTION,
-    UNKNOWN_CATEGORY,
     Binding,
     BindingError,
     Concept,
@@ -51,7 +48,7 @@ def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> ConceptSpec | None:
     """Parse the spec of a record; None, and findings, if it is invalid."""
     entries, unasked = record.fields["concepts"], record.fields.get("unasked", [])
-    with_others = bool({NO_CONCEPT, UNKNOWN_CATEGORY} & set(tags))
+    with_others = bool({NO_CONCEPT, UNKNOWN_CONCEPT} & set(tags))
     if not isinstance(entries, list) or not all(_is_concept(entry, with_others) for entry in entries):
         record.wrong(f"concepts must be a list of objects with {', '.join(_TEXTS)} (texts) and objects (ids)")
         return None

@@ -21,15 +21,11 @@ from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
+from formalimg.suites.conceptmix.odd_tags import DUPLICATE_PROMPT, ODD_INDEX
 from formalimg.suites.conceptmix.published_record import PublishedRecord, RepeatedFields, read_record
 from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.record import ItemFindings
-
-ODD_INDEX = "odd-index"
-"""Tag of an item whose record has no index of its own; its id has an x and the place in the file."""
-DUPLICATE_PROMPT = "duplicate-prompt"
-"""Tag of items that have the same prompt as another one."""
 
 _MAX_INDEX = 10**9
 _MAX_DIGITS = 18
@@ -115,6 +111,7 @@ def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
 
 def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedRecord]:
     """Yield the records of a file, each with its binding."""
+    has_bindings = file.bindings.is_file()
     bindings: dict[int, object] = {}
     for entry in _entries(file.bindings, findings):
         index = _index(entry)
@@ -128,7 +125,7 @@ def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator
         bound = None if index is None or is_odd else bindings.get(index)
         fields = entry if isinstance(entry, dict) else {}
         tags = (ODD_INDEX,) if is_odd else ()
-        yield PublishedRecord(name, file.level, fields, bound, bool(bindings) and not is_odd, tags)
+        yield PublishedRecord(name, file.level, fields, bound, has_bindings and not is_odd, tags)
         seen |= set() if index is None else {index}
 
 
@@ -142,7 +139,8 @@ def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
-        entries = json.loads(path.read_bytes(), object_pairs_hook=_fields, parse_int=_integer)
+        text = path.read_bytes().decode("utf-8-sig", "replace")
+        entries = json.loads(text, object_pairs_hook=_fields, parse_int=_integer)
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
         return ()

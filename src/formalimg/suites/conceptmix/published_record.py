@@ -9,18 +9,26 @@ from typing import Any, NamedTuple
 from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bound_concepts
+from formalimg.suites.conceptmix.odd_tags import (
+    BINDING_CHANGED,
+    BROKEN_TEXT,
+    COUNTS_DIFFER,
+    NO_BINDING,
+    NO_CONCEPT,
+    NO_PROMPT,
+    NO_QUESTION,
+    NO_QUESTIONS,
+    NOT_A_QUESTION,
+    QUESTIONS_MOVED,
+    REPEATED_FIELD,
+    UNKNOWN_CONCEPT,
+)
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.question_pairing import QuestionLines, pair_questions, split_lines
 from formalimg.suites.conceptmix.questions import concept_statements
 from formalimg.suites.conceptmix.spec import (
-    BINDING_CHANGED,
     CATEGORIES,
-    COUNTS_DIFFER,
     NO_CATEGORY,
-    NO_CONCEPT,
-    NO_QUESTION,
-    QUESTIONS_MOVED,
-    UNKNOWN_CATEGORY,
     Binding,
     BoundConcept,
     Concept,
@@ -29,19 +37,8 @@ from formalimg.suites.conceptmix.spec import (
 )
 from formalimg.suites.item import Item
 
-NOT_A_QUESTION = "line-without-question"
-"""Tag of an item with a line among its questions that is none about the image; the line is left out."""
-NO_QUESTIONS = "no-questions"
-"""Tag of an item without any question: its images cannot be judged."""
-NO_BINDING = "no-binding"
-"""Tag of an item for which the file of bindings has no record, or more than one."""
-DAMAGED_TEXT = "damaged-text"
-"""Tag of an item with texts that are none, or hold half a character (a lone surrogate)."""
-REPEATED_FIELD = "repeated-field"
-"""Tag of an item whose record has a field twice; the last one counts, as in the published code."""
-NO_PROMPT = "no-prompt"
-"""Tag of an item without a prompt: no image can be made for it."""
-
+_REPLACED = "\ufffd"
+"""What stands in place of bytes that are no text."""
 UNKNOWN = "unknown"
 """Stands for a concept that has a category but no name."""
 
@@ -146,7 +143,7 @@ def _concepts(fields: Mapping[str, Any], tags: _Tags) -> Iterator[Concept]:
     for category, skill in zip_longest(categories, skills):
         value = str(skill) if isinstance(skill, int) and not isinstance(skill, bool) else _text(skill, tags).strip()
         known = next((one for one in CATEGORIES if one == category), None)
-        tags.add(UNKNOWN_CATEGORY, known is None or not value)
+        tags.add(UNKNOWN_CONCEPT, known is None or not value)
         yield Concept(known or NO_CATEGORY, value or UNKNOWN)
 
 
@@ -159,7 +156,7 @@ def _lines(found: object, tags: _Tags) -> Iterator[str]:
 def _list(found: object, tags: _Tags) -> list[Any]:
     if isinstance(found, list):
         return found
-    tags.add(DAMAGED_TEXT, found is not None)
+    tags.add(BROKEN_TEXT, found is not None)
     return []
 
 
@@ -169,7 +166,7 @@ def _length(found: object) -> int:
 
 def _text(found: object, tags: _Tags) -> str:
     """Return a text that can be stored; what is no text is empty."""
+    tags.add(BROKEN_TEXT, found is not None and (not is_text(found) or _REPLACED in found))
     if is_text(found):
         return found
-    tags.add(DAMAGED_TEXT, found is not None)
     return found.encode("utf-8", "replace").decode("utf-8") if isinstance(found, str) else ""

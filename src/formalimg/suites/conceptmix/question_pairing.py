@@ -88,8 +88,8 @@ def pair_questions(
 ) -> QuestionPairing:
     """Pair each concept with the question that asks for it.
 
-    A pair needs its words in common; where a question has words in common with no concept, or only hints at one, the
-    same place in both lists is enough.
+    A pair needs words in common. The same place in both lists is enough where the question does not ask for another
+    concept of the category.
     """
     if max(len(concepts), len(questions)) > _MAX_COMPARED:  # no such prompt exists, and comparing takes the product
         found = [place if place < len(questions) else None for place in range(len(concepts))]
@@ -107,8 +107,9 @@ def pair_questions(
     paired: list[int | None] = [None] * len(concepts)
     for row, column in enumerate(_best_columns(totals)):
         if column is not None and column not in echoes:
-            score, best = scores[row][column], max(line[column] for line in scores)
-            if score >= _HINT or (row == column and score == best):
+            category, score = concepts[row].concept.category, scores[row][column]
+            rivals = (line[column] for one, line in zip(concepts, scores, strict=True) if one.concept[0] == category)
+            if score >= _HINT or (row == column and score == max(rivals)):
                 paired[row] = column
     moved = tuple(
         row
@@ -151,7 +152,7 @@ def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
     objects = _OBJECT * sum(place is not None for place in places)
     if category == "spatial":
         cues = _RELATION_WORDS.get(value, frozenset(tokenize(value)))
-        said = 0 if cues.isdisjoint(words) else _VALUE
+        said = _said(bound.concept, words) if cues.isdisjoint(words) else _VALUE
         found = [place for place in places if place is not None]
         in_order = len(found) == 2 and found[0] < found[1]
         shared = len(set(words) & _description_words(value, binding))

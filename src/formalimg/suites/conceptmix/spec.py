@@ -22,23 +22,6 @@ NO_CATEGORY = cast(Category, "question")
 Judges pass the category on as the kind of a part, and do nothing else with it.
 """
 
-BINDING_CHANGED = "binding-changed"
-"""Tag of an item whose published binding does not have the concepts that the item was drawn with.
-
-A chat model filled in these bindings, unchecked. What the item asks can
-still be judged, so it is kept, without the binding.
-"""
-COUNTS_DIFFER = "counts-differ-from-k"
-"""Tag of an item without exactly k + 1 categories, concepts and questions."""
-QUESTIONS_MOVED = "questions-moved"
-"""Tag of an item with a question that stands in another place than the concept it asks for."""
-NO_QUESTION = "concept-without-question"
-"""Tag of an item with a concept that no question asks for: it is listed, and the image is judged without it."""
-NO_CONCEPT = "question-without-concept"
-"""Tag of an item with a question for none of its concepts: it is asked like the others, as the published code does."""
-UNKNOWN_CATEGORY = "unknown-category"
-"""Tag of an item with a concept of a category, or without a category or value, that nobody knows."""
-
 OPEN = "?"
 """Placeholder in the JSON of a binding for an object that is still to be chosen."""
 
