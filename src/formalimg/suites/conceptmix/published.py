@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.odd_tags import DUPLICATE_PROMPT, ODD_INDEX
-from formalimg.suites.conceptmix.published_record import PublishedRecord, RepeatedFields, read_record
+from formalimg.suites.conceptmix.published_record import PublishedPrompt, RepeatedFields, read_record
 from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.record import ItemFindings
@@ -100,16 +100,17 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
 
 def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
     asked = item.spec.concepts
+    concepts = [*(each.concept for each in asked if each.value), *item.spec.unasked]
     return {
         "index": index,
         "sentence": item.prompt,
-        "categories": [each.category for each in asked],
-        "skills": [each.value for each in asked],
+        "categories": [concept.category for concept in concepts],
+        "skills": [concept.value for concept in concepts],
         "question": [each.question for each in asked],
     }
 
 
-def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedRecord]:
+def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedPrompt]:
     """Yield the records of a file, each with its binding."""
     has_bindings = file.bindings.is_file()
     bindings: dict[int, object] = {}
@@ -125,7 +126,7 @@ def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator
         bound = None if index is None or is_odd else bindings.get(index)
         fields = entry if isinstance(entry, dict) else {}
         tags = (ODD_INDEX,) if is_odd else ()
-        yield PublishedRecord(name, file.level, fields, bound, has_bindings and not is_odd, tags)
+        yield PublishedPrompt(name, file.level, fields, bound, has_bindings and not is_odd, tags)
         seen |= set() if index is None else {index}
 
 

@@ -47,7 +47,7 @@ class RepeatedFields(dict[str, Any]):
     """A JSON object that had a key twice; the last value is kept."""
 
 
-class PublishedRecord(NamedTuple):
+class PublishedPrompt(NamedTuple):
     """A record of a file of sentences, and what is known about it from elsewhere.
 
     Attributes:
@@ -67,7 +67,7 @@ class PublishedRecord(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-def read_record(record: PublishedRecord) -> Item[ConceptSpec]:
+def read_record(record: PublishedPrompt) -> Item[ConceptSpec]:
     """Return the item of a record, tagged with all that is odd about it."""
     tags = _Tags(record.tags)
     fields = record.fields
