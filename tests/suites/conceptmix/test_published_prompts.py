@@ -61,7 +61,7 @@ def test_questions_of_odd_records_belong_to_their_concepts() -> None:
 
 
 PLAIN = (None, True, 0, -1, 7, 1.5, float("nan"), 10**30, "", " ", "?", "Is it?", "\ud800", "\u202e\0", "x" * 5_000)
-NESTED = ([], [None], ["a", 3], {}, {"a": []}, [[[]]], ["object"] * 40)
+NESTED: tuple[Any, ...] = ([], [None], ["a", 3], {}, {"a": []}, [[[]]], ["object"] * 40)
 
 
 def _strange(rng: random.Random) -> Any:
