@@ -145,6 +145,10 @@ class RunRecord(Protocol):
         """Return the cost of the run so far, for all attempts and all judges."""
         ...
 
+    def image_seconds(self) -> Sequence[float]:
+        """Return how many seconds each image took that the model made, as far as it was recorded."""
+        ...
+
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""
         ...
@@ -214,6 +218,10 @@ class StoredRun:
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
         return tuple(self._read(_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
+
+    def image_seconds(self) -> Sequence[float]:
+        """Return how many seconds each image took that the model made, as far as it was recorded."""
+        return list(self._read(_seconds, "SELECT seconds FROM pictures WHERE status = 'made' AND seconds IS NOT NULL"))
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""
@@ -371,6 +379,10 @@ def _run_cost(row: tuple[Any, ...]) -> RunCost:
     if impossible:
         raise StoredValueError("a cost cannot be that")
     return RunCost(stored_number(dollars, "cost"), stored_integer(unpriced, "unpriced"))
+
+
+def _seconds(row: tuple[Any, ...]) -> float:
+    return stored_number(row[0], "seconds")
 
 
 def _identity(row: tuple[Any, ...]) -> Identity:

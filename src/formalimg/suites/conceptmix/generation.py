@@ -135,7 +135,7 @@ class ConceptRecipe:
     """Which items of ConceptMix to generate.
 
     Attributes:
-        levels: the levels (k) to generate.
+        levels: the levels (k) to generate; 0 is an object alone, of which there are only as many as objects.
         per_level: number of items per level.
         seed: the random seed.
         concepts: a folder of the user's own concepts; None for those of the paper.
@@ -153,8 +153,8 @@ class ConceptRecipe:
     profile: PoolProfile = "paper"
 
     def __post_init__(self) -> None:
-        if not self.levels or min(self.levels) < 1:
-            raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
+        if not self.levels or min(self.levels) < 0:
+            raise FormalimgError("levels must be 0 (an object alone) or more, as in --levels 1-7")
         if self.per_level < 1:
             raise FormalimgError("at least one item per level must be requested")
 
