@@ -25,7 +25,8 @@ _PUBLISHED: Mapping[str, float] = {
 
 def generation_seconds(runs: Sequence[SeenRun], how: HowCounted) -> Table:
     """Return how long images took, by run; without rows where nothing was recorded. Premade images take no time."""
-    rows = [row for run in runs if (row := _seconds_row(run, how)) is not None]
+    by_folder = {run.record.folder: run for run in reversed(runs)}  # a run is there once for each of its judges
+    rows = [row for run in runs if by_folder[run.record.folder] is run and (row := _seconds_row(run, how)) is not None]
     if rows and how.references:
         rows += [
             TableRow((f"{model} (published)", None, Number(seconds), None, None), model, model)
