@@ -96,3 +96,17 @@ def test_objects_alone_are_sampled_run_and_reported(options: list[str], tmp_path
     assert any(",seconds per image," in line for line in report.out.splitlines())
     only = formalimg("report", str(run), "--details")
     assert "Seconds per image" in only.out
+
+
+def test_concepts_without_a_question_are_listed_and_empty_records_counted(tmp_path: Path) -> None:
+    record = {"index": 4, "sentence": "A red cat.", "categories": ["object", "color"], "skills": ["cat", "red"]}
+    file = tmp_path / "1_sentences_k=1.json"
+    file.write_text(json.dumps([{**record, "question": ["Is there a cat?"]}]))
+    shown = formalimg("show", "conceptmix/k1-004", "--items", str(tmp_path))
+    assert shown.code == 0, shown.err
+    assert "concepts without a question\n  color     red\n" in shown.out
+    assert "red 1" in formalimg("census", "conceptmix", "--items", str(tmp_path)).out
+    file.write_text("[{}, null]")
+    census = formalimg("census", "conceptmix", "--items", str(tmp_path))
+    assert census.code == 0, census.err
+    assert "2 items of conceptmix (k=1: 2)" in census.out
