@@ -61,9 +61,9 @@ def published_index(item: str, level: int) -> int | None:
 
 def is_conceptmix_layout(folder: FolderListing) -> bool:
     """Return whether a folder has the layout of ConceptMix: a result.json, or images named as in it."""
-    beside = f"/{_RESULTS}"
+    level = Path(folder.path).absolute().name  # it may be the folder of one level
     return any(
-        file == _RESULTS or file.endswith(beside) or _NAMED.fullmatch("/".join(file.split("/")[-2:]))
+        file.rpartition("/")[2] == _RESULTS or _NAMED.fullmatch("/".join([level, *file.split("/")][-2:]))
         for file in folder.files
     )
 
