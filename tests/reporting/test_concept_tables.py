@@ -158,6 +158,9 @@ def test_categories_are_averaged_over_runs_and_over_categories(tmp_path: Path) -
     assert not any("averaged" in line for line in texts(tables(first, second)["values at k = 1"]))
     alone = texts(tables(first)["categories at k = 1"])
     assert alone[-1] == ["averaged", "3", "3", "75.0", "75.0"]
+    part = concept_run(tmp_path / "3", "lab/part", items[:2], {"a": [True, True], "b": [True, True]})
+    labels = {tuple(line[:2]) for line in texts(tables(first, part)["categories at k = 1"]) if "averaged" in line[:2]}
+    assert labels == {("color", "averaged"), ("averaged", "lab/one")}, "others have not the same categories or runs"
 
 
 def test_seconds_per_image_are_those_that_were_recorded(tmp_path: Path) -> None:

@@ -132,16 +132,17 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
 def _averaged(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
-    """Yield the means over runs of each category, and over the categories of each run, where there are several."""
+    """Yield the means over all runs of each category, and over all categories of each run, where there are several."""
+    # Only over the same runs or categories: others would not compare.
     if len(runs) > 1:
         for labels, by_run in rates.items():
-            yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
+            if len(by_run) == len(runs):
+                yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
     if len(rates) > 1:
-        for run in runs:
-            found = [by_run[run] for by_run in rates.values() if run in by_run]
-            if found:
-                yield _averaged_row((_AVERAGED, *run_cell(run, runs)), found, run)
-        if len(runs) > 1:
+        whole = [run for run in runs if all(run in by_run for by_run in rates.values())]
+        for run in whole:
+            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in rates.values()], run)
+        if len(whole) == len(runs) > 1:
             every = [both for by_run in rates.values() for both in by_run.values()]
             yield _averaged_row((_AVERAGED, _AVERAGED), every)
 
