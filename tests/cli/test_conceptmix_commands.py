@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.runs import open_run
+from formalimg.suites import ConceptSpec
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.models import speckled
@@ -18,7 +19,8 @@ from tests.support.published import published_concepts
 
 ODD = {5: (277,), 6: (53, 158, 253, 283, 291), 7: (63, 183, 269, 273)}
 """The published records whose counts do not fit k, or whose questions do not fit the concepts."""
-UNCLEAR = "Is the style of the image cubism?"
+UNCLEAR = "cubism"
+"""Questions about this are never answered."""
 
 
 def _paint(wish: Wish) -> bytes:
@@ -26,7 +28,7 @@ def _paint(wish: Wish) -> bytes:
 
 
 def _reply(asked: Asked) -> str:
-    """Yes or no, by chance; one question is never answered."""
+    """Yes or no, by chance, or nothing of use."""
     if any(UNCLEAR in text for text in asked.texts):
         return "I would rather not say."
     number = hashlib.sha256("".join(asked.texts).encode()).digest()[0]
@@ -59,7 +61,11 @@ def test_every_published_record_is_scored_or_has_a_reason(options: list[str], tm
     assert done.code == 0, done.err
     judged = {one.outcome.item: one for one in open_run(run).judged()}
     assert len(judged) == 7 + 2 + 10
-    unclear = {item.id for item in open_run(run).suite_items() if UNCLEAR in str(item.spec)}
+    unclear = {
+        item.id
+        for item in open_run(run).suite_items()
+        if isinstance(item.spec, ConceptSpec) and any(UNCLEAR in one.question for one in item.spec.concepts)
+    }
     assert unclear
     for name, one in judged.items():
         assert (one.outcome.passed is None) == (name in unclear), name
@@ -73,7 +79,8 @@ def test_every_published_record_is_scored_or_has_a_reason(options: list[str], tm
     result = json.loads((tmp_path / "out" / "m" / "6" / "result.json").read_text())
     indexes = [re.match("[0-9]+", Path(record["image_path"]).name) for record in result]
     assert [int(found[0]) for found in indexes if found] == [1, *ODD[6]]
-    assert (tmp_path / "out" / "m" / "1" / "210A_tiny_woman_stands_next_to_a_man.png").is_file()
+    twins = {path.name.lstrip("0123456789"): 0 for path in (tmp_path / "out" / "m" / "1").glob("[27]*0*.png")}
+    assert len(twins) == 1, "70 and 210 have the same prompt"
 
 
 def test_objects_alone_are_sampled_run_and_reported(options: list[str], tmp_path: Path) -> None:
