@@ -43,6 +43,9 @@ class DrawnRun:
     def spent(self) -> RunCost:
         return RunCost(0.0, 0)
 
+    def image_seconds(self) -> Sequence[float]:
+        return ()
+
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.images}
         return iter(known.values() if images is None else [known[image] for image in images])

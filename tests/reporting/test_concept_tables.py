@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, reference_rows
-from formalimg.runs import Judged, PlannedItem, StoredRun
+from formalimg.runs import Judged, PlannedItem, StoredRun, open_run
 from formalimg.stats import MissingPolicy, clopper_pearson, mean_interval
 from formalimg.suites import PoolProfile
 from formalimg.tables import Column, Number, Table, cell_text, notes_of
@@ -84,6 +86,7 @@ def test_one_more_concept_by_category(run: StoredRun) -> None:
         ["object", "1", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
         ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
         ["style", "1", "0†", "–", "–"],
+        ["averaged", "4", "3†", "–", "–"],  # nobody knows the style
     ]
     assert notes_of(table)[0].endswith("† not all images were scored.")
 
@@ -96,7 +99,7 @@ def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> No
     lines = {(line[0], line[1]): line[2:5] for line in texts(table)}
     assert lines["style", "ink"] == ["easy", "1", "0†"]
     assert lines["color", "black"] == ["hard", "1", "1"]
-    by_category = {line[0]: int(line[1]) for line in texts(found["categories at k = 1"])}
+    by_category = {line[0]: int(line[1]) for line in texts(found["categories at k = 1"]) if line[0] != "averaged"}
     summed = {name: sum(int(line[1]) for (of, _), line in lines.items() if of == name) for name in by_category}
     assert summed == by_category
 
@@ -143,6 +146,56 @@ def test_the_cost_of_grading_names_unknown_prices(run: StoredRun, tmp_path: Path
     assert "cost of grading" not in tables(concept_run(tmp_path / "free", "lab/free", ITEMS, ANSWERS))
 
 
+def test_categories_are_averaged_over_runs_and_over_categories(tmp_path: Path) -> None:
+    items = ITEMS[:3]
+    first = concept_run(tmp_path / "1", "lab/one", items, {"a": [True, True], "b": [True, False], "c": [True, True]})
+    second = concept_run(tmp_path / "2", "lab/two", items, {"a": [True, False], "b": [True, False], "c": [False, True]})
+    rows = {tuple(line[:2]): line[2:] for line in texts(tables(first, second)["categories at k = 1"])}
+    # colours: 1 of 2 and 0 of 2; second objects: both; full marks of objects: 1 of 1 and 0 of 1
+    assert rows["object", "averaged"] == ["2", "2", "100.0", "50.0"]
+    assert rows["color", "averaged"] == ["4", "4", "25.0", "25.0"]
+    assert rows["averaged", "lab/one"] == ["3", "3", "75.0", "75.0"]
+    assert rows["averaged", "lab/two"] == ["3", "3", "50.0", "0.0"]
+    assert rows["averaged", "averaged"] == ["6", "6", "62.5", "37.5"]
+    assert not any("averaged" in line for line in texts(tables(first, second)["values at k = 1"]))
+    alone = texts(tables(first)["categories at k = 1"])
+    assert alone[-1] == ["averaged", "3", "3", "75.0", "75.0"]
+    part = concept_run(tmp_path / "3", "lab/part", items[:2], {"a": [True, True], "b": [True, True]})
+    labels = {tuple(line[:2]) for line in texts(tables(first, part)["categories at k = 1"]) if "averaged" in line[:2]}
+    assert labels == {("color", "averaged"), ("averaged", "lab/one")}, "others have not the same categories or runs"
+
+
+def test_seconds_per_image_are_those_that_were_recorded(tmp_path: Path) -> None:
+    runs = []
+    for name, seconds in (("lab/slow", 3.0), ("lab/quick", 0.25), ("folder/premade", 1.0)):
+        folder = tmp_path / name.replace("/", "-")
+        concept_run(folder, name, ITEMS[:3], ANSWERS).close()
+        with closing(sqlite3.connect(folder / "results.sqlite")) as database, database:
+            database.execute("UPDATE pictures SET seconds = ? * (item = 'a' OR item = 'b')", (seconds,))
+            database.execute("UPDATE pictures SET seconds = NULL WHERE item = 'c'")
+        runs.append(open_run(folder))
+    with closing(sqlite3.connect(tmp_path / "lab-quick" / "results.sqlite")) as database, database:
+        database.execute("UPDATE pictures SET status = 'refused', seconds = 99 WHERE item = 'b'")
+    runs[1] = open_run(tmp_path / "lab-quick")
+    assert texts(tables(*runs)["seconds per image"]) == [
+        ["lab/slow", "2", "3.00", "3.00", "6.0"],
+        ["lab/quick", "1", "0.25", "0.25", "0.2"],
+    ]
+    (section,) = compare(runs, references=True).sections
+    beside = next(table for table in section.tables if table.name == "seconds per image")
+    assert ["SDXL Turbo (published)", "–", "0.34", "–", "–"] in texts(beside)
+    assert len(beside.rows) == 2 + 8
+
+
+def test_an_object_alone_is_level_0(tmp_path: Path) -> None:
+    items = [concept_item("a", ("object", "cat")), concept_item("b", ("object", "dog")), *ITEMS[2:4]]
+    answers: dict[str, Answers] = {"a": [True], "b": [False], "c": [True, True], "d": [True, True]}
+    found = tables(concept_run(tmp_path / "run", "lab/one", items, answers))
+    assert heads(found["full mark"]) == ("run", "k 0", "k 1", "scored")
+    assert texts(found["full mark"])[0][1].startswith(".50")
+    assert texts(found["concept fraction"])[0][1].startswith(".50")
+
+
 def test_the_published_code_weighs_questions_and_the_paper_images() -> None:
     run = in_memory({"a": (1, [True]), "b": (1, [True, False, False, False])})
     assert texts(tables(run)["concept fraction"])[0][1].startswith(".62 ±")  # (1 + 1/4) / 2
@@ -158,7 +211,7 @@ def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) ->
     with pytest.raises(FormalimgError, match="on 1 image of lab/some do not say which concepts are shown"):
         tables(some, missing="error")
     none = concept_run(tmp_path / "none", "lab/none", ITEMS, complete, silent=list(complete))
-    assert set(tables(none, missing="error")) == {"full mark", "prompt length"}
+    assert set(tables(none, missing="error")) == {"full mark", "prompt length", "seconds per image"}
 
 
 def test_images_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) -> None:
@@ -194,7 +247,7 @@ def test_runs_stand_below_each_other_and_prompts_are_told_once(run: StoredRun, t
 
 def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "none", "lab/none", ITEMS, {item.id: "judge failed" for item in ITEMS})
-    assert set(tables(run)) == {"prompt length"}
+    assert set(tables(run)) == {"prompt length", "seconds per image"}
     assert texts(tables(run, missing="fail")["concept fraction"]) == [["lab/none", ".00†", ".00†", "0/6"]]
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from formalimg import FormalimgError
-from formalimg.models import CallableModel, open_folder
+from formalimg import FormalimgError, load
+from formalimg.models import CallableModel, Failed, ImageRequest, ImageResult, open_folder
 from formalimg.reporting import export_conceptmix
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
-from formalimg.suites import read_scores
+from formalimg.suites import ConceptSpec, Item, RequestedConcept, read_scores
+from formalimg.suites.conceptmix.spec import NO_CATEGORY
 from tests.reporting.concept_runs import Answers, PlannedJudge, concept_item, concept_run
+from tests.support.models import NumberJudge, Speckles, speckled_for
+from tests.support.published import published_concepts
 
 ITEMS = [
     concept_item("a", ("object", "cat"), ("color", "red"), prompt="A cat, and it is red: “scarlet”!"),
@@ -117,3 +122,63 @@ def test_a_model_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
         export_conceptmix(run, tmp_path / "out", "../painter")
     export_conceptmix(run, tmp_path / "out", "other")
     assert set(before) < set(tmp_path.joinpath("out").rglob("*"))
+
+
+def _written(run: StoredRun) -> dict[tuple[str, int], bytes]:
+    return {
+        (judged.outcome.item, judged.outcome.sample): judged.image.read_bytes()
+        for judged in run.judged()
+        if judged.image is not None
+    }
+
+
+def _there_and_back(items: Sequence[Item[Any]], folder: Path, samples: int) -> None:
+    """Run, export, and run over the export: the same items have the same images, with and without result.json."""
+    lost = {("k1-070", 0), ("k2-002", 0)}
+
+    def paint(request: ImageRequest) -> ImageResult:
+        return Failed("no image today") if (request.item, request.sample) in lost else speckled_for(request)
+
+    order = RunConfig(items, Speckles(answer=paint), size=16, samples=samples, made_with="formalimg")
+    execute(order, folder / "run", NumberJudge())
+    first = open_run(folder / "run")
+    export_conceptmix(first, folder / "out", "speckles")
+    results = list((folder / "out").rglob("result.json"))
+    assert sum(len(json.loads(path.read_text("utf-8"))) for path in results) == len(_written(first))
+    for name in ("again", "by name"):
+        model = open_folder(str(folder / "out" / "speckles"), {})
+        again = RunConfig(items, model, size=16, samples=samples, made_with="formalimg")
+        execute(again, folder / name, NumberJudge())
+        assert _written(open_run(folder / name)) == _written(first), name
+        for path in results:
+            path.unlink(missing_ok=True)
+
+
+def test_all_published_items_come_back_from_the_authors_layout(tmp_path: Path) -> None:
+    _there_and_back(load("conceptmix", published_concepts()), tmp_path, 1)
+
+
+def test_a_part_of_the_items_comes_back_under_the_published_indexes(tmp_path: Path) -> None:
+    twins = [
+        Item("conceptmix", name, level, "2 cats, and the same prompt twice.", item.spec)
+        for name, level, item in (("k1-070", 1, ITEMS[0]), ("k1-210", 1, ITEMS[0]), ("k2-002", 2, ITEMS[3]))
+    ]
+    _there_and_back(twins, tmp_path, 2)
+    names = sorted(path.name for path in (tmp_path / "out" / "speckles" / "1").iterdir())
+    assert names[0].startswith("2102_cats")
+    assert [name.endswith("_1.png") for name in names] == [False, True, True]
+
+
+def test_concepts_without_a_question_are_in_the_results(tmp_path: Path) -> None:
+    (cat, red) = ITEMS[0].spec.concepts
+    stray = RequestedConcept(NO_CATEGORY, "", "", "Is the sky blue?")
+    tags = ("concept-without-question", "question-without-concept")
+    item = Item("conceptmix", "k1-009", 1, "A cat.", ConceptSpec((cat, stray), unasked=(red.concept,)), tags)
+    run = concept_run(tmp_path / "run", "m", [item], {"k1-009": [True, False]})
+    export_conceptmix(run, tmp_path / "out", "m")
+    (record,) = json.loads((tmp_path / "out" / "m" / "1" / "result.json").read_text("utf-8"))
+    assert (record["categories"], record["skill"]) == (["object", "color"], ["cat", "red"])
+    assert record["question"] == ["Is the object cat?", "Is the sky blue?"]
+    assert Path(record["image_path"]).name == "9A_cat.png"
+    (scored,) = read_scores(tmp_path / "out" / "all_ind_scores" / "k_results_1" / "m_k=1_score.json")
+    assert scored.scores == (1, 0)

@@ -248,7 +248,7 @@ def test_more_confidence_never_makes_an_interval_narrower(seen: list[Observation
     ("seen", "changes", "message"),
     [
         ([("a", 1, True), ("a", 2, True)], {}, "at level 1 and at level 2"),
-        ([("a", 0, True)], {}, "counted from 1"),
+        ([("a", -1, True)], {}, "levels are 0 or more"),
         ([("a", 1, "false")], {}, "True, False or None"),
         ([("a", 1, 0.5)], {}, "True, False or None"),
         ([], {"missing": "skip"}, "use exclude, fail, error"),

@@ -1,4 +1,4 @@
-"""The published FormalImg sample, where it lies beside the checkout."""
+"""The published FormalImg sample and ConceptMix prompts, where they lie beside the checkout."""
 
 from __future__ import annotations
 
@@ -25,3 +25,13 @@ def published_instances() -> list[Instance]:
     if not paths:
         pytest.skip(f"the published sample is not at {FOLDER}")
     return [Instance(path.parent.name, path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+CONCEPTS = FOLDER.parents[1] / "conceptmix"
+
+
+def published_concepts() -> Path:
+    """Return the folder of the published ConceptMix data; skip the test where it is missing."""
+    if not (CONCEPTS / "sentence_collection").is_dir():
+        pytest.skip(f"the published prompts of ConceptMix are not at {CONCEPTS}")
+    return CONCEPTS

@@ -99,7 +99,7 @@ def _show_concepts(items: Sequence[Item[Any]]) -> None:
     echo(f"objects asked for: {objects}; {census.references} more to compare or stand with")
     words = ", ".join(f"k={level}: {count / census.levels[level]:.1f}" for level, count in sorted(census.words.items()))
     echo(f"words per prompt: {words}")
-    total = census.concepts.total()
+    total = max(1, census.concepts.total())  # published records may be without any
     echo("\ncategories, and how often each of their concepts is asked for:")
     for category in CATEGORIES:
         inside = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}

@@ -74,6 +74,11 @@ def _show_concepts(item: Item[ConceptSpec]) -> None:
         for concept, text in zip(item.spec.concepts, texts, strict=True):
             echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
         echo("")
+    if item.spec.unasked:
+        echo("concepts without a question")
+        for unasked in item.spec.unasked:
+            echo(f"  {unasked.category:<8}  {unasked.value}")
+        echo("")
     if item.spec.binding is not None:
         echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
 

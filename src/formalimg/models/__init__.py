@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from formalimg.models.chat_provider import build_chat_model
     from formalimg.models.command import CommandModel, open_command
     from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
+    from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.options import Options
@@ -61,6 +62,7 @@ __getattr__ = lazy_exports(
         ],
         "chat_provider": ["build_chat_model"],
         "command": ["CommandModel", "open_command"],
+        "folder.conceptmix_layout": ["concept_image_name", "published_index"],
         "folder": ["FolderModel", "MatchReport", "PremadeImageModel", "RequestedImage", "open_folder"],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
@@ -129,6 +131,7 @@ __all__ = [
     "cache_folder",
     "chat_model_providers",
     "chat_retry_policy",
+    "concept_image_name",
     "get_api_key",
     "get_price",
     "image_model_providers",
@@ -145,6 +148,7 @@ __all__ = [
     "open_image_model",
     "open_python_function",
     "parse_answer",
+    "published_index",
     "read_aside",
     "read_checkpoint",
     "redact",

@@ -236,30 +236,3 @@ def _length_rows(run: SeenRun, shown: Sequence[SeenRun]) -> Iterator[TableRow]:
             numbers = (len(lengths), fmean(lengths), None if one else stdev(lengths), *quartiles)
             cells = (*run_cell(run.name, shown), measure, str(level), *numbers)
             yield TableRow(cells, run.name if len(shown) > 1 else "")
-
-
-def grading_cost(runs: Sequence[SeenRun]) -> Table:
-    """Return mean and total cost of the verdicts; without rows where all were free."""
-    return Table(
-        "cost of grading",
-        "Cost of grading, in US dollars",
-        (
-            Column("run"),
-            Column("graded", "count"),
-            Column("mean per image", "dollars"),
-            Column("total", "dollars"),
-            Column("price unknown", "count"),
-        ),
-        tuple(row for row in map(_cost_row, runs) if row is not None),
-        ("Of the images that the judge looked at. Those with unknown prices are in neither mean nor total.",),
-    )
-
-
-def _cost_row(run: SeenRun) -> TableRow | None:
-    costs = [image.cost for image in run.images if image.looked_at]
-    known = [cost for cost in costs if cost is not None]
-    if not any(known) and len(known) == len(costs):
-        return None
-    total = sum(known)
-    mean = total / len(known) if known else None
-    return TableRow((run.name, len(costs), mean, total if known else None, len(costs) - len(known)), run.name)

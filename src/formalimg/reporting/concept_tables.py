@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
+from formalimg.reporting.concept_costs import generation_seconds, grading_cost
 from formalimg.reporting.concept_scores import (
     ConceptAnswer,
     MarkedRun,
     concept_fractions,
     full_marks,
-    grading_cost,
     has_answers,
     marked,
     prompt_lengths,
@@ -44,6 +45,7 @@ def concept_tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> tu
         ),
         _answer_table("values", f"Concepts that are shown, by value, over all {level}", _by_value, answered, how),
         prompt_lengths(suite, runs),
+        generation_seconds(runs, how),
         grading_cost(runs),
     )
 
@@ -74,6 +76,10 @@ _by_value = _Grouping(
 )
 
 
+_AVERAGED = "averaged"
+"""The label of means over runs, or over categories, as the web page of ConceptMix adds them to Figure 4."""
+
+
 class _ImageAnswer(NamedTuple):
     """An answer, with the item, level and verdict of its image."""
 
@@ -93,12 +99,18 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
         ]
         for run in runs
     }
-    rows = []
+    rates: dict[tuple[str, ...], dict[str, tuple[Rate, Rate]]] = {}
     for labels, run, those in _groups(answers, by):
         shown = _rate((Observation(one.item, 1, one.answer.shown) for one in those), how)
         full = _rate((Observation(one.item, 1, one.passed) for one in those), how)
-        cells = (*labels, *run_cell(run, runs), *_counts(full), Number.of(shown), Number.of(full))
-        rows.append(TableRow(cells, run))
+        rates.setdefault(labels, {})[run] = shown, full
+    rows = [
+        TableRow((*labels, *run_cell(run, runs), *_counts(full), Number.of(shown), Number.of(full)), run)
+        for labels, by_run in rates.items()
+        for run, (shown, full) in by_run.items()
+    ]
+    if by is _by_category:
+        rows += _averaged(rates, [run.name for run in runs])
     return table_of_rates(
         name,
         title,
@@ -112,8 +124,37 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
         ),
         rows,
         "shown: the images that show the concept; for objects, the second object. full mark: those that show both. "
-        f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+        f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}."
+        + (f" {_AVERAGED}: the mean of the rates above it, each counting the same." if by is _by_category else ""),
     )
+
+
+def _averaged(
+    rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
+) -> Iterator[TableRow]:
+    """Yield the means over all runs of each category, and over all categories of each run, where there are several."""
+    # Only over the same runs or categories: others would not compare.
+    if len(runs) > 1:
+        for labels, by_run in rates.items():
+            if len(by_run) == len(runs):
+                yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
+    if len(rates) > 1:
+        whole = [run for run in runs if all(run in by_run for by_run in rates.values())]
+        for run in whole:
+            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in rates.values()], run)
+        if len(whole) == len(runs) > 1:
+            every = [both for by_run in rates.values() for both in by_run.values()]
+            yield _averaged_row((_AVERAGED, _AVERAGED), every)
+
+
+def _averaged_row(labels: tuple[str, ...], rates: Sequence[tuple[Rate, Rate]], run: str = "") -> TableRow:
+    expected, scored = (sum(getattr(full, name) for _, full in rates) for name in ("expected", "scored"))
+    means = []
+    for values in ([shown.value for shown, _ in rates], [full.value for _, full in rates]):
+        known = [value for value in values if value is not None]
+        mean = fmean(known) if len(known) == len(values) else None  # one that is unknown could be anything
+        means.append(Number(mean, scored=scored, expected=expected))
+    return TableRow((*labels, expected, Number(scored, scored=scored, expected=expected), *means), run)
 
 
 def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], how: HowCounted) -> Table:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
+from formalimg.models import concept_image_name, published_index
 from formalimg.runs import Judged, StoredRun
 from formalimg.suites import ConceptSpec, Item, ScoredImage, format_scores, suite, suite_names
 
-_MAX_NAME = 50
 _SCORES = "all_ind_scores"
 _NO_CONCEPTS = "the verdict does not say which concepts are shown"
 """The reason for images that have a verdict but no scores."""
@@ -91,18 +91,29 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
 
 def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_ExportedImage]:
     """Yield the images that exist, each with the name that the published scripts give it."""
-    indexes: dict[int, dict[str, int]] = {}
+    numbers = _numbers(images)
     for judged in images:
         outcome = judged.outcome
-        places = indexes.setdefault(outcome.level, {})
-        index = places.setdefault(outcome.item, len(places) + 1)
         item = items[outcome.item]
         assert isinstance(item.spec, ConceptSpec), "the suite has no others"
         if judged.image is not None:
-            prompt = re.sub(r"\W", "", item.prompt[:_MAX_NAME].replace(" ", "_"))
-            sample = f"_{outcome.sample}" if outcome.sample else ""
-            name = f"{outcome.level}/{index}{prompt}{sample}{judged.image.suffix}"
+            number, suffix = numbers[outcome.item], judged.image.suffix
+            name = concept_image_name(outcome.level, number, item.prompt, outcome.sample, suffix)
             yield _ExportedImage(judged, outcome.level, name, item.prompt, item.spec)
+
+
+def _numbers(images: Sequence[Judged]) -> dict[str, int]:
+    """Return the index of each item in its level: the published one, or else the next that is free."""
+    levels = {judged.outcome.item: judged.outcome.level for judged in images}
+    found = {item: number for item, level in levels.items() if (number := published_index(item, level)) is not None}
+    last = {
+        level: max((found[item] for item in found if levels[item] == level), default=0) for level in levels.values()
+    }
+    for item, level in levels.items():
+        if item not in found:
+            last[level] += 1
+            found[item] = last[level]
+    return found
 
 
 def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> None:
@@ -116,13 +127,14 @@ def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> Non
         except OSError as error:
             raise FormalimgError(f"cannot copy {entry.judged.image}: {error.strerror}") from error
         asked = entry.spec.concepts
+        concepts = [*(each.concept for each in asked if each.value), *entry.spec.unasked]
         records.setdefault(entry.level, []).append(
             {
                 "num_skills": entry.level,
                 "prompt": entry.prompt,
                 "image_path": str(place / entry.name),
-                "categories": [each.category for each in asked],
-                "skill": [each.value for each in asked],
+                "categories": [concept.category for concept in concepts],
+                "skill": [concept.value for concept in concepts],
                 "question": [each.question for each in asked],
             }
         )

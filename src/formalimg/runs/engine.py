@@ -234,7 +234,7 @@ class Engine:
         self, model: ImageModel, batch: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer], meter: Meter
     ) -> None:
         assert self._build_request is not None, "an engine with a model needs build_request"
-        began = time.monotonic()
+        began = time.monotonic()  # of the image that comes next: those of a batch share its time
         left = list(batch)
         reason = "the model gave no answer"
         try:
@@ -250,8 +250,9 @@ class Engine:
                     cost, unpriced = self._settle(model.name, meter, *answer_cost(checked))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
-                    seconds = time.monotonic() - began
-                    await arrived.put(ArrivedAnswer(left.pop(0), checked, seconds, cost, unpriced))
+                    now = time.monotonic()
+                    await arrived.put(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced))
+                    began = now
         except NotStartedError:
             return
         except FormalimgError as error:

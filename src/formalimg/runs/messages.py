@@ -47,12 +47,12 @@ class StoredImage(NamedTuple):
 
 
 class ArrivedAnswer(NamedTuple):
-    """The answer of an image model, after how many seconds it came, and what it cost.
+    """The answer of an image model, how many seconds it took, and what it cost.
 
     Attributes:
         planned: the image that was asked for.
         answer: the answer.
-        seconds: after how many seconds it came.
+        seconds: how many seconds after the request, or after the answer before it in a batch, it came.
         cost: the cost of all attempts in US dollars, as far as it is known.
         unpriced: 1 if a part of the cost is unknown.
     """

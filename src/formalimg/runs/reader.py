@@ -51,6 +51,7 @@ from formalimg.runs.rows import (
     judge_identity,
     planned_item,
     question_and_image,
+    row_seconds,
     run_cost,
     unscored_reason,
     verdict_part,
@@ -115,6 +116,10 @@ class RunRecord(Protocol):
 
     def spent(self) -> RunCost:
         """Return the cost of the run so far, for all attempts and all judges."""
+        ...
+
+    def image_seconds(self) -> Sequence[float]:
+        """Return how many seconds each image took that the model made, as far as it was recorded."""
         ...
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
@@ -186,6 +191,12 @@ class StoredRun:
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
         return tuple(self._read(judge_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
+
+    def image_seconds(self) -> Sequence[float]:
+        """Return how many seconds each image took that the model made, as far as it was recorded."""
+        return list(
+            self._read(row_seconds, "SELECT seconds FROM pictures WHERE status = 'made' AND seconds IS NOT NULL")
+        )
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""

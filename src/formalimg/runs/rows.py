@@ -84,6 +84,11 @@ def run_cost(row: tuple[Any, ...]) -> RunCost:
     return RunCost(stored_number(dollars, "cost"), stored_integer(unpriced, "unpriced"))
 
 
+def row_seconds(row: tuple[Any, ...]) -> float:
+    """Return how many seconds an image took."""
+    return stored_number(row[0], "seconds")
+
+
 def judge_identity(row: tuple[Any, ...]) -> Identity:
     """Return name and settings of a judge."""
     name, settings = row

@@ -125,13 +125,13 @@ def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]
     """Count the images of each item, by level and item; levels are sorted.
 
     Raises:
-        FormalimgError: if an item is at two levels, a level is not 1 or more, or a verdict is neither yes, no nor None.
+        FormalimgError: if an item is at two levels, a level is below 0, or a verdict is neither yes, no nor None.
     """
     level_of: dict[str, int] = {}
     tallies: dict[str, ItemTally] = {}
     for item, level, passed in observations:
-        if level < 1:
-            raise FormalimgError(f"item {item!r} is at level {level}: levels are counted from 1")
+        if level < 0:
+            raise FormalimgError(f"item {item!r} is at level {level}: levels are 0 or more")
         if level_of.setdefault(item, level) != level:
             raise FormalimgError(
                 f"item {item!r} is at level {level_of[item]} and at level {level}: give each item one level"

@@ -31,6 +31,17 @@ CLASSES_DIFFER = "classes-differ"
 CLASSES_MALFORMED = "classes-malformed"
 NO_CNF = "no-cnf"
 
+ODD_INDEX = "odd-index"
+COUNTS_DIFFER = "counts-differ-from-k"
+QUESTIONS_MOVED = "questions-moved"
+NOT_A_QUESTION = "line-without-question"
+NO_QUESTION = "concept-without-question"
+NO_CONCEPT = "question-without-concept"
+UNKNOWN_CONCEPT = "unknown-concept"
+DUPLICATE_PROMPT = "duplicate-prompt"
+NO_BINDING = "no-binding"
+BINDING_CHANGED = "binding-changed"
+
 NO_QUESTIONS = "no-questions"
 QUESTIONS_INCOMPLETE = "questions-incomplete"
 QUESTION_MENDED = "question-mended"
@@ -50,7 +61,7 @@ ODD_TAGS: Mapping[str, str] = {
     # records of all suites
     NO_PROMPT: "there is no prompt, so no image can be asked for: unscored",
     EXTRA_FIELDS: "fields that such a record does not have: ignored",
-    BROKEN_TEXT: "characters that are no text: replaced by U+FFFD",
+    BROKEN_TEXT: "characters or values that are no text: replaced by U+FFFD, or left out",
     ODD_NAME: "a file name or id that is no number: the item has a name made of it",
     REPEATED_FIELD: "a field that is there twice, or a number that is none: the last one counts",
     # FormalImg
@@ -64,7 +75,16 @@ ODD_TAGS: Mapping[str, str] = {
     CLASSES_MALFORMED: "object_classes is missing or no list of words: the classes of the formula are used",
     NO_CNF: "cnf is missing or no text: it is made from dsl anyway",
     # ConceptMix
-    "binding-changed": "the binding does not have the concepts of the item: left out",
+    ODD_INDEX: "no index of its own: the id has an x and the place in the file, and there is no binding",
+    COUNTS_DIFFER: "not k + 1 categories, concepts and questions: all questions are asked, and the level is k",
+    QUESTIONS_MOVED: "a question stands in another place than its concept: paired by content",
+    NOT_A_QUESTION: "a line that is no question about the image: left out",
+    NO_QUESTION: "a concept that no question asks for: listed, and images are judged without it",
+    NO_CONCEPT: "a question for none of the concepts: asked like the others, as the published code does",
+    UNKNOWN_CONCEPT: "a concept without a name, or of no known category: its question is asked",
+    DUPLICATE_PROMPT: "another item has the same prompt: images are told apart by the index in their names",
+    NO_BINDING: "the file of bindings has no record for it, or two: read without one",
+    BINDING_CHANGED: "the binding does not have the concepts of the item: read without it",
     # CF-World
     NO_QUESTIONS: "no questions were published: unscored",
     QUESTIONS_INCOMPLETE: "a question cannot be read, and a score without it would be another: unscored",

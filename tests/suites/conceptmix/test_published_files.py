@@ -14,10 +14,12 @@ from formalimg.models import RequestedImage, open_folder
 from formalimg.suites import (
     Binding,
     BoundObject,
+    Concept,
     ConceptSpec,
     Item,
     RequestedConcept,
     SpatialRelation,
+    concept_census,
     decode_item,
     encode_item,
     format_scores,
@@ -71,7 +73,7 @@ def test_numbers_and_preambles_of_chat_models_are_no_questions(numbered: str, tm
     lines = ["Here are the questions:", *(numbered.format(line) for line in SENTENCE["question"] if line)]  # type: ignore[attr-defined]
     (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}))
     assert [asked.question for asked in item.spec.concepts][1:3] == ["Is there a novel?", "Is the fork red?"]
-    assert item.spec.binding is None
+    assert (item.spec.binding, item.tags) == (None, ("line-without-question",))
 
 
 def test_a_binding_that_changes_what_was_given_is_left_out_and_said(tmp_path: Path) -> None:
@@ -81,38 +83,91 @@ def test_a_binding_that_changes_what_was_given_is_left_out_and_said(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "tags"),
     [
-        ({"question": ["Is there a fork?"]}, r"needs 4 categories, skills and questions, but has \(4, 4, 1\)"),
-        ({"skills": ["fork"]}, r"but has \(4, 1, 4\)"),
-        ({"categories": ["object", "object", "colour", "spatial"]}, "unknown category 'colour'"),
-        ({"sentence": " "}, "sentence must be text"),
-        ({"index": "1"}, "index of its own"),
-        ({"index": -1}, "index of its own"),
-        ({"question": "Is there a fork?"}, "must be lists of texts"),
-        ({"sentence": "A \ud800 fork."}, "sentence must be text"),
-        ({"skills": ["fork", "novel", "\ud800", "top"]}, "must be lists of texts"),
-        ({"skills": ["fork", "novel", " ", "top"]}, "skills must not be empty"),
+        ({"question": ["Is there a fork?"]}, ["counts-differ-from-k", "concept-without-question"]),
+        ({"skills": ["fork"]}, ["unknown-concept", "counts-differ-from-k"]),
+        ({"categories": ["object", "object", "colour", "spatial"]}, ["unknown-concept"]),
+        ({"sentence": " "}, ["no-prompt"]),
+        ({"index": "1"}, ["odd-index"]),
+        ({"index": -1}, ["odd-index"]),
+        ({"question": 7}, ["broken-text", "counts-differ-from-k", "concept-without-question", "no-questions"]),
+        ({"sentence": "A \ud800 fork."}, ["broken-text"]),
+        ({"skills": ["fork", "novel", "\ud800", "top"]}, ["broken-text"]),
+        ({"skills": ["fork", "novel", " ", "top"]}, ["unknown-concept"]),
+        ({"question": [*SENTENCE["question"], "Is it nice?"]}, ["counts-differ-from-k", "question-without-concept"]),  # type: ignore[misc]
+        ({"question": "\n".join(SENTENCE["question"])}, []),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_scored_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(FormalimgError, match=message):
-        load("conceptmix", published(tmp_path, {**SENTENCE, **change}))
+def test_an_odd_record_is_read_and_tagged(change: dict[str, Any], tags: list[str], tmp_path: Path) -> None:
+    (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, **change}))
+    assert list(item.tags) == tags
+    if "no-prompt" not in tags:
+        assert decode_item(encode_item(item), "conceptmix") == item
 
 
-@pytest.mark.parametrize("indexes", [(1, 1), ([1],), (True,), ("1",)])
-def test_bindings_of_which_nobody_knows_whose_they_are_are_named(indexes: tuple[object, ...], tmp_path: Path) -> None:
+def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tmp_path: Path) -> None:
+    lines = ["Is the sky blue?", "Is there a novel?", "Does the fork lie on the novel?", "Is there a fork?"]
+    (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}, BINDING))
+    assert item.tags == ("questions-moved", "concept-without-question", "question-without-concept")
+    assert sorted(asked.question for asked in item.spec.concepts) == sorted(lines)
+    assert {asked.value: asked.question for asked in item.spec.concepts} == {
+        "fork": "Is there a fork?",
+        "novel": "Is there a novel?",
+        "top": "Does the fork lie on the novel?",
+        "": "Is the sky blue?",
+    }
+    assert item.spec.unasked == (Concept("color", "red"),)
+    assert concept_census([item]).concepts[Concept("color", "red")] == 1
+    write_items([item], tmp_path / "ours")
+    assert load("conceptmix", tmp_path / "ours") == [item]
+    entry = json.loads((tmp_path / "ours" / "items.jsonl").read_text())
+    for tag, message in (
+        ("concept-without-question", "unasked must be"),
+        ("question-without-concept", "concepts must"),
+    ):
+        untagged = {**entry, "tags": [other for other in entry["tags"] if other != tag]}
+        with pytest.raises(FormalimgError, match=message):
+            decode_item(json.dumps(untagged), "conceptmix")
+
+
+@pytest.mark.parametrize("indexes", [(1, 1), ([1],), (True,), ("1",), (2,)])
+def test_bindings_of_which_nobody_knows_whose_they_are_are_left_out(
+    indexes: tuple[object, ...], tmp_path: Path
+) -> None:
     folder = published(tmp_path, SENTENCE, BINDING)
     (folder / "300_refined_config_k=3.json").write_text(json.dumps([{**BINDING, "index": each} for each in indexes]))
-    with pytest.raises(FormalimgError, match=r"refined_config_k=3\.json, index .*index of its own"):
-        load("conceptmix", folder)
+    (item,) = load("conceptmix", folder)
+    assert item.spec.binding is None
+    assert item.tags == ("no-binding",)
 
 
-def test_a_field_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+def test_of_a_field_that_stands_there_twice_the_last_counts(tmp_path: Path) -> None:
     folder = published(tmp_path, SENTENCE)
     file = folder / "300_sentences_k=3.json"
     file.write_text(file.read_text().replace('"sentence"', '"sentence": "Lost.", "sentence"'))
-    with pytest.raises(FormalimgError, match="'sentence' occurs twice"):
+    (item,) = load("conceptmix", folder)
+    assert (item.prompt, item.tags) == (SENTENCE["sentence"], ("repeated-field",))
+
+
+def test_records_without_an_index_of_their_own_are_named_by_their_place(tmp_path: Path) -> None:
+    records: list[object] = [SENTENCE, {**SENTENCE, "sentence": "Another fork."}, "no record", {**SENTENCE, "index": 7}]
+    (tmp_path / "300_sentences_k=3.json").write_text(json.dumps(records))
+    (tmp_path / "300_refined_config_k=3.json").write_text(json.dumps([BINDING]))
+    items = {item.id: item for item in load("conceptmix", tmp_path)}
+    assert sorted(items) == ["k3-001", "k3-007", "k3-x002", "k3-x003"]
+    assert items["k3-001"].tags == ("duplicate-prompt",)
+    assert items["k3-x002"].tags == ("odd-index",)
+    assert items["k3-x003"].tags[:2] == ("odd-index", "no-prompt")
+    assert items["k3-007"].tags == ("no-binding", "duplicate-prompt")
+
+
+@pytest.mark.parametrize("text", ["{}", "7", "[{", '{"records": []}'])
+@pytest.mark.parametrize("name", ["300_sentences_k=3.json", "300_refined_config_k=3.json"])
+def test_only_a_file_that_is_no_list_is_an_error(name: str, text: str, tmp_path: Path) -> None:
+    folder = published(tmp_path, SENTENCE, BINDING)
+    (folder / name).write_text(text)
+    with pytest.raises(FormalimgError, match=rf"{name}: (must be a list of records|not valid JSON)"):
         load("conceptmix", folder)
 
 

@@ -1,4 +1,4 @@
-"""Folder layouts of benchmarks: published (FormalImg), GenEval, ConceptMix and CF-World."""
+"""Folder layouts of benchmarks: published (FormalImg), GenEval and CF-World."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg._util.io import read_text
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import (
     CandidateFile,
@@ -19,7 +18,7 @@ from formalimg.models.folder.file_matching import (
     is_number,
     short_name,
 )
-from formalimg.models.folder.metadata import MetadataEntry, entry_candidates, parse_json, read_jsonl_rows
+from formalimg.models.folder.metadata import read_jsonl_rows
 
 _MARKER = ".blocked"
 _WITH_SAMPLE = re.compile(r"(.+)[_-]([0-9]{1,9})", re.DOTALL)
@@ -160,46 +159,6 @@ def _item_at(number: str, folder: FolderListing, index: ItemIndex) -> str | None
             "do not say which item is meant: ask for the whole suite, or put a metadata.jsonl with the prompt into each"
         )
     return index.item_at(int(number))
-
-
-_RESULTS = re.compile(r"(?:.*/)?result\.json")
-
-
-def is_conceptmix_layout(folder: FolderListing) -> bool:
-    """Return whether a folder has the layout of ConceptMix."""
-    return any(_RESULTS.fullmatch(file) for file in folder.files)
-
-
-def conceptmix_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of ConceptMix's layout: images beside a `<model>/<k>/result.json` with their prompts.
-
-    Only the last part of a path in it counts: the rest is that of the machine that generated the images. The scripts
-    append a record each time they run, so the same record may occur several times.
-
-    Raises:
-        FormalimgError: if there is no result.json, or it is invalid.
-    """
-    files = [file for file in folder.files if _RESULTS.fullmatch(file)]
-    if not files:
-        raise FormalimgError(f"{short_name(folder.path)} has no result.json, as ConceptMix's scripts write it")
-    entries = {entry[1:]: entry for file in files for entry in _entries(folder, file)}.values()
-    yield from entry_candidates(list(entries), index, folder.path)
-    described = {entry.file for entry in entries}
-    yield from (CandidateFile(file, None) for file in folder.files if is_any_image(file) and file not in described)
-
-
-def _entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
-    records = parse_json(read_text(Path(folder.path, file)), file)
-    if not isinstance(records, list):
-        raise FormalimgError(f"{file}: must be a list of records with prompt and image_path")
-    beside = file.removesuffix("result.json")
-    for number, record in enumerate(records, 1):
-        where = f"{file}, record {number}"
-        texts = [record.get(key) if isinstance(record, dict) else None for key in ("prompt", "image_path")]
-        if not all(isinstance(text, str) and text for text in texts):
-            raise FormalimgError(f"{where}: must have a prompt and an image_path, both text")
-        prompt, path = map(str, texts)
-        yield MetadataEntry(where, beside + re.split(r"[/\\]", path)[-1], None, None, prompt, None)
 
 
 _NAME = re.compile(

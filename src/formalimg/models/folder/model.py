@@ -10,6 +10,7 @@ from pathlib import Path
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
+from formalimg.models.folder.conceptmix_layout import conceptmix_candidates, is_conceptmix_layout
 from formalimg.models.folder.file_matching import (
     CandidateFile,
     FolderImage,
@@ -25,10 +26,8 @@ from formalimg.models.folder.file_matching import (
 )
 from formalimg.models.folder.layouts import (
     cfworld_candidates,
-    conceptmix_candidates,
     geneval_candidates,
     is_cfworld_layout,
-    is_conceptmix_layout,
     is_geneval_layout,
     published_candidates,
 )

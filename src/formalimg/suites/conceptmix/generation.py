@@ -139,7 +139,7 @@ class ConceptRecipe:
     """Which items of ConceptMix to generate.
 
     Attributes:
-        levels: the levels (k) to generate.
+        levels: the levels (k) to generate; 0 is an object alone, of which there are only as many as objects.
         per_level: number of items per level.
         seed: the random seed.
         concepts: a folder of the user's own concepts; None for those of the paper.
@@ -157,8 +157,8 @@ class ConceptRecipe:
     profile: PoolProfile = "paper"
 
     def __post_init__(self) -> None:
-        if not self.levels or min(self.levels) < 1:
-            raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
+        if not self.levels or min(self.levels) < 0:
+            raise FormalimgError("levels must be 0 (an object alone) or more, as in --levels 1-7")
         if self.per_level < 1:
             raise FormalimgError("at least one item per level must be requested")
 
@@ -290,11 +290,11 @@ def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
     """Count what a set of items consists of."""
     census = ConceptCensus()
     for item in items:
-        objects = sum(each.category == "object" for each in item.spec.concepts)
+        objects = sum(concept.category == "object" for concept in item.spec.drawn)
         census.items += 1
         census.levels[item.level] += 1
         census.objects[objects] += 1
-        census.concepts.update(each.concept for each in item.spec.concepts)
+        census.concepts.update(item.spec.drawn)
         census.words[item.level] += len(item.prompt.split())
         if item.spec.binding is not None:
             census.references += len(item.spec.binding.objects) - objects

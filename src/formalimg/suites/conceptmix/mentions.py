@@ -62,7 +62,7 @@ def build_phrasebook(requested: Set[Concept], others: Set[Concept]) -> Mapping[P
     """Return the meanings of phrases; what can mean a requested concept is taken for it."""
     mine: dict[Phrase, list[PhraseMeaning]] = {}
     for concept in sorted(requested):
-        for phrase, hinted in _concept_phrases(concept):
+        for phrase, hinted in concept_phrases(concept):
             mine.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
     book = dict(_book_of(frozenset(others)))
     for phrase, meanings in mine.items():
@@ -76,7 +76,7 @@ def build_phrasebook(requested: Set[Concept], others: Set[Concept]) -> Mapping[P
 def _book_of(concepts: frozenset[Concept]) -> Mapping[Phrase, PhraseMeanings]:
     found: dict[Phrase, list[PhraseMeaning]] = {phrase: [] for phrase in phrase_group("something_else")}
     for concept in sorted(concepts):
-        for phrase, hinted in _concept_phrases(concept):
+        for phrase, hinted in concept_phrases(concept):
             # A hint at an object that is already named says nothing of objects that are not.
             if not (hinted and concept.category == "object"):
                 found.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
@@ -92,7 +92,7 @@ def _clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
 
 
 @cache
-def _concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
+def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     """Return the phrases for a concept, and whether they only hint at it."""
     category, value = concept
     known = lexicon_entry(category, value)

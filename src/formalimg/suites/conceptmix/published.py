@@ -2,7 +2,7 @@
 
 `300_sentences_k=3.json` is a list of records with `index` (from 1), `sentence`, `categories`, `skills` (the concepts)
 and `question` (a list of lines); `300_refined_config_k=3.json` holds the bindings under the same indexes. The number in
-front is only part of the name.
+front is only part of the name. A chat model wrote them, unchecked: a record that is odd is read as well, and tagged.
 
 `<model>_k=<k>_score.json` is a list of records with `image_path`, `questions` and `scores`, and a last one with
 `proportion_all_correct` and `average_score_per_image`. The published code leaves out a question without an answer, and
@@ -13,38 +13,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
-from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.binding import bound_concepts
-from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.questions import concept_statements
-from formalimg.suites.conceptmix.spec import (
-    CATEGORIES,
-    Binding,
-    BindingError,
-    BoundConcept,
-    Category,
-    Concept,
-    ConceptSpec,
-    RequestedConcept,
-)
+from formalimg.suites.conceptmix.published_record import PublishedPrompt, RepeatedFields, read_record
+from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.item import Item, in_order
+from formalimg.suites.odd_records import DUPLICATE_PROMPT, ODD_INDEX
 from formalimg.suites.record import ItemFindings
 
-BINDING_CHANGED = "binding-changed"
-"""Tag of an item whose published binding does not have the concepts that the item was drawn with.
-
-A chat model filled in these bindings, unchecked. What the item asks can
-still be judged, so it is kept, without the binding.
-"""
-
+_MAX_INDEX = 10**9
+_MAX_DIGITS = 18
 _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
-_NUMBERING = re.compile(r"^\s*(?:question\s*)?#?\d+\s*[.):]\s*", re.IGNORECASE)
 
 
 class PublishedPromptFile(NamedTuple):
@@ -82,16 +67,13 @@ def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
 
 
 def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
-    """Read the items of published prompt files; problems are added to the findings."""
-    items = []
-    for file in files:
-        bindings = _by_index(file.bindings, findings)
-        for index, record in _by_index(file.path, findings).items():
-            where = f"{file.path}, index {index}"
-            item = _item(record, index, file.level, bindings.get(index), where, findings)
-            if item is not None:
-                items.append(item)
-    return items
+    """Read the items of published prompt files.
+
+    Odd records become tagged items. Only a file that is not a list in JSON is added to the findings.
+    """
+    items = [item for file in files for item in map(read_record, _file_records(file, findings))]
+    prompts = Counter(item.prompt for item in items if item.prompt)
+    return [replace(item, tags=(*item.tags, DUPLICATE_PROMPT)) if prompts[item.prompt] > 1 else item for item in items]
 
 
 def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
@@ -118,97 +100,68 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
 
 def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
     asked = item.spec.concepts
+    concepts = [*(each.concept for each in asked if each.value), *item.spec.unasked]
     return {
         "index": index,
         "sentence": item.prompt,
-        "categories": [each.category for each in asked],
-        "skills": [each.value for each in asked],
+        "categories": [concept.category for concept in concepts],
+        "skills": [concept.value for concept in concepts],
         "question": [each.question for each in asked],
     }
 
 
-def _by_index(path: Path, findings: ItemFindings) -> dict[int, Mapping[str, Any]]:
-    """Return the records of a file by index."""
-    found: dict[int, Mapping[str, Any]] = {}
-    for record in _records(path, findings):
-        index = record.get("index") if isinstance(record, dict) else None
-        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < 10**9 or index in found:
-            findings.add(f"{path}, index {index}", "each record must have an index of its own, a whole number")
-        else:
-            found[index] = record
-    return found
+def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedPrompt]:
+    """Yield the records of a file, each with its binding."""
+    has_bindings = file.bindings.is_file()
+    bindings: dict[int, object] = {}
+    for entry in _entries(file.bindings, findings):
+        index = _index(entry)
+        if index is not None:
+            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
+    seen: set[int] = set()
+    for place, entry in enumerate(_entries(file.path, findings), 1):
+        index = _index(entry)
+        is_odd = index is None or index in seen
+        name = f"k{file.level}-x{place:03}" if is_odd else f"k{file.level}-{index:03}"
+        bound = None if index is None or is_odd else bindings.get(index)
+        fields = entry if isinstance(entry, dict) else {}
+        tags = (ODD_INDEX,) if is_odd else ()
+        yield PublishedPrompt(name, file.level, fields, bound, has_bindings and not is_odd, tags)
+        seen |= set() if index is None else {index}
 
 
-def _records(path: Path, findings: ItemFindings) -> Sequence[Any]:
+def _index(entry: object) -> int | None:
+    index = entry.get("index") if isinstance(entry, dict) else None
+    is_index = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < _MAX_INDEX
+    return index if is_index else None
+
+
+def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
-        records = loads_strict(path.read_text(encoding="utf-8"))
+        text = path.read_bytes().decode("utf-8-sig", "replace")
+        entries = json.loads(text, object_pairs_hook=_fields, parse_int=_integer)
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
         return ()
     except (ValueError, RecursionError) as error:
         findings.add(str(path), f"not valid JSON: {error}")
         return ()
-    if not isinstance(records, list):
+    if not isinstance(entries, list):
         findings.add(str(path), "must be a list of records")
         return ()
-    return records
+    return entries
 
 
-def _item(
-    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: ItemFindings
-) -> Item[ConceptSpec] | None:
-    sentence, categories, skills, lines = (record.get(key) for key in ("sentence", "categories", "skills", "question"))
-    if not is_text(sentence) or not sentence.strip():
-        findings.add(where, "sentence must be text and not empty")
-        return None
-    if not (_is_string_list(categories) and _is_string_list(skills) and _is_string_list(lines)):
-        findings.add(where, "categories, skills and question must be lists of texts")
-        return None
-    if not all(map(str.strip, skills)):
-        findings.add(where, "skills must not be empty")
-        return None
-    questions = _questions(lines)
-    counts = (len(categories), len(skills), len(questions))
-    if set(counts) != {level + 1}:
-        findings.add(where, f"it needs {level + 1} categories, skills and questions, but has {counts}")
-        return None
-    if strange := [category for category in categories if category not in CATEGORIES]:
-        findings.add(where, f"unknown category {strange[0]!r}")
-        return None
-    concepts = [Concept(cast(Category, category), skill) for category, skill in zip(categories, skills, strict=True)]
-    binding, found = _bound_or_none(concepts, bound)
-    stated = (
-        concept_statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
-    )
-    asked = tuple(
-        RequestedConcept(concept.category, concept.value, statement, question, each.objects)
-        for concept, statement, question, each in zip(concepts, stated, questions, found, strict=True)
-    )
-    tags = (BINDING_CHANGED,) if bound is not None and binding is None else ()
-    return Item("conceptmix", f"k{level}-{index:03}", level, sentence.strip(), ConceptSpec(asked, binding), tags)
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else RepeatedFields(fields)
 
 
-def _is_string_list(found: object) -> TypeGuard[list[str]]:
-    return isinstance(found, list) and all(map(is_text, found))
-
-
-def _bound_or_none(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:
-    """Return the binding, if it is valid and has these concepts, and the objects of each concept."""
-    if data is not None:
-        try:
-            binding = Binding.from_json(data)
-            return binding, bound_concepts(concepts, binding)
-        except BindingError:
-            pass
-    return None, [BoundConcept(concept, ()) for concept in concepts]
-
-
-def _questions(lines: Sequence[str]) -> list[str]:
-    """Return the questions among the lines of a chat model's answer, without numbering, blank lines and preambles."""
-    asked = [_NUMBERING.sub("", line).strip() for line in lines]
-    return [line for line in asked if line.endswith("?")]
+def _integer(digits: str) -> int | None:
+    """Return a number, if it has a length that Python converts."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
 class ScoredImage(NamedTuple):

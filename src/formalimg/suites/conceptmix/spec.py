@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
@@ -15,6 +15,12 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 ATTRIBUTES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture")
 """Categories that describe one object; an object has at most one concept of each."""
+
+NO_CATEGORY = cast(Category, "question")
+"""Stands where a published question or concept belongs to no category; none of `CATEGORIES`: nothing is drawn from it.
+
+Judges pass the category on as the kind of a part, and do nothing else with it.
+"""
 
 OPEN = "?"
 """Placeholder in the JSON of a binding for an object that is still to be chosen."""
@@ -142,10 +148,21 @@ class ConceptSpec:
     Attributes:
         concepts: k + 1 concepts: the objects first, the spatial ones last, the others in the order drawn.
         binding: which belongs to which; None for data that was published without it.
+        unasked: concepts of published data for which there is no question; no image is judged by them.
     """
 
     concepts: tuple[RequestedConcept, ...]
     binding: Binding | None = None
+    unasked: tuple[Concept, ...] = ()
+
+    @property
+    def drawn(self) -> tuple[Concept, ...]:
+        """All concepts that the prompt was written for, those without a question first.
+
+        Of several styles the last is that of the binding, and it is the one that is asked for.
+        """
+        asked = (each.concept for each in self.concepts if each.category != NO_CATEGORY or each.value)
+        return (*self.unasked, *asked)
 
 
 class BindingError(FormalimgError, ValueError):
