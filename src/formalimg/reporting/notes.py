@@ -184,6 +184,8 @@ def comparison_notes(
         if row.manifest.judge is None:
             yield f"{row.name}: the images have not been judged yet."
     yield from _note_on_hidden_judges(runs, rows)
+    if any(row.manifest.task == "layout" for row in rows):
+        yield "A layout that cannot be read or leaves the canvas counts as a failure of the model."
     if published:
         sources = list(dict.fromkeys(row.source for row in published))
         yield (

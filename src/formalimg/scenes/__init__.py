@@ -12,9 +12,11 @@ from formalimg.scenes.scene import Scene, SceneRelation
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
         DrawingError,
+        FailedLayoutError,
         contact_sheet,
         draw,
         drawable_classes,
+        failed_layout_png,
         layout_image,
         layout_png,
         natural_aspect,
@@ -36,9 +38,11 @@ __getattr__ = lazy_exports(
     {
         "drawing": [
             "DrawingError",
+            "FailedLayoutError",
             "contact_sheet",
             "draw",
             "drawable_classes",
+            "failed_layout_png",
             "layout_png",
             "layout_image",
             "natural_aspect",
@@ -69,6 +73,7 @@ __all__ = [
     "BinaryRule",
     "Box",
     "DrawingError",
+    "FailedLayoutError",
     "Greater",
     "Less",
     "Measure",
@@ -83,6 +88,7 @@ __all__ = [
     "contact_sheet",
     "draw",
     "drawable_classes",
+    "failed_layout_png",
     "keeps_margin",
     "layout_image",
     "layout_png",
