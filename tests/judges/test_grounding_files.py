@@ -114,7 +114,7 @@ def test_mistakes_are_one_line(words: tuple[str, ...], message: str, tmp_path: P
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason=f"the published sample is not at {SAMPLE}")
 def test_groundings_for_published_items_agree_with_a_plain_evaluator(tmp_path: Path) -> None:
-    items = load("knolling", SAMPLE)
+    items = [item for item in load("knolling", SAMPLE) if item.level <= 3]  # a plain evaluator tries all bindings
     folder = tmp_path / "json"
     folder.mkdir()
     expected = {}
@@ -124,10 +124,11 @@ def test_groundings_for_published_items_agree_with_a_plain_evaluator(tmp_path: P
         words = item.spec.object_classes
         entries = [
             {"label": words[n % len(words)], "color": obj.color, "box_2d": list(obj.box)}
-            for n, obj in enumerate(other.objects)
+            for n, obj in enumerate(other.objects[:6])
         ]
         (folder / f"{item.id}.json").write_text(json.dumps({"image_file": item.id, "objects": entries}))
         expected[item.id] = truth(item.spec.formula, type(other).from_json({"objects": entries}), strict=True)
     given = ("judge", "--groundings", str(folder), "--items", str(SAMPLE), "--out", str(tmp_path / "run"))
     assert formalimg(*given).code == 0
-    assert {one.item: one.passed for one in open_run(tmp_path / "run").outcomes()} == expected
+    found = {one.item: one.passed for one in open_run(tmp_path / "run").outcomes()}
+    assert {item: found[item] for item in expected} == expected
