@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
+    from formalimg.reporting.figures.image_grid import image_grids
     from formalimg.reporting.figures.items import item_figures
     from formalimg.reporting.figures.runs import comparison_figures
     from formalimg.reporting.figures.studies import study_figures
@@ -32,6 +33,7 @@ __getattr__ = lazy_exports(
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
+        "figures.image_grid": ["image_grids"],
         "figures.items": ["item_figures"],
         "figures.runs": ["comparison_figures"],
         "figures.studies": ["study_figures"],
@@ -66,6 +68,7 @@ __all__ = [
     "export_conceptmix",
     "export_run",
     "format_of",
+    "image_grids",
     "image_html",
     "item_figures",
     "level_name",

@@ -133,12 +133,12 @@ def _write_scores(images: Sequence[_ScoredImage], folder: Path, layout: _Layout,
     trees: dict[str, list[_ScoredImage]] = {}
     for one in images:
         trees.setdefault(one.file.tree, []).append(one)
-    for tree, those in trees.items():
+    for tree, those in sorted(trees.items()):
         path = folder / f"{tree}{layout.suffix}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_json(list(_records(those, factual, layout, judge))), encoding="utf-8")
     if layout.has_levels:
-        summary = [*(_means(tree, those, factual) for tree, those in trees.items())]
+        summary = [*(_means(tree, those, factual) for tree, those in sorted(trees.items()))]
         (folder / "summary_stats.json").write_text(
             _json([*summary, _means("TOTAL_AVERAGE", images, factual)]), encoding="utf-8"
         )
