@@ -277,10 +277,8 @@ def _ratings(study: HumanStudy, section: Section) -> str:
 
 
 def _drawing(figure: Figure) -> str:
-    """Return a figure as an image of its own, drawn on white, with its caption."""
-    data = b64encode(figure.svg("").encode()).decode("ascii")
-    shown = element("img", src=f"data:image/svg+xml;base64,{data}", alt=figure.title)
-    return element("figure", shown, element("figcaption", figure.note), class_="drawing wide")
+    """Return a figure with its caption: inside the page, so that the titles of its parts show, and on white."""
+    return element("figure", figure.element(), element("figcaption", figure.note), class_="drawing")
 
 
 # --- head

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,30 +38,30 @@ def image_grids(runs: Sequence[RunRecord]) -> dict[str, Figure]:
     grids = {}
     for name in dict.fromkeys(run.manifest.suite for run in runs):
         those = [run for run in runs if run.manifest.suite == name]
-        chosen = _chosen_items(those)
+        judged = [_judged_items(run) for run in those]
+        chosen = _chosen_items(judged)
         rows = [
             _GridRow(called, {one.outcome.level: one for one in run.judged([(item, 0) for item in found])})
-            for called, run in zip(run_names(those), those, strict=True)
-            if (found := [item for item in chosen.values() if _is_judged(run, item)])
+            for called, run, items in zip(run_names(those), those, judged, strict=True)
+            if (found := [item for item in chosen.values() if item in items])
         ]
         if rows:
             grids[name] = _grid(suite(name), rows, chosen)
     return grids
 
 
-def _chosen_items(runs: Sequence[RunRecord]) -> dict[int, str]:
-    """Return an item for each level."""
-    counts: dict[int, dict[str, int]] = {}
-    for run in runs:
-        for outcome in run.outcomes():
-            if outcome.passed is not None and not outcome.sample:
-                level = counts.setdefault(outcome.level, {})
-                level[outcome.item] = level.get(outcome.item, 0) + 1
-    return {level: max(items, key=lambda item: items[item]) for level, items in sorted(counts.items())}
+def _judged_items(run: RunRecord) -> dict[str, int]:
+    """Return the items whose first image has a verdict, with their levels."""
+    return {one.item: one.level for one in run.outcomes() if one.passed is not None and not one.sample}
 
 
-def _is_judged(run: RunRecord, item: str) -> bool:
-    return any(one.passed is not None for one in run.outcomes() if one.item == item and not one.sample)
+def _chosen_items(judged: Sequence[dict[str, int]]) -> dict[int, str]:
+    """Return an item for each level: the first of those that most runs have a verdict for."""
+    counts: dict[int, Counter[str]] = {}
+    for items in judged:
+        for item, level in items.items():
+            counts.setdefault(level, Counter())[item] += 1
+    return {level: items.most_common(1)[0][0] for level, items in sorted(counts.items())}
 
 
 def _grid(about: Suite, rows: Sequence[_GridRow], chosen: dict[int, str]) -> Figure:
