@@ -27,6 +27,7 @@ from formalimg.models import (
     Setting,
     Unanswered,
 )
+from formalimg.reporting import compare
 from formalimg.runs import RunConfig, Selection, execute, load_layouts, open_run
 from formalimg.scenes import layout_png, read_layout
 from formalimg.suites import Condition
@@ -88,19 +89,56 @@ def test_whatever_is_planned_can_be_shown() -> None:
     assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": []}))))) == 0
 
 
-def test_plans_that_make_no_sense_are_no_layouts() -> None:
-    for box in ([30, 2, 1, 40], [0, 0, 2000, 10]):
-        plan = {"thoughts": "", "objects": [{"label": "cup", "color": "red", "box_2d": box}]}
-        answer = asked(ChatPlanner(Scripted(plan)))
-        assert isinstance(answer, Failed)
-        assert answer.reason.startswith("unreadable: ")
+@pytest.mark.parametrize(
+    ("given", "rule", "problem"),
+    [
+        ([30, 2, 1, 40], "unreadable layout", "has its corners swapped"),
+        ([0, 0, 2000, 10], "layout outside the canvas", "leaves the canvas"),
+        (Unanswered("unreadable", "no\nJSON", "Sure! Here is", cost=0.5), "unreadable layout", "no JSON"),
+    ],
+    ids=["corners", "canvas", "no-json"],
+)
+def test_a_layout_that_cannot_be_read_is_a_failure_and_not_missing(
+    given: list[int] | Unanswered, rule: str, problem: str, tmp_path: Path
+) -> None:
+    plan = {"thoughts": "", "objects": [{"label": "cup", "color": "red", "box_2d": given}]}
+    planner = ChatPlanner(Scripted(given if isinstance(given, Unanswered) else plan))
+    done = execute(RunConfig(ONE_OF_EACH[:2], planner, task="layout"), tmp_path / "run", LayoutJudge())
+    assert (done.passed, done.not_passed, done.unscored) == (0, 2, 0)
+    run = open_run(tmp_path / "run")
+    judged = next(run.judged())
+    assert isinstance(judged.verdict, Verdict)
+    assert judged.verdict.evidence["rule"] == rule
+    assert problem in str(judged.verdict.evidence["explanation"])
+    assert "\n" not in str(judged.verdict.evidence["explanation"])
+    assert run.spent().dollars == 1.0  # what the answers cost
+    if isinstance(given, Unanswered):
+        assert judged.served["answer"] == "Sure! Here is"
+    # It is no layout to paint by, so that the painter is told which item has none.
+    assert load_layouts(run) == {}
+    (section,) = compare([run], missing="error").sections
+    assert section.rows[0].summary.overall[:3] == (0, 2, 2)
+    assert section.rows[0].by_rule == {rule: 2}
+    assert "A layout that cannot be read or leaves the canvas counts as a failure of the model." in section.notes
+
+
+def test_the_note_on_layouts_is_for_the_layout_task_alone(tmp_path: Path) -> None:
+    execute(RunConfig(ONE_OF_EACH[:1], SolverPlanner()), tmp_path / "run", LayoutJudge())
+    (section,) = compare([open_run(tmp_path / "run")]).sections
+    assert section.notes == ()
+
+
+def test_a_picture_without_a_layout_is_still_not_understood() -> None:
+    picture = LoadedImage(b"", Image.new("RGB", (8, 8)))
+    verdict = asyncio.run(LayoutJudge().judge(ONE_OF_EACH[0], picture))
+    assert isinstance(verdict, Unscored)
+    assert "use another judge" in verdict.detail
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         (Unanswered("refused", "I will not"), Refused("I will not")),
-        (Unanswered("unreadable", "no JSON"), Failed("unreadable: no JSON")),
         (Unanswered("failed", "busy: 429"), Failed("failed: busy: 429")),
     ],
 )

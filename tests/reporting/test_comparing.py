@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.reporting import Tally, compare, reference_rows, render
+from formalimg.reporting import Tally, compare, render
 from formalimg.reporting.notes import caption, remarks
 from formalimg.runs import Identity
 from tests.reporting.drawn_runs import Fates, plain_run
@@ -177,19 +177,6 @@ def test_runs_of_one_model_are_told_apart_by_what_differs() -> None:
     reseeded = replace(run, manifest=replace(run.manifest, seed=8))
     names = [row.name for row in compare([run, faster, reseeded, run]).sections[0].rows]
     assert names == ["m, steps=20, seed 7 (1)", "m, steps=4", "m, steps=20, seed 8", "m, steps=20, seed 7 (2)"]
-
-
-def test_published_figures_are_summed_up_as_runs_are() -> None:
-    (section,) = compare([plain_run("a", HALF)], references=True).sections
-    rows = reference_rows("knolling")
-    assert [row.name for row in section.published] == [row.model for row in rows]
-    assert rows
-    for published, row in zip(section.published, rows, strict=True):
-        easy = published.bands["Easy"]
-        assert easy == pytest.approx((row.rates[1] + row.rates[2] + row.rates[3]) / 3)
-        held = [level for level in row.rates if all(row.rates[lower] >= 0.7 for lower in range(1, level + 1))]
-        assert published.generalizability == max(held, default=0)
-    assert rows[0].source in section.notes[-1]
 
 
 def test_nothing_to_report_is_the_users_mistake() -> None:

@@ -97,7 +97,8 @@ def test_table_3_follows_from_its_rates(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["knolling", "natural"])
 def test_reference_rows_are_the_table_as_fractions(name: str) -> None:
-    rows, printed = reference_rows(name), [row for row in TABLE_1 if row.suite == name]
+    rows = [row for row in reference_rows(name) if not row.judge]  # Table 5 has another judge
+    printed = [row for row in TABLE_1 if row.suite == name]
     assert [row.model for row in rows] == [row.model for row in printed]
     assert {row.source for row in rows} == {"FormalImg, Table 1"}
     for row, line in zip(rows, printed, strict=True):

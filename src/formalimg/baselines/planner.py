@@ -16,6 +16,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.models import (
@@ -32,11 +33,13 @@ from formalimg.models import (
     open_chat_model,
 )
 from formalimg.prompts import Prompt, load_prompts
-from formalimg.scenes import Scene, SceneError, layout_png
+from formalimg.scenes import Scene, SceneError, failed_layout_png, layout_png
 
 SOLVER = "builtin/solver"
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_MAX_ANSWER = 2000
+"""Characters of an unreadable answer that are stored with it."""
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema.
 
@@ -122,17 +125,25 @@ class ChatPlanner:
         if not isinstance(reply, Answered):
             if reply.kind == "refused":
                 return Refused(reply.reason, cost=reply.cost)
+            if reply.kind == "unreadable":
+                return _failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
             return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
         try:
             scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
-            return Failed(f"unreadable: the layout makes no sense: {error}", cost=reply.cost)
+            said = {**reply.served, "thoughts": reply.value.thoughts}
+            return _failed_layout(f"the layout makes no sense: {error}", said, reply.cost)
         data = await asyncio.to_thread(layout_png, scene)
         return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
 
     @cached_property
     def _prompt(self) -> Prompt:
         return load_prompts(_PROMPTS, self.prompts)["plan"]
+
+
+def _failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
+    """Return an answer that is no layout as what it is: a failure of the planner, which is judged, and not missing."""
+    return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
 
 
 @dataclass(frozen=True)

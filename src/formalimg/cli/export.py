@@ -15,9 +15,7 @@ from formalimg.suites import suite_names
 
 
 def export_command(
-    what: Annotated[
-        str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder of conceptmix.", show_default=False)
-    ],
+    what: Annotated[str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder.", show_default=False)],
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder to write to. For a run, it may hold other models already.")
     ],
@@ -50,10 +48,11 @@ def export_command(
         typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
     ] = None,
 ) -> None:
-    """Export a suite with metadata, or a run in the published format.
+    """Export a suite with metadata, or a run in the layout of the benchmark's authors.
 
-    A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md; a run of ConceptMix
-    becomes images, result.json, and files of scores.
+    A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md. A run becomes images with
+    groundings and verdicts (FormalImg), with result.json and files of scores (ConceptMix), or with score files
+    (CF-World), where the published scripts have them.
     """
     of_suites = {
         "--items": items,
@@ -88,13 +87,13 @@ def _export_suite(
 
 
 def _export_run(run: Path, out: Path, name: str | None) -> None:
-    from formalimg.reporting import export_conceptmix
+    from formalimg.reporting import export_run
     from formalimg.runs import open_run
 
     called = name or run.resolve().name
     with closing(open_run(run)) as opened:
-        done = export_conceptmix(opened, out, called)
-    echo(f"{done.images:,} images in {done.folder / called}, {done.scored:,} with scores")
+        done = export_run(opened, out, called)
+    echo(f"{done.images:,} images in {done.folder}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         echo(f"{count:,} without scores: {reason}")
 

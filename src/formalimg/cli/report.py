@@ -156,8 +156,8 @@ def report_command(
         comparison = compare(
             records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
         )
-    if figures is not None:
-        _draw(comparison, studies, figures, formats)
+        if figures is not None:
+            _draw(comparison, records, studies, figures, formats)
     if form == "html":
         return
     if out is not None:
@@ -178,10 +178,20 @@ def _compare_ratings(
     return compare_with_ratings(rated, None, ratings, exclude_inattentive, None, profile)
 
 
-def _draw(comparison: Comparison, studies: Sequence[HumanStudy], folder: Path, formats: Sequence[FigureFormat]) -> None:
-    from formalimg.reporting import comparison_figures, study_figures
+def _draw(
+    comparison: Comparison,
+    runs: Sequence[StoredRun],
+    studies: Sequence[HumanStudy],
+    folder: Path,
+    formats: Sequence[FigureFormat],
+) -> None:
+    from formalimg.reporting import comparison_figures, image_grids, study_figures
 
-    drawings = [*comparison_figures(comparison), *(drawing for study in studies for drawing in study_figures(study))]
+    drawings = [
+        *comparison_figures(comparison),
+        *image_grids(runs).values(),
+        *(drawing for study in studies for drawing in study_figures(study)),
+    ]
     write_figures(drawings, folder, formats, "no image of these runs is scored yet")
 
 

@@ -101,17 +101,22 @@ def _set_aside(folder: Path) -> None:
 
 def print_rates(finished: FinishedRuns) -> None:
     """Print the table of these runs, a row for each judge, and their folders; exit code 1 if one has no score."""
+    print_rates_by_judge([(folder, judge) for folder in finished.folders for judge in finished.judges])
+
+
+def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
+    """Print the table of these runs, each with the verdicts of its judge, as `print_rates` does."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
-    judges = [Identity(judge.name, judge.settings) for judge in finished.judges]
     with ExitStack() as opened:
         runs = [
-            opened.enter_context(closing(open_run(folder, judge))) for folder in finished.folders for judge in judges
+            opened.enter_context(closing(open_run(folder, Identity(judge.name, judge.settings))))
+            for folder, judge in judged
         ]
         print_table(terminal_table(compare(runs)))
         unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
-    for folder in finished.folders:
+    for folder in dict.fromkeys(folder for folder, _ in judged):
         echo(f"run in {folder}")
     for folder in unscored:
         echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)

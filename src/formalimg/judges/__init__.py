@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
     from formalimg.judges.grounders.vlm import VlmGrounder
+    from formalimg.judges.grounding_files import (
+        GroundedImages,
+        GroundingFileJudge,
+        GroundingFolder,
+        find_grounding_folders,
+        read_grounding_file,
+    )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
@@ -30,6 +37,13 @@ __getattr__ = lazy_exports(
         "score_judge": ["ScoreJudge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
+        "grounding_files": [
+            "GroundedImages",
+            "GroundingFileJudge",
+            "GroundingFolder",
+            "find_grounding_folders",
+            "read_grounding_file",
+        ],
         "iou": ["MIN_OVERLAP", "Match", "match"],
     },
 )
@@ -42,8 +56,11 @@ __all__ = [
     "Certificate",
     "ClauseJudge",
     "ConditionResult",
+    "GroundedImages",
     "Grounder",
     "Grounding",
+    "GroundingFileJudge",
+    "GroundingFolder",
     "IconGrounder",
     "Judge",
     "LayoutJudge",
@@ -60,6 +77,7 @@ __all__ = [
     "box_convention",
     "certify",
     "clause_parts",
+    "find_grounding_folders",
     "formula_part",
     "ground_icons",
     "impostors",
@@ -68,4 +86,5 @@ __all__ = [
     "open_grounder",
     "open_judge",
     "random_scenes",
+    "read_grounding_file",
 ]

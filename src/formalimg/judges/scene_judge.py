@@ -30,7 +30,7 @@ from formalimg.logic import (
     prepare_formula,
 )
 from formalimg.models import Setting
-from formalimg.scenes import SceneError, read_layout
+from formalimg.scenes import FailedLayoutError, SceneError, read_layout
 from formalimg.suites import FormulaSpec, Item
 
 RULES = 1
@@ -153,7 +153,11 @@ def _predicates(formula: Formula) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class LayoutJudge:
-    """Judge planned layouts by the scene stored in their files, with the verdicts of `SceneJudge` on such scenes."""
+    """Judge planned layouts by the scene stored in their files, with the verdicts of `SceneJudge` on such scenes.
+
+    A layout that cannot be read, or leaves the canvas, fails: it is the answer of the planner. The evidence has the
+    `rule` by which it fails.
+    """
 
     name: str = "builtin/layout"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"semantics": "strict", "judging_rules": RULES})
@@ -166,6 +170,10 @@ class LayoutJudge:
             return spec
         try:
             scene = read_layout(image.pil)
+        except FailedLayoutError as error:
+            # Nothing is missing: the model answered, and this is its answer.
+            rule = "layout outside the canvas" if "leaves the canvas" in str(error) else "unreadable layout"
+            return Verdict(False, (), {"rule": rule, "explanation": " ".join(str(error).split())})
         except SceneError as error:
             return Unscored("not understood", f"{' '.join(str(error).split())}: use another judge for images")
         return await asyncio.to_thread(judge_grounding, spec.formula, Grounding(scene))

@@ -6,10 +6,11 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.reporting.comparison import compare
-    from formalimg.reporting.conceptmix_export import ExportedRun, export_conceptmix
+    from formalimg.reporting.conceptmix_export import export_conceptmix
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
+    from formalimg.reporting.figures.image_grid import image_grids
     from formalimg.reporting.figures.items import item_figures
     from formalimg.reporting.figures.runs import comparison_figures
     from formalimg.reporting.figures.studies import study_figures
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import render, terminal_table, write_html
+    from formalimg.reporting.run_export import ExportedRun, export_run
 
 __getattr__ = lazy_exports(
     "formalimg.reporting",
     {
         "comparison": ["compare"],
-        "conceptmix_export": ["ExportedRun", "export_conceptmix"],
+        "conceptmix_export": ["export_conceptmix"],
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
+        "figures.image_grid": ["image_grids"],
         "figures.items": ["item_figures"],
         "figures.runs": ["comparison_figures"],
         "figures.studies": ["study_figures"],
@@ -43,6 +46,7 @@ __getattr__ = lazy_exports(
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "report": ["render", "terminal_table", "write_html"],
+        "run_export": ["ExportedRun", "export_run"],
     },
 )
 
@@ -62,7 +66,9 @@ __all__ = [
     "comparison_figures",
     "curve_svg",
     "export_conceptmix",
+    "export_run",
     "format_of",
+    "image_grids",
     "image_html",
     "item_figures",
     "level_name",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.reporting.labels import epsilon_text, join_counts
+from formalimg.reporting.clauses import claimed_predicates
+from formalimg.reporting.labels import join_counts
 from formalimg.reporting.model import (
     Comparison,
     Detail,
@@ -27,7 +28,7 @@ from formalimg.reporting.model import (
 )
 from formalimg.reporting.notes import comparison_notes, run_names
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import MissingPolicy, Observation, Summary, generalizability, mean_of_levels, summarize
+from formalimg.stats import MissingPolicy, Observation, Summary, summarize
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
@@ -81,7 +82,7 @@ def compare(
 def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
-    published: Sequence[PublishedRow] = _published_rows(about, held) if how.references else ()
+    published = _published_rows(about, runs, held) if how.references else ()
     found = [_read_images(run, about) for run in runs]
     summed = [_run_numbers(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
     rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how)))
@@ -89,15 +90,19 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         SeenRun(row.name, run, row.summary, read.images, sums.graded)
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
-    notes = tuple(comparison_notes(runs, rows, published, _computed_numbers(about, held)))
+    notes = tuple(comparison_notes(runs, rows, published))
     tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
-    return Section(about, held, rows, tuple(published), notes, tables)
+    return Section(about, held, rows, published, notes, tables)
 
 
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
     """Return the tables below the main one, by kind of suite."""
     # Each is imported here, so that reports of other kinds are made faster.
     match about.kind:
+        case "formula":
+            from formalimg.reporting.formula_tables import formula_tables
+
+            return formula_tables(about, seen, how)
         case "concepts":
             from formalimg.reporting.concept_tables import concept_tables
 
@@ -106,7 +111,6 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             from formalimg.reporting.counterfactual_tables import counterfactual_tables
 
             return counterfactual_tables(about, seen, how)
-    return ()
 
 
 class _RunNumbers(NamedTuple):
@@ -245,7 +249,7 @@ def _part_results(verdict: Verdict, about: Suite) -> Iterable[_PartResult]:
     for part in verdict.parts:
         failed = part.score < 1
         yield _PartResult(("kind", part.kind), failed)
-        for word in dict.fromkeys(part.about):
+        for word in dict.fromkeys(claimed_predicates(part)):
             # A value may belong to two categories: orange is a colour and a fruit.
             name = f"{part.kind} {word}" if about.traits.value_has_kind else word
             yield _PartResult(("predicate", name), failed)
@@ -259,30 +263,7 @@ def _largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def _published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, ...]:
-    """Return the published numbers of a suite, with the same means as runs have."""
-    from formalimg.reporting.reference import reference_rows  # here: most reports have none
+def _published_rows(about: Suite, runs: Sequence[RunRecord], epsilon: float | None) -> tuple[PublishedRow, ...]:
+    from formalimg.reporting.published import published_rows  # here: most reports have none
 
-    return tuple(
-        PublishedRow(
-            row.model,
-            row.source,
-            row.rates,
-            row.ratios or {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
-            None if epsilon is None else _published_generalizability(row.rates, epsilon),
-            row.judge,
-        )
-        for row in reference_rows(suite.name)
-    )
-
-
-def _computed_numbers(suite: Suite, epsilon: float | None) -> list[str]:
-    """Return which numbers beside published ones are not published in this form, but computed from the others."""
-    bands = [] if suite.traits.has_scores else list(suite.bands)  # PRR and RRR are as printed
-    return bands if epsilon is None else [*bands, f"G{epsilon_text(epsilon)}"]
-
-
-def _published_generalizability(rates: Mapping[int, float], epsilon: float) -> int | None:
-    """Return the generalizability; None if a level is not published."""
-    complete = bool(rates) and sorted(rates) == list(range(1, max(rates) + 1))
-    return generalizability(rates, epsilon) if complete else None
+    return published_rows(about, [run.manifest for run in runs], epsilon)

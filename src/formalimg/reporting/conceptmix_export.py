@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,28 +12,13 @@ from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.models import concept_image_name, published_index
+from formalimg.reporting.run_export import ExportedRun, copy_image, require_model_name
 from formalimg.runs import Judged, StoredRun
 from formalimg.suites import ConceptSpec, Item, ScoredImage, format_scores, suite, suite_names
 
 _SCORES = "all_ind_scores"
 _NO_CONCEPTS = "the verdict does not say which concepts are shown"
 """The reason for images that have a verdict but no scores."""
-
-
-class ExportedRun(NamedTuple):
-    """The result of an export.
-
-    Attributes:
-        folder: the folder.
-        images: the number of images.
-        scored: the number of images with scores.
-        without: the number of images that are missing or have no scores, by reason.
-    """
-
-    folder: Path
-    images: int
-    scored: int
-    without: Mapping[str, int]
 
 
 class _ExportedImage(NamedTuple):
@@ -65,8 +49,7 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
         fitting = ", ".join(known for known in suite_names() if suite(known).traits.spec_type is ConceptSpec)
         raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of {fitting} can be exported")
     place = Path(folder)
-    if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", _SCORES):
-        raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
+    require_model_name(name, _SCORES)
     items = {item.id: item for item in run.suite_items()}
     judged = list(run.judged())
     kept = list(_exported_images(judged, items))
@@ -86,7 +69,7 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     if unscored:
         records = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
         _write(place / _SCORES / f"{name}_unscored.json", json.dumps(records, indent=4))
-    return ExportedRun(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
+    return ExportedRun(place / name, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
 def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_ExportedImage]:
@@ -121,11 +104,7 @@ def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> Non
     records: dict[int, list[dict[str, object]]] = {}
     for entry in kept:
         assert entry.judged.image is not None
-        (new / entry.name).parent.mkdir(exist_ok=True)
-        try:
-            (new / entry.name).write_bytes(entry.judged.image.read_bytes())
-        except OSError as error:
-            raise FormalimgError(f"cannot copy {entry.judged.image}: {error.strerror}") from error
+        copy_image(entry.judged.image, new / entry.name)
         asked = entry.spec.concepts
         concepts = [*(each.concept for each in asked if each.value), *entry.spec.unasked]
         records.setdefault(entry.level, []).append(

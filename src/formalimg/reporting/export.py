@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from formalimg.reporting.clauses import clause_lines
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reporting.notes import caption, remarks
@@ -35,8 +36,9 @@ CSV_COLUMNS = (
     "profile",
     "threshold",
 )
-"""The columns of CSV reports. `figure` is level, band, overall or generalizability, or the name of another table;
-`name` says which of them. `threshold` is empty for suites without a gate."""
+"""The columns of CSV reports. `figure` is level, band, overall or generalizability; clause kind or predicate, with the
+share of clauses that hold; or the name of another table. `name` says which of them. `threshold` is empty for suites
+without a gate."""
 
 _KNOWN = {"level", "band", "overall", "generalizability"}
 """Numbers of the main table that JSON reports have under names of their own."""
@@ -55,6 +57,9 @@ def _lines(section: Section, comparison: Comparison) -> Iterator[dict[str, objec
             # Published numbers, or numbers of the items alone.
             common = ours or {"suite": section.suite.name, "run": row.run, "model": row.model, "judge": row.judge}
             yield from ({**common, **line} for line in _numbers(table, row))
+    if section.suite.kind == "formula":  # concepts and questions have tables of their own
+        for run in section.rows:
+            yield from ({**runs[run.name], **line} for line in clause_lines(run))
 
 
 def _numbers(table: Table, row: TableRow) -> list[dict[str, object]]:

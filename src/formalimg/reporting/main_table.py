@@ -97,7 +97,7 @@ def _band_column(section: Section, band: str, *, is_first: bool) -> _MainColumn:
         figure="band",
         name=band,
     )
-    return _MainColumn(column, lambda row: _band(row, band), lambda row: row.bands[band])
+    return _MainColumn(column, lambda row: _band(row, band), lambda row: _published_band(row, band))
 
 
 def _band(row: RunRow, name: str) -> Cell:
@@ -108,6 +108,11 @@ def _band(row: RunRow, name: str) -> Cell:
     rates = [row.summary.levels[level] for level in band.levels if level in row.summary.levels]
     passed, scored, expected = (sum(getattr(rate, of) for rate in rates) for of in ("passed", "scored", "expected"))
     return Number(band.value, band.interval, None, passed, scored, expected, band.coverage)
+
+
+def _published_band(row: PublishedRow, name: str) -> Cell:
+    value = row.bands[name]
+    return NOTHING if value is None else Number(value, digits=row.digits)
 
 
 def _generalizability(row: RunRow) -> Cell:

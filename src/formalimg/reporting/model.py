@@ -59,8 +59,8 @@ class RunRow:
         by_rule: the number of images that failed by a rule before anyone looked for objects in them, by rule.
         kinds: parts of verdicts by kind: clauses by what they are about, concepts by category. Verdicts by rule have
             none.
-        predicates: the same by word: clauses by predicate, each counting for all of its predicates; concepts by
-            category and value.
+        predicates: the same by word: clauses by predicate, each counting for those that it claims and not for the
+            conditions it hangs on; concepts by category and value.
         spent: its cost.
         gated: the images (item and sample) that count as 0 because the gate of their group is closed.
     """
@@ -80,6 +80,11 @@ class RunRow:
     gated: frozenset[tuple[str, int]] = frozenset()
 
 
+def name_with_task(model: str, task: str, condition: str) -> str:
+    """Return the name of a model with its task and condition, unless these are an image of the words alone."""
+    return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))
+
+
 @dataclass(frozen=True)
 class PublishedRow:
     """Published numbers to compare with. They have no intervals.
@@ -88,9 +93,12 @@ class PublishedRow:
         model: the model.
         source: where the numbers were published.
         rates: the rate, 0 to 1, for each level.
-        bands: the means of the rates, or what was printed in their place; None where a level is not published.
-        generalizability: the largest level up to which the rates hold; None where a level is not published.
+        bands: the means of the rates as they were printed, or computed from the rates; None where neither is to be had.
+        generalizability: the largest level up to which the rates hold, printed or computed; None as for bands.
         judge: who graded the images, where that is not the same for all rows of a suite.
+        task, condition: what the model was asked for, and how, as in the manifest of a run.
+        computed: which of its numbers were computed from the rates here.
+        digits: the decimals that its printed percents have, where it is not one.
     """
 
     model: str
@@ -99,11 +107,16 @@ class PublishedRow:
     bands: Mapping[str, float | None]
     generalizability: int | None
     judge: str = ""
+    task: str = "image"
+    condition: str = ""
+    computed: tuple[str, ...] = ()
+    digits: int | None = None
 
     @property
     def name(self) -> str:
-        """The model and, where it matters, the judge."""
-        return f"{self.model}, by {self.judge}" if self.judge else self.model
+        """The model, its task and condition as in the names of runs, and, where it matters, the judge."""
+        by = f"by {self.judge}" if self.judge else ""
+        return ", ".join(filter(None, [name_with_task(self.model, self.task, self.condition), by]))
 
 
 @dataclass(frozen=True)

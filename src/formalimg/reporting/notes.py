@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.analysis import judge_names
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
-from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
+from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
 from formalimg.tables import count_noun, format_value, join_names
 
@@ -46,8 +46,7 @@ def run_names(runs: Sequence[RunRecord]) -> tuple[str, ...]:
 
 
 def _model_and_task(manifest: RunManifest) -> str:
-    task = f"{manifest.task} task" if manifest.task != "image" else ""
-    return ", ".join(filter(None, [manifest.model.name, task, manifest.condition]))
+    return name_with_task(manifest.model.name, manifest.task, manifest.condition)
 
 
 def _differing_settings(runs: Sequence[RunRecord]) -> list[str]:
@@ -164,7 +163,7 @@ def _reasons(row: RunRow) -> str:
 
 
 def comparison_notes(
-    runs: Sequence[RunRecord], rows: Sequence[RunRow], published: Sequence[PublishedRow], computed: Sequence[str]
+    runs: Sequence[RunRecord], rows: Sequence[RunRow], published: Sequence[PublishedRow]
 ) -> Iterator[str]:
     """Yield how the runs differ besides their models, and what else limits a comparison of their numbers.
 
@@ -172,7 +171,6 @@ def comparison_notes(
         runs: the runs.
         rows: their rows, in the same order.
         published: published numbers beside them.
-        computed: those among the published numbers that were computed here from the others.
     """
     if len({run.manifest.items_digest for run in runs}) > 1:
         shared = len(set.intersection(*({_item_key(item) for item in run.items.values()} for run in runs)))
@@ -189,11 +187,30 @@ def comparison_notes(
     if any(row.manifest.odd for row in rows):
         found = _by_value([row for row in rows if row.manifest.odd], lambda row: row.manifest.odd)
         yield f"The published data has odd records: {found}. List them with formalimg census."
+    if any(row.manifest.task == "layout" for row in rows):
+        yield "A layout that cannot be read or leaves the canvas counts as a failure of the model."
     if published:
-        sources = "; ".join(dict.fromkeys(row.source for row in published))
-        verb = "is" if len(computed) == 1 else "are"
-        made = f" Only {join_names(computed)} {verb} computed from them here." if computed else ""
-        yield f"Published numbers are as their authors gave them, on their items and by their judge: {sources}.{made}"
+        sources = list(dict.fromkeys(row.source for row in published))
+        yield (
+            "Published numbers are as their authors gave them, on their items and by their judge: "
+            f"{'; '.join(sources)}.{_note_on_computed(published, len(sources) > 1)}"
+        )
+
+
+def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:
+    """Return which numbers beside published ones were not printed, but computed from the others."""
+    computed: dict[str, dict[str, None]] = {}
+    for row in published:
+        computed.setdefault(row.source, {}).update(dict.fromkeys(row.computed))
+    found = {source: list(names) for source, names in computed.items() if names}
+    if len({*map(tuple, found.values())}) == 1 and len(found) == len(computed):
+        names_source = False
+    # Sources of which the same is computed are said once.
+    texts = dict.fromkeys(
+        join_names(names) + (f" of {source}" if names_source else "") for source, names in found.items()
+    )
+    verb = "is" if len(texts) == 1 and all(len(names) == 1 for names in found.values()) else "are"
+    return f" Only {join_names(list(texts))} {verb} computed from them here." if texts else ""
 
 
 def _note_on_judges(rows: Sequence[RunRow]) -> Iterator[str]:

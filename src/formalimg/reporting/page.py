@@ -14,7 +14,7 @@ from formalimg._util.templates import render_template
 from formalimg.reporting.examples import ExampleImage
 from formalimg.reporting.figures.curve import curve_svg
 from formalimg.reporting.figures.series import run_tones
-from formalimg.reporting.figures.svg import Markup
+from formalimg.reporting.figures.svg import Figure, Markup, element
 from formalimg.reporting.gallery import gallery
 from formalimg.reporting.labels import (
     FAILURES_COUNTED,
@@ -54,7 +54,11 @@ class _PagePart(NamedTuple):
 
 
 def html_page(
-    comparison: Comparison, images: Gallery | None = None, studied: Sequence[HumanStudy] = (), remark: str = ""
+    comparison: Comparison,
+    images: Gallery | None = None,
+    studied: Sequence[HumanStudy] = (),
+    remark: str = "",
+    grids: Mapping[str, Figure] | None = None,
 ) -> str:
     """Return the comparison as one HTML page.
 
@@ -63,12 +67,20 @@ def html_page(
         images: the images to show, if any.
         studied: human ratings of the images, if there are any.
         remark: a note on the choice of images.
+        grids: example images by level, by suite, as `image_grids` returned them.
     """
     sections = []
     for section in comparison.sections:
         studies = [study for study in studied if study.suite == section.suite.name]
         shown = gallery(section, (images or {}).get(section.suite.name, {}), remark)
-        parts = [*_parts(section, comparison, studies), _PagePart("images", "Images", shown)]
+        grid = (grids or {}).get(section.suite.name)
+        parts = [
+            *_parts(section, comparison, studies),
+            _PagePart(
+                "examples", f"Examples by {level_word(section.suite) or 'level'}", _drawing(grid) if grid else ""
+            ),
+            _PagePart("images", "Images", shown),
+        ]
         sections.append((section, _cards(section), [part for part in parts if part.content]))
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
@@ -262,6 +274,11 @@ def _ratings(study: HumanStudy, section: Section) -> str:
         # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
         figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in study_figures(study)],
     )
+
+
+def _drawing(figure: Figure) -> str:
+    """Return a figure with its caption: inside the page, so that the titles of its parts show, and on white."""
+    return element("figure", figure.element(), element("figcaption", figure.note), class_="drawing")
 
 
 # --- head

@@ -163,6 +163,7 @@ def write_html(
     """
     # here, so that the table after a run is made faster
     from formalimg.reporting.examples import examples_of
+    from formalimg.reporting.figures.image_grid import image_grids
     from formalimg.reporting.images import LinkedImage, image_folder, image_loader, remove_other_images, write_images
     from formalimg.reporting.page import html_page
 
@@ -172,6 +173,7 @@ def write_html(
     path = Path(path)
     folder = image_folder(path)
     load = image_loader(images, folder)
+    grids = image_grids(runs) if gallery and images != "none" else {}
 
     def page(count: int, remark: str) -> _SizedPage:
         shown = {
@@ -181,7 +183,7 @@ def write_html(
             }
             for section in comparison.sections
         }
-        return _SizedPage(html_page(comparison, shown, studied, remark).encode(), shown)
+        return _SizedPage(html_page(comparison, shown, studied, remark, grids if count else {}).encode(), shown)
 
     data, shown = _fit_size(page, gallery, most_megabytes)
     beside = {

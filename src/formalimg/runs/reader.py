@@ -56,7 +56,7 @@ from formalimg.runs.rows import (
     unscored_reason,
     verdict_part,
 )
-from formalimg.scenes import Scene, SceneError, read_layout
+from formalimg.scenes import FailedLayoutError, Scene, SceneError, read_layout
 from formalimg.suites import Item, ItemsError, decode_item
 
 _JUDGED_COLUMNS = f"{OUTCOME_COLUMNS}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
@@ -327,6 +327,8 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
             if isinstance(image, Unscored):
                 raise SceneError([image.detail])
             layouts[judged.outcome.item] = read_layout(image.pil)
+        except FailedLayoutError:  # the planner has none for this item
+            continue
         except SceneError as error:
             advice = "make one with `formalimg run knolling --task layout`"
             raise FormalimgError(f"{run.folder} is not a run of the layout task ({error}): {advice}") from error

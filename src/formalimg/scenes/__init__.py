@@ -12,9 +12,11 @@ from formalimg.scenes.scene import RECORDED_PREDICATES, Scene, SceneRelation
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
         DrawingError,
+        FailedLayoutError,
         contact_sheet,
         draw,
         drawable_classes,
+        failed_layout_png,
         layout_image,
         layout_png,
         natural_aspect,
@@ -38,9 +40,11 @@ __getattr__ = lazy_exports(
     {
         "drawing": [
             "DrawingError",
+            "FailedLayoutError",
             "contact_sheet",
             "draw",
             "drawable_classes",
+            "failed_layout_png",
             "layout_png",
             "layout_image",
             "natural_aspect",
@@ -74,6 +78,7 @@ __all__ = [
     "BinaryRule",
     "Box",
     "DrawingError",
+    "FailedLayoutError",
     "Greater",
     "Less",
     "Measure",
@@ -89,6 +94,7 @@ __all__ = [
     "contact_sheet",
     "draw",
     "drawable_classes",
+    "failed_layout_png",
     "is_natural_witness",
     "keeps_margin",
     "layout_image",

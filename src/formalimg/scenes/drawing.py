@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -235,36 +235,65 @@ _CHUNK = "formalimg-layout"
 """The key of the PNG text chunk that contains the layout, in the published grounding format."""
 
 
+class FailedLayoutError(SceneError):
+    """A layout that whoever planned it failed to give: it cannot be read, or leaves the canvas."""
+
+
 def layout_png(scene: Scene, size: int = 512) -> bytes:
     """Return a PNG file that shows a layout as labelled boxes and contains it as a text chunk."""
-    from PIL.PngImagePlugin import PngInfo
-
     try:
         image = layout_image(scene, size)
     except DrawingError:  # a planner may put anything anywhere: what cannot be labelled is outlined
         image = _outlines(scene, size)
+    return _png_with_layout(image, scene.to_json())
+
+
+def failed_layout_png(problem: str, size: int = 512) -> bytes:
+    """Return a PNG file that stands for a layout that cannot be read: a crossed-out canvas, and what is wrong.
+
+    As in the published format, its `objects` are null.
+    """
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (size, size), "white")
+    pen = ImageDraw.Draw(image)
+    pen.line((0, 0, size, size), fill="grey", width=max(1, size // 128))
+    pen.line((0, size, size, 0), fill="grey", width=max(1, size // 128))
+    return _png_with_layout(image, {"objects": None, "problem": problem})
+
+
+def _png_with_layout(image: Image, layout: Mapping[str, object]) -> bytes:
+    from PIL.PngImagePlugin import PngInfo
+
     text = PngInfo()
-    text.add_text(_CHUNK, json.dumps(scene.to_json(), ensure_ascii=True))
+    text.add_text(_CHUNK, json.dumps(layout, ensure_ascii=True))
     file = io.BytesIO()
     image.save(file, "PNG", pnginfo=text)
     return file.getvalue()
 
 
 def read_layout(image: Image) -> Scene:
-    """Read the layout that `layout_file` stored in an image.
+    """Read the layout that `layout_png` stored in an image.
 
     Raises:
-        SceneError: if the image contains none, or one that cannot be read.
+        FailedLayoutError: if the image contains a layout that cannot be read or leaves the canvas.
+        SceneError: if the image contains none.
     """
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
         raise SceneError(["this image holds no layout"])
     try:
-        return Scene.from_json(json.loads(written))
-    except SceneError:
+        layout = json.loads(written)
+        problem = layout.get("problem") if isinstance(layout, dict) else None
+        if isinstance(problem, str):
+            raise FailedLayoutError([problem])
+        return Scene.from_json(layout)
+    except FailedLayoutError:
         raise
-    except ValueError as error:  # not JSON
-        raise SceneError([f"the layout in this image cannot be read: {error}"]) from error
+    except SceneError as error:
+        raise FailedLayoutError(error.problems) from error
+    except (ValueError, RecursionError) as error:  # not JSON
+        raise FailedLayoutError([f"the layout in this image cannot be read: {error}"]) from error
 
 
 def _outlines(scene: Scene, size: int) -> Image:

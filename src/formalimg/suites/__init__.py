@@ -61,7 +61,13 @@ if TYPE_CHECKING:
     from formalimg.suites.cfworld.published_groups import write_published_groups
     from formalimg.suites.cfworld.published_records import DataRepair, format_repairs
     from formalimg.suites.cfworld.questions import pair_spec, template_score_questions
-    from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
+    from formalimg.suites.cfworld.scores import (
+        CfWorldFile,
+        ScoredQuestion,
+        cf_score_record,
+        cf_world_file,
+        read_cf_scores,
+    )
     from formalimg.suites.conceptmix.binding import bind_attributes, binding_changes, bound_concepts
     from formalimg.suites.conceptmix.completion import complete_binding, lacks_size_reference
     from formalimg.suites.conceptmix.conflicts import Conflict, find_conflicts
@@ -90,6 +96,12 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.census import count_contents
     from formalimg.suites.formula.ontology import find_implausible
     from formalimg.suites.formula.published import write_published
+    from formalimg.suites.formula.published_verdicts import (
+        PublishedVerdict,
+        format_clause_verdict,
+        format_scene_verdict,
+        read_verdict_files,
+    )
     from formalimg.suites.formula.synthesis import Recipe, make_items
     from formalimg.suites.formula.wording import (
         WordingError,
@@ -108,7 +120,7 @@ __getattr__ = lazy_exports(
         "cfworld.items": ["denominalised_items", "items_of_groups", "builtin_groups", "pair_items", "rule_items"],
         "cfworld.questions": ["pair_spec", "template_score_questions"],
         "cfworld.published": ["PublishedItems", "read_cf_world", "repair_report"],
-        "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
+        "cfworld.scores": ["CfWorldFile", "ScoredQuestion", "cf_score_record", "cf_world_file", "read_cf_scores"],
         "cfworld.published_records": ["DataRepair", "format_repairs"],
         "cfworld.published_groups": ["write_published_groups"],
         "conceptmix.binding": ["bind_attributes", "bound_concepts", "binding_changes"],
@@ -132,6 +144,12 @@ __getattr__ = lazy_exports(
         "export": ["ExportedSuite", "PublisherInfo", "export_suite"],
         "formula.ontology": ["find_implausible"],
         "formula.published": ["write_published"],
+        "formula.published_verdicts": [
+            "PublishedVerdict",
+            "format_clause_verdict",
+            "format_scene_verdict",
+            "read_verdict_files",
+        ],
         "download": ["PullError", "PullResult", "BenchmarkSource", "pull", "source", "source_names"],
         "formula.census": ["count_contents"],
         "formula.synthesis": ["Recipe", "make_items"],
@@ -158,6 +176,7 @@ __all__ = [
     "BoundConcept",
     "BoundObject",
     "Category",
+    "CfWorldFile",
     "Concept",
     "ConceptCensus",
     "ConceptRecipe",
@@ -186,6 +205,7 @@ __all__ = [
     "PoolProfile",
     "Pools",
     "PublishedItems",
+    "PublishedVerdict",
     "PublisherInfo",
     "PullError",
     "PullResult",
@@ -205,6 +225,8 @@ __all__ = [
     "bound_concepts",
     "builtin_groups",
     "category_distribution",
+    "cf_score_record",
+    "cf_world_file",
     "check_group",
     "check_groups",
     "complete_binding",
@@ -226,7 +248,9 @@ __all__ = [
     "find_comparison",
     "find_conflicts",
     "find_implausible",
+    "format_clause_verdict",
     "format_repairs",
+    "format_scene_verdict",
     "format_scores",
     "generate_concept_items",
     "instruction_digest",
@@ -251,6 +275,7 @@ __all__ = [
     "read_cf_scores",
     "read_cf_world",
     "read_scores",
+    "read_verdict_files",
     "realize",
     "repair_report",
     "rule_items",

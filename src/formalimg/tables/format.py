@@ -31,6 +31,11 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
         case "difference":
             text = f"{value:+.2f}".replace("-", "−")
             return "0.00" if text in ("+0.00", "−0.00") else text
+        case "points":
+            text = f"{100 * value:+.1f}".replace("-", "−")
+            return "0.0" if text in ("+0.0", "−0.0") else text
+        case "steps":
+            return f"{value:+g}".replace("-", "−") if value else "0"
         case "share":
             text = f"{value:.2f}"
             return text.removeprefix("0") if text.startswith("0.") else text
@@ -50,11 +55,11 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
     Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
     must not be two intervals.
     """
-    if interval is None or type in ("share", "decimal", "dollars", "count", "scored", "text"):
+    if interval is None or type in ("share", "steps", "decimal", "dollars", "count", "scored", "text"):
         return ""
     if compact and type == "percent":
         return f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
-    between = " to " if type in ("number", "difference") else "–"
+    between = " to " if type in ("number", "difference", "points") else "–"
     return f"{format_value(interval.low, type)}{between}{format_value(interval.high, type)}"
 
 
@@ -62,6 +67,8 @@ def number_text(number: Number, column: Column) -> str:
     """Return a number without its interval and mark."""
     if column.type == "scored" and number.scored is not None:
         return f"{number.scored}/{number.expected}"
+    if number.digits is not None and number.value is not None and column.type == "percent":
+        return f"{100 * number.value:.{number.digits}f}"
     text = format_value(number.value, column.type)
     if column.type == "share" and number.value is not None and number.plus_minus is not None:
         return f"{text} ± {format_value(number.plus_minus, 'share')}"

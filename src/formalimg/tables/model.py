@@ -14,6 +14,8 @@ ColumnType: TypeAlias = Literal[
     "score",  # 0.52 (0.48–0.55)
     "number",  # 0.52 (0.48 to 0.55), such as kappa, which may be negative
     "difference",  # +0.07 (−0.01 to +0.12)
+    "points",  # +3.5 (−1.2 to +8.0): a difference of percents, of values 0 to 1
+    "steps",  # +3: a difference of levels
     "share",  # .52 ± .06
     "decimal",  # 12.3
     "dollars",  # $0.0038
@@ -43,6 +45,7 @@ class Number(NamedTuple):
         margin: what follows the ±, where it is not the larger side of the interval.
         passed, scored, expected: the counts behind it.
         coverage: the share of images that were scored, where it does not follow from the counts.
+        digits: the decimals of a percent that was printed with others than one.
     """
 
     value: float | None
@@ -52,6 +55,7 @@ class Number(NamedTuple):
     scored: int | None = None
     expected: int | None = None
     coverage: float | None = None
+    digits: int | None = None
 
     @classmethod
     def of(cls, estimate: _Estimate | None) -> Number:

@@ -170,7 +170,7 @@ def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[M
 
 def _published_shown(section: Section) -> list[PublishedRow]:
     """Return the published numbers by the first of their judges; lines of the same models by another would crowd it."""
-    return [row for row in section.published if row.judge == section.published[0].judge]
+    return [row for row in section.published if row.rates and row.judge == section.published[0].judge]
 
 
 def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Markup:

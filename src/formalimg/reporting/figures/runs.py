@@ -40,7 +40,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
     published = [
         Series(row.name, PUBLISHED, {level_head(about, level): Point(rate) for level, rate in row.rates.items()})
         for row in section.published
-        if row.judge == section.published[0].judge
+        if row.rates and row.judge == section.published[0].judge
     ]
     return Chart(
         f"{about.title}: {'mean scores' if of_scores else 'pass rate'}, by level",

@@ -91,22 +91,26 @@ class Figure(NamedTuple):
 
     def svg(self, unit: Literal["pt", ""] = "pt") -> str:
         """Return the figure as an SVG file that needs nothing from outside: no style, no fonts, no network."""
-        page = element(
+        page = self.element(
+            xmlns="http://www.w3.org/2000/svg", width=f"{WIDTH:g}{unit}", height=f"{self.height:g}{unit}"
+        )
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
+
+    def element(self, **attributes: str) -> Markup:
+        """Return the figure as an element of a page, as wide as there is room unless the attributes say it."""
+        return element(
             "svg",
             element("title", self.title),
             element("desc", self.note),
             element("rect", width=WIDTH, height=self.height, fill="#ffffff"),
             self.inside,
-            xmlns="http://www.w3.org/2000/svg",
-            width=f"{WIDTH:g}{unit}",
-            height=f"{self.height:g}{unit}",
+            **attributes,
             viewBox=f"0 0 {WIDTH:g} {self.height:g}",
             role="img",
             font_family="sans-serif",
             font_size=FONT_SIZE,
             fill=INK,
         )
-        return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
 
 
 def text_width(text: str) -> float:

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS, FieldPath
+from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS, FieldPath, field_tagged
+from formalimg.suites.cfworld.spec import CounterfactualSpec, WeightedQuestion
+from formalimg.suites.item import Item
 
 _GATE_NOTE = "[System: Zeroed because L1 image score "
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
 _LEVEL = re.compile(r"l([123])", re.IGNORECASE)
 
-_NO_SCORE = {
+NO_SCORE = {
     "Image missing": "the picture was missing",
     "Skipped due to L1 score < 0.5": "not judged, because L1 of its group scored below 0.5",
     "API Failed": "no answer from the judge",
@@ -81,8 +83,8 @@ def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
     weight, score, reason = (fields.get(name) for name in ("weight", "score", "reasoning"))
     if level is None or not _is_number(weight) or weight <= 0 or "score" not in fields:
         raise FormalimgError(f"{where}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
-    number = fields.get("source_id")
-    item = "" if number is None else f"{slug}-{number}-l{level[1]}"
+    number, named = fields.get("source_id"), fields.get("item")
+    item = named if isinstance(named, str) else "" if number is None else f"{slug}-{number}-l{level[1]}"
     reasoning = reason if isinstance(reason, str) else ""
     found = _score_or_reason(score, reasoning)
     value, unscored = (None, found) if isinstance(found, str) else (found, "")
@@ -93,8 +95,8 @@ def _score_or_reason(score: Any, reasoning: str) -> float | str:
     """Return the score, or why there is none."""
     before, note, _ = reasoning.partition(_GATE_NOTE)
     raw = before.rstrip() if note else reasoning
-    if raw.strip() in _NO_SCORE:
-        return _NO_SCORE[raw.strip()]
+    if raw.strip() in NO_SCORE:
+        return NO_SCORE[raw.strip()]
     if raw != reasoning:
         return "set to 0 because L1 of its group scored below 0.5; what the judge gave is lost"
     if not _is_number(score) or not 0 <= score <= 1:
@@ -106,6 +108,62 @@ def _score_or_reason(score: Any, reasoning: str) -> float | str:
 
 def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+
+
+class CfWorldFile(NamedTuple):
+    """Where an item belongs in the published tree.
+
+    Attributes:
+        tree: the path of the files of its field, such as `physics/Classical Mechanics`.
+        number: the id of its group there.
+        level: 1, 2 or 3.
+        item: its id here, if it does not follow from the others, as that of items that were not published.
+    """
+
+    tree: str
+    number: str
+    level: int
+    item: str = ""
+
+
+def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
+    """Return where an item belongs in the published tree: by the name of its group, or by its tags if it is ours."""
+    group = item.spec.group
+    for field in PUBLISHED_FIELDS:
+        number = group.removeprefix(f"{field.slug}-")
+        if number != group and number.isdigit():
+            is_named_so = item.id == f"{group}-l{item.level}"
+            return CfWorldFile(field.path, number, item.level, "" if is_named_so else item.id)
+    fitting = [field for field in PUBLISHED_FIELDS if set(field.tags) <= set(item.tags)]
+    tree = fitting[0].path if fitting else field_tagged(item.tags[:2] or ("other",)).path
+    ending = re.search(r"[0-9]+$", group)
+    return CfWorldFile(tree, ending[0] if ending else FieldPath(group, "").slug, item.level, item.id)
+
+
+def cf_score_record(
+    number: int, file: CfWorldFile, asked: WeightedQuestion, score: float | None, reason: str
+) -> dict[str, object]:
+    """Return the record of a question in a score file, which `read_cf_scores` reads back.
+
+    Args:
+        number: its number in the file, from 1.
+        file: where its item belongs.
+        asked: the question.
+        score: the judge's score; None if there is none, which the published scorers write as a 0 with `reason`.
+        reason: what the judge said, or what is written where there is no score: one of `NO_SCORE`.
+    """
+    record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
+    if file.item:
+        record["item"] = file.item
+    if score == 0 and reason.strip() in ("", _NO_REASON):  # else it would be taken for an answer that was left out
+        reason = "The judge gave no reason."
+    return {
+        **record,
+        "question": asked.question,
+        "weight": int(asked.weight) if float(asked.weight).is_integer() else asked.weight,
+        "score": 0 if score is None else score,
+        "reasoning": reason,
+    }
 
 
 def _slug(path: Path) -> str:

@@ -1,0 +1,247 @@
+"""Grounding files as they were published: `responses/knolling/<model>/grounding/json/<id>.json`, judged in bulk.
+
+Each file holds what somebody's grounder found in an image, or the layout that a chat model planned. The image beside
+it, `imgs/<id>.png`, is shown where it is there; else the boxes are drawn. Further images of an item have names such as
+`<id>_1.json`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.strict_json import loads_strict
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounding, LoadedImage, Unscored, Verdict
+from formalimg.judges.scene_judge import RULES, judge_grounding
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Setting
+from formalimg.scenes import Scene, SceneError, failed_layout_png, layout_png
+from formalimg.suites import FormulaSpec, Item
+
+_PLACES = ("grounding/json", "*/grounding/json", "*/*/grounding/json", "*/*/*/grounding/json", "json")
+"""Where grounding files are below a folder that is given; it may also be the folder of the files itself."""
+_SAMPLE = re.compile(r"(.+?)(?:_(\d{1,4}))?")
+_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+_MAX_GROUNDING_BYTES, _MAX_IMAGE_BYTES = 10_000_000, 200_000_000
+
+
+@dataclass(frozen=True)
+class GroundingFolder:
+    """The grounding files of one model.
+
+    Attributes:
+        path: the folder with the files.
+        model: the model whose images they are about, after the folder above.
+    """
+
+    path: Path
+    model: str
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The files by their names without suffix, in the order of their names."""
+        return {path.stem: path for path in sorted(self.path.glob("*.json"))}
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all files: with other groundings, verdicts are others."""
+        total = hashlib.sha256()
+        for name, path in self.files.items():
+            total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read(path)).digest())
+        return total.hexdigest()[:16]
+
+    def samples(self, items: Sequence[str]) -> int:
+        """Return how many images each of these items has at most."""
+        wanted, most = frozenset(items), 1
+        for name in self.files:
+            found = _SAMPLE.fullmatch(name)
+            if found and name not in wanted and found[1] in wanted and found[2]:
+                most = max(most, int(found[2]) + 1)
+        return most
+
+    def unknown_files(self, items: Sequence[str], samples: int) -> list[str]:
+        """Return the names of files that belong to none of these items."""
+        known = {name for item in items for sample in range(samples) for name in _names(item, sample)}
+        return [path.name for name, path in self.files.items() if name not in known]
+
+    def file(self, item: str, sample: int) -> Path | None:
+        """Return the grounding file of an image; None if there is none."""
+        return next((self.files[name] for name in _names(item, sample) if name in self.files), None)
+
+    def picture(self, item: str, sample: int) -> Path | None:
+        """Return the image itself, in `imgs` beside the groundings; None if it is not there."""
+        places = (f"{name}{suffix}" for name in _names(item, sample) for suffix in _IMAGE_SUFFIXES)
+        return next((path for name in places if (path := self._images / name).is_file()), None)
+
+    @property
+    def _images(self) -> Path:
+        return self.path.resolve().parent.parent / "imgs"
+
+
+def find_grounding_folders(path: Path) -> list[GroundingFolder]:
+    """Return the folders with grounding files at or below a path, one for each model, by name.
+
+    Raises:
+        FormalimgError: if there are none.
+    """
+    for places in (*(sorted(path.glob(place)) for place in _PLACES), [path]):
+        found = [folder for folder in places if folder.is_dir() and any(folder.glob("*.json"))]
+        if found:
+            return [GroundingFolder(folder, _model_name(folder)) for folder in found]
+    raise FormalimgError(
+        f"{path} holds no grounding files: give a folder with files such as 0.json, or one above "
+        "MODEL/grounding/json/0.json"
+    )
+
+
+@dataclass(frozen=True)
+class GroundedImages:
+    """The images that grounding files are about, as an image model; where one is not there, its boxes are drawn.
+
+    Attributes:
+        folder: the files.
+        name: the model that made the images.
+        batch, concurrency, sees_spec: as for every image model.
+    """
+
+    folder: GroundingFolder
+    name: str
+    batch: int = 16
+    concurrency: int = 2
+    sees_spec: bool = False
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """That the images are not made here."""
+        return {"source": "grounding files"}
+
+    def fingerprint(self, item: str, sample: int) -> str | None:
+        """Return what tells whether the file that is shown was replaced; None if there is none."""
+        path = self.folder.picture(item, sample) or self.folder.file(item, sample)
+        if path is None:
+            return None
+        found = path.stat()
+        return f"{path.suffix} {found.st_size} {found.st_mtime_ns}"
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield the image of each grounding file; those without a file are absent."""
+        for request in requests:
+            yield await asyncio.to_thread(self._load, request.item, request.sample)
+
+    def _load(self, item: str, sample: int) -> ImageResult:
+        file = self.folder.file(item, sample)
+        if file is None:
+            return Failed("there is no grounding file for it", absent=True)
+        picture = self.folder.picture(item, sample)
+        if picture is not None:
+            try:
+                return Generated(read_plain_bytes(picture, _MAX_IMAGE_BYTES))
+            except OSError as error:
+                return Failed(f"cannot read {picture.name}: {error.strerror}")
+        try:
+            return Generated(layout_png(read_grounding_file(file)))
+        except SceneError as error:
+            return Generated(failed_layout_png(" ".join(str(error).split())))
+
+
+@dataclass(frozen=True)
+class GroundingFileJudge:
+    """Judge images by their grounding files, with the verdicts of `SceneJudge` on such scenes.
+
+    Attributes:
+        folder: the files.
+        fails_unreadable: whether a file that cannot be read as a scene is a failure, as for layouts that a chat model
+            planned; else it is unscored, because nobody knows what the image shows.
+        name, concurrency: as for every judge.
+    """
+
+    folder: GroundingFolder
+    fails_unreadable: bool = False
+    name: str = "groundings"
+    concurrency: int = 2
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The files, the semantics of `forall`, and the version of the rules."""
+        return {
+            "files": self.folder.digest,
+            "unreadable": "fail" if self.fails_unreadable else "unscored",
+            "semantics": "strict",
+            "judging_rules": RULES,
+        }
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether what was found satisfies the formula of the item."""
+        if not isinstance(item.spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        path = self._file(item.id, image)
+        if path is None:
+            return Unscored("judge failed", f"there is no grounding file for item {item.id}: give one")
+        try:
+            scene = read_grounding_file(path)
+        except SceneError as error:
+            problem = f"{path.name}: {' '.join(str(error).split())}"
+            if self.fails_unreadable:
+                return Verdict(False, (), {"rule": "unreadable layout", "explanation": problem})
+            return Unscored("not understood", problem)
+        return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
+
+    def _file(self, item: str, image: LoadedImage) -> Path | None:
+        """Return the file about an image; of several images of an item, the one with the same picture."""
+        second = self.folder.file(item, 1)
+        if second is None:
+            return self.folder.file(item, 0)
+        sample = 0
+        while (path := self.folder.file(item, sample)) is not None:
+            picture = self.folder.picture(item, sample)
+            if _shown(picture, path) == image.data:
+                return path
+            sample += 1
+        return None
+
+
+def read_grounding_file(path: Path) -> Scene:
+    """Return the scene in a grounding file.
+
+    Raises:
+        SceneError: if it cannot be read as one; the file may come from anywhere.
+    """
+    try:
+        return Scene.from_json(loads_strict(_read(path)))
+    except SceneError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise SceneError([f"it is not JSON: {error}"]) from error
+
+
+def _shown(picture: Path | None, path: Path) -> bytes:
+    if picture is not None:
+        return _read(picture, _MAX_IMAGE_BYTES)
+    try:
+        return layout_png(read_grounding_file(path))
+    except SceneError as error:
+        return failed_layout_png(" ".join(str(error).split()))
+
+
+def _read(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
+    try:
+        return read_plain_bytes(path, limit)
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _names(item: str, sample: int) -> tuple[str, ...]:
+    """Return the names that the file of an image may have."""
+    return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
+
+
+def _model_name(folder: Path) -> str:
+    """Return the model of a folder `MODEL/grounding/json`, or of one that is named after it."""
+    parts = [part for part in folder.resolve().parts if part not in ("json", "grounding")]
+    return parts[-1] if parts else "groundings"

@@ -1,0 +1,134 @@
+"""Grounding files of other people, judged in bulk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from formalimg import load
+from formalimg.runs import open_run
+from tests.support.brute_force import truth
+from tests.support.command import formalimg
+from tests.support.published import SAMPLE
+
+ITEMS = load("knolling")[::200]
+
+
+def _groundings(folder: Path, *, without_first: bool = False) -> Path:
+    folder.mkdir(parents=True)
+    for item in ITEMS:
+        witness = item.spec.witness
+        assert witness is not None
+        objects = witness.to_json()["objects"]
+        assert isinstance(objects, list)
+        shown = objects[1:] if without_first else objects
+        (folder / f"{item.id}.json").write_text(json.dumps({"image_file": item.id, "objects": shown}, indent=4))
+    return folder
+
+
+def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Path) -> None:
+    home = tmp_path / "responses" / "knolling"
+    _groundings(home / "good" / "grounding" / "json")
+    _groundings(home / "worse" / "grounding" / "json", without_first=True)
+    said = formalimg("judge", "--groundings", "responses", cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert "run in runs/knolling-good\nrun in runs/knolling-worse\n" in said.out
+    passed = {}
+    for name in ("good", "worse"):
+        run = open_run(tmp_path / "runs" / f"knolling-{name}")
+        scored = [one for one in run.outcomes() if one.passed is not None]
+        passed[name] = [one.passed for one in scored]
+        assert len(scored) == len(ITEMS)
+        assert {one.reason for one in run.outcomes() if one.passed is None} == {"no image"}
+        assert (run.manifest.model.name, run.manifest.task) == (name, "image")
+    assert passed["good"] == [True] * len(ITEMS)
+    assert not all(passed["worse"])
+    reported = formalimg("report", "runs/knolling-good", "runs/knolling-worse", "--reference", cwd=tmp_path)
+    assert reported.code == 0
+    assert "FormalImg, Table 1" in " ".join(reported.out.split())
+    # Again: nothing is judged anew; with other files it is.
+    attempts = formalimg("judge", "--groundings", "responses", cwd=tmp_path)
+    assert attempts.code == 0
+    assert len(open_run(tmp_path / "runs" / "knolling-good").judges()) == 1
+    (home / "good" / "grounding" / "json" / f"{ITEMS[0].id}.json").write_text('{"objects": []}')
+    assert formalimg("judge", "--groundings", "responses", cwd=tmp_path).code == 0
+    changed = {one.item: one.passed for one in open_run(tmp_path / "runs" / "knolling-good").outcomes()}
+    assert changed[ITEMS[0].id] is False
+    assert changed[ITEMS[1].id] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"objects": null}', "is null"),
+        ("nothing", "not JSON"),
+        ('{"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 2000, 5]}]}', "leaves the canvas"),
+        ("[" * 100_000, "not JSON"),
+    ],
+    ids=["null", "no-json", "canvas", "deep"],
+)
+def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(text: str, why: str, tmp_path: Path) -> None:
+    folder = _groundings(tmp_path / "files")
+    (folder / f"{ITEMS[0].id}.json").write_text(text)
+    (folder / "stray.json").write_text("{}")
+    said = formalimg("judge", "--groundings", str(folder), "--out", str(tmp_path / "run"), "--name", "m")
+    assert said.code == 0, said.err
+    assert "1 of 11 files" in said.err
+    assert "stray.json" in said.err
+    run = open_run(tmp_path / "run")
+    assert run.manifest.model.name == "m"
+    odd = next(one for one in run.outcomes() if one.item == ITEMS[0].id)
+    assert (odd.passed, odd.reason) == (None, "not understood")
+    assert why in odd.detail
+    assert sum(one.passed is True for one in run.outcomes()) == len(ITEMS) - 1
+    # As plans of a chat model, they are its own failure.
+    given = ("judge", "--groundings", str(folder), "--out", str(tmp_path / "plans"), "--name", "m", "--task", "layout")
+    assert formalimg(*given).code == 0
+    assert next(one for one in open_run(tmp_path / "plans").outcomes() if one.item == ITEMS[0].id).passed is False
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "there is nothing to judge: name a run folder, or give --groundings DIR"),
+        (("--groundings", "empty"), "empty holds no grounding files"),
+        (("--groundings", "foreign"), "none of the 1 files in foreign (zz.json) is named after an item"),
+        (("run", "--groundings", "foreign"), "RUN does not go with --groundings"),
+        (("run", "--items", "x"), "--items does not go with a run"),
+        (("--groundings", "two", "--name", "m"), "two holds 2 models: leave --out and --name out"),
+    ],
+)
+def test_mistakes_are_one_line(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "zz.json").write_text("{}")
+    for name in ("a", "b"):
+        _groundings(tmp_path / "two" / name / "grounding" / "json")
+    said = formalimg("judge", *words, cwd=tmp_path)
+    assert said.code == 2
+    assert message in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason=f"the published sample is not at {SAMPLE}")
+def test_groundings_for_published_items_agree_with_a_plain_evaluator(tmp_path: Path) -> None:
+    items = [item for item in load("knolling", SAMPLE) if item.level <= 3]  # a plain evaluator tries all bindings
+    folder = tmp_path / "json"
+    folder.mkdir()
+    expected = {}
+    for number, item in enumerate(items):
+        other = ITEMS[number % len(ITEMS)].spec.witness
+        assert other is not None
+        words = item.spec.object_classes
+        entries = [
+            {"label": words[n % len(words)], "color": obj.color, "box_2d": list(obj.box)}
+            for n, obj in enumerate(other.objects[:6])
+        ]
+        (folder / f"{item.id}.json").write_text(json.dumps({"image_file": item.id, "objects": entries}))
+        expected[item.id] = truth(item.spec.formula, type(other).from_json({"objects": entries}), strict=True)
+    given = ("judge", "--groundings", str(folder), "--items", str(SAMPLE), "--out", str(tmp_path / "run"))
+    assert formalimg(*given).code == 0
+    found = {one.item: one.passed for one in open_run(tmp_path / "run").outcomes()}
+    assert {item: found[item] for item in expected} == expected
