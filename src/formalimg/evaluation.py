@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from formalimg import __version__
-from formalimg.judges import Judge, open_judge
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge, Protocol, check_protocol, open_judge
 from formalimg.models import CallableModel, ChatModel, ImageModel, Setting, open_chat_model, open_image_model
 from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
 from formalimg.scenes import Scene
@@ -69,6 +70,7 @@ def run(
     model: str | ImageModel = "builtin/reader",
     judge: str | Judge | None = None,
     *,
+    protocol: Protocol = "default",
     items: str | Path | Iterable[Item[Any]] | None = None,
     levels: Collection[int] | None = None,
     per_level: int | None = None,
@@ -90,6 +92,8 @@ def run(
         suite: the benchmark, such as `knolling`.
         model: the image model, by name (`builtin/reader`, `folder/…`) or as an object.
         judge: the judge, by name or as an object; None for the judge of the suite that works offline.
+        protocol: how the judge asks and scores: `default`, or as `published`; `paper` and `official-code` where the
+            paper and its published code differ. For judges that are named.
         items: the path of the items, or the items; None for the default suite.
         levels: only items of these levels.
         per_level: the first `per_level` items of each level.
@@ -108,7 +112,13 @@ def run(
         FormalimgError: if an argument is not valid; the message says what to do.
     """
     model = open_image_model(model) if isinstance(model, str) else model
-    judge = open_judge(suite, judge) if judge is None or isinstance(judge, str) else judge
+    if judge is None or isinstance(judge, str):
+        judge = open_judge(suite, judge, protocol=protocol)
+    elif protocol != "default":
+        check_protocol(protocol)
+        raise FormalimgError(
+            f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"
+        )
     builder = RunBuilder(
         suite,
         f"formalimg {__version__}",
@@ -152,7 +162,7 @@ def evaluate(
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts,
+        options: as for `run`: judge, protocol, items, levels, per_level, samples, seed, size, condition, layouts,
             rewriter, budget, on_progress.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)

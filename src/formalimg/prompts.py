@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?)\}")
 """Only a lone word in braces is a placeholder, so that JSON can be written in a prompt as it is."""
 
-_HEADER = re.compile(r"(version|optional): *(.*)")
+_HEADER = re.compile(r"(version|optional|aliases): *(.*)")
+
+_OPENING, _CLOSING = "\ue000", "\ue001"
+"""Stand for braces that a text doubles, until its placeholders are filled."""
+_BRACES = {_OPENING: "{", _CLOSING: "}"}
+_FILLED = re.compile(f"{_PLACEHOLDER.pattern}|[{_OPENING}{_CLOSING}]")
 
 
 class PromptError(FormalimgError):
@@ -30,12 +35,14 @@ class Prompt:
         text: the template.
         version: distinguishes it from others of the same name.
         optional: placeholders that a user's own template may omit.
+        aliases: other names that a user's own template may have for placeholders, such as those of an official text.
     """
 
     name: str
     text: str
     version: str
     optional: frozenset[str] = frozenset()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -44,7 +51,7 @@ class Prompt:
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with the placeholders replaced; braces within values stay as they are."""
-        return _PLACEHOLDER.sub(lambda found: values[found[1]], self.text)
+        return _FILLED.sub(lambda found: values[found[1]] if found[1] else _BRACES[found[0]], self.text)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.version}"
@@ -77,7 +84,9 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
 
 def _ours(path: Path) -> Prompt:
     header, text = _parted(path.read_text(encoding="utf-8"))
-    return Prompt(path.stem, text, f"version {header['version']}", frozenset(header.get("optional", "").split()))
+    aliases = dict(pair.split("=", 1) for pair in header.get("aliases", "").split())
+    optional = frozenset(header.get("optional", "").split())
+    return Prompt(path.stem, text, f"version {header['version']}", optional, aliases)
 
 
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
@@ -86,7 +95,10 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
         _, text = _parted(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"cannot read the prompt {path}: it must be a text file in UTF-8") from error
-    theirs = Prompt(ours.name, text, f"the user's own, {_digest(text)}", ours.optional)
+    version = f"the user's own, {_digest(text)}"
+    if ours.aliases:
+        text = _with_our_names(text, ours.aliases)
+    theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
     unknown = sorted(theirs.placeholders - ours.placeholders)
     missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
     if unknown:
@@ -94,6 +106,17 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
     if missing:
         raise PromptError(f"{path} has no {{{missing[0]}}}: a text in its place needs {_listed(ours)}")
     return theirs
+
+
+def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
+    """Return an official text with our names of its placeholders.
+
+    Official texts are format strings, in which `{{` and `}}` stand for braces. A text without `{{` is none, and its
+    braces stay as they are.
+    """
+    if "{{" in text:
+        text = text.replace("{{", _OPENING).replace("}}", _CLOSING)
+    return _PLACEHOLDER.sub(lambda found: f"{{{aliases.get(found[1], found[1])}}}", text)
 
 
 def _parted(text: str) -> tuple[dict[str, str], str]:
@@ -114,7 +137,8 @@ def _role(name: str) -> str:
 def _listed(prompt: Prompt) -> str:
     needed = [f"{{{name}}}" for name in sorted(prompt.placeholders - prompt.optional)]
     free = [f"{{{name}}} (may be left out)" for name in sorted(prompt.optional & prompt.placeholders)]
-    return ", ".join(needed + free) or "none"
+    same = [f"{{{name}}} for {{{ours}}}" for name, ours in prompt.aliases.items()]
+    return ", ".join(needed + free + same) or "none"
 
 
 def _digest(text: str) -> str:

@@ -11,7 +11,7 @@ from formalimg import load
 from formalimg.runs import open_run
 from tests.support.brute_force import truth
 from tests.support.command import formalimg
-from tests.support.published import SAMPLE
+from tests.support.published import FOLDER
 
 ITEMS = load("knolling")[::200]
 
@@ -112,9 +112,9 @@ def test_mistakes_are_one_line(words: tuple[str, ...], message: str, tmp_path: P
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.skipif(not SAMPLE.is_dir(), reason=f"the published sample is not at {SAMPLE}")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the published sample is not at {FOLDER}")
 def test_groundings_for_published_items_agree_with_a_plain_evaluator(tmp_path: Path) -> None:
-    items = [item for item in load("knolling", SAMPLE) if item.level <= 3]  # a plain evaluator tries all bindings
+    items = [item for item in load("knolling", FOLDER) if item.level <= 3]  # a plain evaluator tries all bindings
     folder = tmp_path / "json"
     folder.mkdir()
     expected = {}
@@ -128,7 +128,7 @@ def test_groundings_for_published_items_agree_with_a_plain_evaluator(tmp_path: P
         ]
         (folder / f"{item.id}.json").write_text(json.dumps({"image_file": item.id, "objects": entries}))
         expected[item.id] = truth(item.spec.formula, type(other).from_json({"objects": entries}), strict=True)
-    given = ("judge", "--groundings", str(folder), "--items", str(SAMPLE), "--out", str(tmp_path / "run"))
+    given = ("judge", "--groundings", str(folder), "--items", str(FOLDER), "--out", str(tmp_path / "run"))
     assert formalimg(*given).code == 0
     found = {one.item: one.passed for one in open_run(tmp_path / "run").outcomes()}
     assert {item: found[item] for item in expected} == expected

@@ -36,7 +36,7 @@ def test_the_style_stands_in_front(style: str) -> None:
     assert "knolling" in prompt.lower()
     assert "version:" not in prompt
     assert reference is None
-    assert condition.versions == {f"style_{style}": "version 1"}
+    assert condition.versions == {f"style_{style}": "version 2" if style == "long" else "version 1"}
 
 
 def test_the_style_names_nothing_that_could_be_drawn() -> None:
@@ -89,3 +89,9 @@ def test_texts_of_ones_own_replace_ours(tmp_path: Path) -> None:
     (tmp_path / "text_layout.txt").write_text("No plan here.")
     with pytest.raises(FormalimgError, match=r"has no \{layout\}"):
         Condition("text-layout", prompts=tmp_path).model_input(ITEM, LAYOUT)
+
+
+def test_style_text_tells_no_threshold_that_the_published_one_does_not_tell() -> None:
+    prompt, _ = Condition(style="long").model_input(ITEM)
+    assert "at about the same height" in prompt
+    assert "tenth" not in prompt

@@ -17,6 +17,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
+from formalimg.baselines.published_planner import TEMPERATURE, PublishedPlanner
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.models import (
@@ -31,6 +32,7 @@ from formalimg.models import (
     Refused,
     Setting,
     open_chat_model,
+    sampling_options,
 )
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes import Scene, SceneError, failed_layout_png, layout_png
@@ -63,8 +65,16 @@ class PlannedLayout(BaseModel):
     objects: list[PlannedThing]
 
 
-def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None) -> ImageModel:
+def open_planner(
+    name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None, *, published: bool = False
+) -> ImageModel:
     """Return the planner of this name: `builtin/solver`, or any chat model.
+
+    Args:
+        name: the planner.
+        options: of the chat model.
+        prompts: a folder with prompts of the user that replace ours.
+        published: whether the chat model is asked, and its answer is read, as published.
 
     Raises:
         FormalimgError: if there is none, or an option is wrong.
@@ -75,6 +85,9 @@ def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: P
         return SolverPlanner()
     if name.startswith("builtin/"):
         raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
+    if published:
+        sampling = sampling_options(name, temperature=TEMPERATURE)
+        return PublishedPlanner(open_chat_model(name, {**sampling, **(options or {})}), prompts)
     return ChatPlanner(open_chat_model(name, options), prompts)
 
 

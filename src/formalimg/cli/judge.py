@@ -37,6 +37,7 @@ def judge_command(
     ] = None,
     judge: options.JudgeNames = None,
     judge_option: options.JudgeOptions = None,
+    protocol: options.ProtocolName = "default",
     prompts: options.Prompts = None,
     budget: options.Budget = None,
     groundings: Annotated[
@@ -75,39 +76,23 @@ def judge_command(
     Images that this judge has already scored are skipped. Exit code 1 if nothing could be scored.
     """
     if groundings is not None:
-        _refuse({"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}, "--groundings")
+        given = {"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}
+        _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
         print_rates_by_judge(_judge_groundings(groundings, items, task, name, runs, out))
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
         raise FormalimgError("there is nothing to judge: name a run folder, or give --groundings DIR")
-    _judge_run(
-        folder,
-        judge,
-        judge_option,
-        prompts,
-        budget,
-        EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker),
-    )
-
-
-def _judge_run(
-    folder: Path,
-    judge: list[str] | None,
-    judge_option: list[str] | None,
-    prompts: Path | None,
-    budget: float | None,
-    engine: EngineOptions,
-) -> None:
     from formalimg.runs import open_run  # here, so that other commands start faster
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task)
+    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task, protocol)
     require_prices(budget, [one.instance.name for one in judges])
+    engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     for one in judges:
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        judge_images(folder, one, title, budget, engine)
+        judge_images(folder, one, title, budget, engine_options)
     print_rates(FinishedRuns([folder], [one.instance for one in judges]))
 
 

@@ -74,6 +74,15 @@ JudgeOptions = Annotated[
         rich_help_panel=_JUDGE,
     ),
 ]
+ProtocolName = Annotated[
+    Literal["default", "published", "paper", "official-code"],
+    typer.Option(
+        "--protocol",
+        metavar="NAME",
+        help="published: ask and score as published; also paper, official-code.",
+        rich_help_panel=_JUDGE,
+    ),
+]
 ItemsPath = Annotated[
     Path | None,
     typer.Option(

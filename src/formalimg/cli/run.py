@@ -55,6 +55,7 @@ class RunOptions:
     restart: bool
     judge: list[str] | None = None
     judge_option: list[str] | None = None
+    protocol: Literal["default", "published", "paper", "official-code"] = "default"
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
@@ -101,7 +102,7 @@ class RunOptions:
 
     def open_judges(self) -> list[Reopenable[Judge]]:
         """Open the judges, in their order."""
-        return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
+        return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task, self.protocol)
 
     def open_model(self, name: str) -> Reopenable[ImageModel]:
         """Open the model that generates images, or plans layouts."""
@@ -112,7 +113,8 @@ class RunOptions:
         if self.task == "layout":
             from formalimg.baselines import open_planner
 
-            return Reopenable.open(partial(open_planner, name, given, self.prompts))
+            published = self.protocol != "default"
+            return Reopenable.open(partial(open_planner, name, given, self.prompts, published=published))
         model = Reopenable.open(partial(open_image_model, name, given))
         require_supported(model.instance, self.suite)
         return model
@@ -163,6 +165,7 @@ def run_command(
     judge: options.JudgeNames = None,
     model_option: options.ModelOptions = None,
     judge_option: options.JudgeOptions = None,
+    protocol: options.ProtocolName = "default",
     items: options.ItemsPath = None,
     levels: options.Levels = None,
     per_level: options.PerLevel = None,
@@ -203,6 +206,7 @@ def generate_command(
     suite: options.SuiteName,
     model: options.ModelNames,
     model_option: options.ModelOptions = None,
+    protocol: options.ProtocolName = "default",
     items: options.ItemsPath = None,
     levels: options.Levels = None,
     per_level: options.PerLevel = None,
@@ -234,6 +238,10 @@ def generate_command(
     Exit code 1 if no image could be made.
     """
     asked = RunOptions(**locals())
+    if protocol != "default" and task != "layout":
+        raise FormalimgError(
+            "--protocol is about judging, and about --task layout: give it to `formalimg judge` for these images"
+        )
     from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
 
     folders = execute_all(asked, judging=False).folders

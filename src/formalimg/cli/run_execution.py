@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 
 def open_judges(
-    suite: str, names: list[str] | None, options: list[str] | None, prompts: Path | None, task: str
+    suite: str,
+    names: list[str] | None,
+    options: list[str] | None,
+    prompts: Path | None,
+    task: str,
+    protocol: str = "default",
 ) -> list[Reopenable[Judge]]:
     """Open the judges of these names, each with its options; the one that works offline if there are no names."""
     from formalimg.judges import open_judge
@@ -40,7 +45,7 @@ def open_judges(
         # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
-        opened.append(Reopenable.open(partial(open_judge, suite, name, own, task)))
+        opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
     return opened
 
 

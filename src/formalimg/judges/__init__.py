@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
-from formalimg.judges.registry import open_grounder, open_judge
+from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
+    from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
+    from formalimg.judges.published.score_judge import PublishedScoreJudge
+    from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
 
@@ -33,6 +36,9 @@ __getattr__ = lazy_exports(
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
+        "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
+        "published.score_judge": ["PublishedScoreJudge"],
+        "published.verification": ["PublishedLayoutJudge", "judge_objects"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
@@ -51,6 +57,7 @@ __getattr__ = lazy_exports(
 __all__ = [
     "CONDITIONS",
     "MIN_OVERLAP",
+    "PROTOCOLS",
     "PUBLISHED_PARSER",
     "BoxConvention",
     "Certificate",
@@ -67,6 +74,12 @@ __all__ = [
     "LoadedImage",
     "Match",
     "Part",
+    "Protocol",
+    "PublishedClauseJudge",
+    "PublishedLayoutJudge",
+    "PublishedQuestionJudge",
+    "PublishedSceneJudge",
+    "PublishedScoreJudge",
     "QuestionJudge",
     "SceneJudge",
     "ScoreJudge",
@@ -76,12 +89,14 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "check_protocol",
     "clause_parts",
     "find_grounding_folders",
     "formula_part",
     "ground_icons",
     "impostors",
     "judge_grounding",
+    "judge_objects",
     "match",
     "open_grounder",
     "open_judge",

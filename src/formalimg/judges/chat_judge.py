@@ -149,7 +149,7 @@ class ChatJudge:
             cost = total_cost((cost, reply.cost))
             raw.append(reply.raw)
             if isinstance(reply, Unanswered):
-                reason, detail = _explain(reply)
+                reason, detail = explain_unanswered(reply)
                 return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, raw)), cost)
             problem = await read_aside(len(reply.raw), find_problem, reply.value)
             if problem is None:
@@ -197,7 +197,8 @@ def numbering_problem(count: int, listed: str) -> str:
     return f"it must answer the questions 1 to {count}, each once and in this order, but it has {listed or 'none'}"
 
 
-def _explain(reply: Unanswered) -> tuple[UnscoredReason, str]:
+def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
+    """Return why there is no verdict without an answer: the kind of reason, and what the model did."""
     match reply.kind:
         case "unreadable":
             return "not understood", f"gave answers that cannot be read: {reply.reason}"

@@ -1,10 +1,10 @@
-"""Registry: open judges and grounders by name, such as `builtin/icons`; the suite decides how each is used."""
+"""Registry: open judges and grounders by name, such as `builtin/icons`; suite and protocol decide how each is used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounder, Judge
@@ -13,7 +13,13 @@ from formalimg.suites import JudgeKind
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
+    from formalimg.judges.published.judges import Followed
     from formalimg.models import ChatModel
+
+Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+"""How models are asked and answers are scored: our way, or as published. `published` is what the published code does;
+`paper` and `official-code` say it where the two differ."""
 
 ICONS = "builtin/icons"
 DETECTORS = "detector/"
@@ -24,6 +30,8 @@ _GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
+_PUBLISHED_OPTIONS = ("prompts",)
+_PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS)
 
 _Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
@@ -35,6 +43,7 @@ def open_judge(
     name: str | None = None,
     options: Mapping[str, str] | None = None,
     task: Literal["image", "layout"] | str = "image",
+    protocol: Protocol | str = "default",
 ) -> Judge:
     """Return the judge of this name for a suite; without a name, the one that works offline.
 
@@ -48,15 +57,34 @@ def open_judge(
         options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `persona`
             and `answers` (CF-World and its probes), `prompts` (a folder), and those of the model that is named.
         task: what is to be judged. Layouts are judged by logic alone.
+        protocol: `default`, or as published: `published`, `paper`, `official-code`.
 
     Raises:
         FormalimgError: if there is no such judge, it cannot judge the suite, or an option is wrong.
     """
+    check_protocol(protocol)
     if task == "layout":
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
-        return LayoutJudge()
-    return _FACTORIES[suite_of(suite).judge](suite, name, options)
+        if protocol == "default":
+            return LayoutJudge()
+        from formalimg.judges.published.verification import PublishedLayoutJudge
+
+        return PublishedLayoutJudge()
+    kind = suite_of(suite).judge
+    if protocol != "default":
+        return _published_judge(suite, kind, name, options, protocol)
+    return _FACTORIES[kind](suite, name, options)
+
+
+def check_protocol(protocol: str) -> None:
+    """Refuse a protocol that does not exist.
+
+    Raises:
+        FormalimgError: if it is unknown.
+    """
+    if protocol not in PROTOCOLS:
+        raise FormalimgError(f"unknown protocol {protocol!r}: known are {', '.join(PROTOCOLS)}")
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
@@ -123,6 +151,40 @@ _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scores": _score_judge,
 }
 """How suites are judged, by `Suite.judge`."""
+
+
+def _published_judge(
+    suite: str, kind: JudgeKind, name: str | None, options: Mapping[str, str] | None, protocol: str
+) -> Judge:
+    """Return the judge of a suite that asks and scores as published, with the published temperature and length."""
+    name = _require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
+    from formalimg.judges.published import judges, score_judge
+    from formalimg.judges.score_judge import select_persona
+    from formalimg.models import sampling_options
+
+    own_keys = _PUBLISHED_SCORE_OPTIONS if kind == "scores" else _PUBLISHED_OPTIONS
+    if kind == "scene":
+        sampling = sampling_options(name, temperature=0.1, max_tokens=2048)
+    elif kind == "clauses":
+        sampling = sampling_options(name, temperature=0.1)
+    elif kind == "questions":
+        sampling = sampling_options(name, temperature=0, max_tokens=1)
+    elif select_persona(name, (options or {}).get("persona", "auto")) == "strict":
+        sampling = sampling_options(name, temperature=0.1, max_tokens=2048, top_p=0.9)
+    else:
+        sampling = sampling_options(name, temperature=0, max_tokens=5500)
+    user = f"{suite} with the protocol {protocol}"
+    chat, own = _open_chat(name, {**sampling, **(options or {})}, own_keys, user, {})
+    followed: Followed = "paper" if protocol == "paper" else "official-code"
+    match kind:
+        case "scene":  # here paper and code do not differ
+            return judges.PublishedSceneJudge(chat, "published", **own)
+        case "clauses":
+            return judges.PublishedClauseJudge(chat, followed, **own)
+        case "questions":
+            return judges.PublishedQuestionJudge(chat, followed, **own)
+        case "scores":
+            return score_judge.PublishedScoreJudge(chat, followed, **own)
 
 
 def _require_chat(

@@ -152,10 +152,10 @@ class ScoreJudge(ChatJudge):
         if not isinstance(spec, CounterfactualSpec) or not spec.questions:
             why = "".join(f", {tag}" for tag in odd_tags(item.tags))
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{why}")
-        if not all(map(_is_complete, spec.questions)):
+        if not all(map(is_complete, spec.questions)):
             detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
             return Unscored("not understood", detail)
-        kind, count = _image_kind(item.suite, item.level), len(spec.questions)
+        kind, count = image_kind(item.suite, item.level), len(spec.questions)
         answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else published_scores(count)
         answer = await self._ask(
             await self._encode(image),
@@ -202,7 +202,8 @@ def select_persona(model: str, persona: str = "auto") -> Persona:
     return cast(Persona, found["persona"])
 
 
-def _image_kind(suite: str, level: int) -> ImageKind:
+def image_kind(suite: str, level: int) -> ImageKind:
+    """Return the kind of an image, by which it has its prompt."""
     default = "factual" if level == 1 else "counterfactual"
     return cast(ImageKind, _personas()["probes"].get(suite, default))
 
@@ -262,7 +263,8 @@ def _entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]
     return [(str(one.number), one) for one in answer.answers]
 
 
-def _is_complete(question: WeightedQuestion) -> bool:
+def is_complete(question: WeightedQuestion) -> bool:
+    """Return whether a question can be asked and counted."""
     return bool(question.question.strip() and question.criteria.strip()) and question.weight > 0
 
 
@@ -274,16 +276,14 @@ def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
     )
 
 
-def _parts(questions: Sequence[WeightedQuestion], findings: Sequence[ScoreFinding]) -> tuple[Part, ...]:
-    """Return the questions as parts; those of a dimension share its weight, so that several do not outweigh others."""
+def shared_weights(questions: Sequence[WeightedQuestion]) -> list[float]:
+    """Return the weights of questions; those of a dimension share its weight, lest several outweigh others."""
     sharing = Counter(one.dimension for one in questions)
+    return [one.weight / sharing[one.dimension] for one in questions]
+
+
+def _parts(questions: Sequence[WeightedQuestion], findings: Sequence[ScoreFinding]) -> tuple[Part, ...]:
     return tuple(
-        Part(
-            one.question,
-            one.dimension,
-            finding.score,
-            weight=one.weight / sharing[one.dimension],
-            reason=finding.reasoning,
-        )
-        for one, finding in zip(questions, findings, strict=True)
+        Part(one.question, one.dimension, finding.score, weight=weight, reason=finding.reasoning)
+        for one, finding, weight in zip(questions, findings, shared_weights(questions), strict=True)
     )

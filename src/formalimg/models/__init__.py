@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
-    from formalimg.models.options import Options
+    from formalimg.models.options import Options, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
     from formalimg.models.public_identity import stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
     from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
+    from formalimg.models.text_answer import TextAnswer, json_or_literal
 
 # Lazy, so that a run loads only the kind of model it uses.
 __getattr__ = lazy_exports(
@@ -66,7 +67,7 @@ __getattr__ = lazy_exports(
         "folder": ["FolderModel", "MatchReport", "PremadeImageModel", "RequestedImage", "open_folder"],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
-        "options": ["Options"],
+        "options": ["Options", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
         "public_identity": ["stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
@@ -84,6 +85,7 @@ __getattr__ = lazy_exports(
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
         "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
+        "text_answer": ["TextAnswer", "json_or_literal"],
     },
 )
 
@@ -124,6 +126,7 @@ __all__ = [
     "RetryPolicy",
     "Setting",
     "Spending",
+    "TextAnswer",
     "Unanswered",
     "Usage",
     "build_chat_model",
@@ -139,6 +142,7 @@ __all__ = [
     "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
+    "json_or_literal",
     "metered",
     "note_usage",
     "note_waste",
@@ -155,6 +159,7 @@ __all__ = [
     "redact_values",
     "require_modules",
     "requires",
+    "sampling_options",
     "silence_libraries",
     "stored_text",
     "unknown_cost_advice",

@@ -21,9 +21,12 @@ from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolic
 from formalimg.models.secrets import redact_known_keys, redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost, note_waste
 from formalimg.models.structured_output import (
+    OBJECT_SCHEMA,
+    TEXT_SCHEMA,
     ParseFailure,
     answer_schema,
     format_instruction,
+    is_text_answer,
     parse_answer_aside,
     with_format,
 )
@@ -112,7 +115,8 @@ class ProviderChatModel:
                 if current is not None:
                     current.answer = completion
                 if self._cache is not None:
-                    await asyncio.to_thread(self._cache.put, key, completion)
+                    # What could be read is whole, even if it was cut off: see `TextAnswer`.
+                    await asyncio.to_thread(self._cache.put, key, replace(completion, ended="stop"))
                 served = {**completion.served, "usage": NO_USAGE} if spent.estimated else completion.served
                 return Answered(answer, raw, spent.usage, spent.cost, served)
             reason = answer.reason
@@ -123,9 +127,10 @@ class ProviderChatModel:
 
     async def _complete(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
         """Make one call. A provider may find out during a run that its server has no structured output."""
-        if not getattr(self._provider, "supports_schema", True):
+        sent = None if schema == TEXT_SCHEMA else schema
+        if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
-        completion = without_impossible(await self._provider.complete(messages, schema))
+        completion = without_impossible(await self._provider.complete(messages, sent))
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
         return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
 
@@ -185,6 +190,8 @@ class SchemaMode:
             The completion, and whether the schema was rejected.
         """
         mode = "none" if schema is None else self.value
+        if schema == OBJECT_SCHEMA and mode != "none":
+            mode = "json_object"
         try:
             return await send(messages, schema, mode), False
         except CallError as error:
@@ -198,6 +205,6 @@ class SchemaMode:
 
 
 async def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    if completion.ended == "length":
+    if completion.ended == "length" and not is_text_answer(answer_type):
         return ParseFailure("the answer was cut off by the limit on its length")
     return await parse_answer_aside(completion.text, answer_type)

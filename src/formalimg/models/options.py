@@ -224,6 +224,50 @@ def read_temperature(options: Options, model: str, default: float | None, *, max
     return Options(model, {"temperature": text}).number("temperature", None, minimum=0, maximum=maximum)
 
 
+def read_token_limit(options: Options, model: str, default: int) -> int | None:
+    """Return the longest answer to ask for, in tokens; None for the server's own limit, which `default` asks for."""
+    text = options.text("max_tokens", None)
+    if text is None or text == "default":
+        return default if text is None else None
+    return Options(model, {"max_tokens": text}).integer("max_tokens", None, minimum=1)
+
+
+_BASIC_NAMES = {"temperature": "temperature", "max_tokens": "max_tokens"}
+_SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
+    "openai": {**_BASIC_NAMES, "top_p": "top_p"},
+    "hf": {**_BASIC_NAMES, "top_p": "top_p"},
+    "gemini": {**_BASIC_NAMES, "top_p": "top_p"},
+    "anthropic": _BASIC_NAMES,
+    "transformers": {"temperature": "temperature", "max_tokens": "max_new_tokens", "top_p": "generate.top_p"},
+}
+"""What the providers that ship with formalimg call the options of sampling."""
+
+
+def sampling_options(
+    model: str, *, temperature: float, max_tokens: int | None = None, top_p: float | None = None
+) -> dict[str, str]:
+    """Return options of a chat model that set how answers are sampled, by the names that its provider has for them.
+
+    Providers that do not ship with formalimg have options of their own: nothing is set for them.
+
+    Args:
+        model: the name of the model.
+        temperature: 0 for the most likely answer.
+        max_tokens: the longest answer; None for the server's own limit, where a provider can leave it to the server.
+        top_p: the share of tokens to sample from; None for all.
+    """
+    provider = model.partition("/")[0]
+    wanted = {"temperature": f"{temperature:g}"}
+    if max_tokens is not None:
+        wanted["max_tokens"] = str(max_tokens)
+    elif provider in ("openai", "hf"):
+        wanted["max_tokens"] = "default"
+    if top_p is not None:
+        wanted["top_p"] = f"{top_p:g}"
+    names = _SAMPLING_NAMES.get(provider, {})
+    return {names[option]: value for option, value in wanted.items() if option in names}
+
+
 def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:
     """Return the settings that have a value."""
     return {name: value for name, value in settings.items() if value is not None}

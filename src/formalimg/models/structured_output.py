@@ -31,6 +31,11 @@ _MAX_PROBLEMS = 1000
 """With more problems than this, none is described: collecting them takes longer than reading the answer."""
 _MAX_MESSAGE = 300
 
+TEXT_SCHEMA: Mapping[str, object] = {"type": "string"}
+"""Stands for a `TextAnswer` in the place of a schema; none is sent."""
+OBJECT_SCHEMA: Mapping[str, object] = {"type": "object"}
+"""Stands for a `TextAnswer` that is some JSON object: servers are asked for JSON, without a schema."""
+
 
 @dataclass(frozen=True)
 class ParseFailure:
@@ -53,9 +58,20 @@ def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
     Raises:
         TypeError: if the type has fields of free names (a dict), which strict servers do not support.
     """
+    if _text_reader(answer_type) is not None:
+        return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
     schema = _strict(answer_type.model_json_schema(), answer_type.__name__)
     assert isinstance(schema, dict)
     return schema
+
+
+def is_text_answer(answer_type: type[BaseModel]) -> bool:
+    """Return whether answers of this type are read from the whole text, as `TextAnswer` is."""
+    return _text_reader(answer_type) is not None
+
+
+def _text_reader(answer_type: type[AnswerType]) -> Callable[[str], AnswerType] | None:
+    return getattr(answer_type, "from_text", None)
 
 
 def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
@@ -81,12 +97,18 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
     Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
     It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing
     fields are not filled in. An answer that the same text contradicts is a failure: by a second value, a correction
-    after it, or a field that nobody asked for. So is a text of more than a million characters.
+    after it, or a field that nobody asked for. So is a text of more than a million characters. A `TextAnswer` reads
+    its text by rules of its own instead.
     """
     from pydantic import ValidationError  # heavy, and needed only here
 
     if len(text) > MAX_REPLY:
         return ParseFailure(f"the answer has {len(text):,} characters, the limit is {MAX_REPLY:,}")
+    if (from_text := _text_reader(answer_type)) is not None:
+        try:
+            return from_text(text)
+        except (ValueError, RecursionError) as error:
+            return ParseFailure(f"the answer cannot be read: {_shorten(str(error))}")
     text = strip_thoughts(text)
     if is_unfinished_thought(text):
         return ParseFailure("the model was still thinking when it stopped")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         layout_png,
         natural_aspect,
         read_layout,
+        read_written_layout,
+        written_layout_png,
     )
     from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
@@ -49,6 +51,8 @@ __getattr__ = lazy_exports(
             "layout_image",
             "natural_aspect",
             "read_layout",
+            "read_written_layout",
+            "written_layout_png",
         ],
         "solver": [
             "DEFAULT_MARGIN",
@@ -101,6 +105,8 @@ __all__ = [
     "layout_png",
     "natural_aspect",
     "read_layout",
+    "read_written_layout",
     "solve",
     "solve_natural",
+    "written_layout_png",
 ]

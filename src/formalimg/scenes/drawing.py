@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -241,11 +241,32 @@ class FailedLayoutError(SceneError):
 
 def layout_png(scene: Scene, size: int = 512) -> bytes:
     """Return a PNG file that shows a layout as labelled boxes and contains it as a text chunk."""
+    return _layout_file(scene, scene.to_json(), size)
+
+
+def written_layout_png(objects: object, size: int = 512) -> bytes:
+    """Return a PNG file that contains the objects of a layout as a model wrote them; it shows them if they fit.
+
+    A layout without a box that could be shown is a frame, and never a blank image, which is taken for a failed one.
+
+    Args:
+        objects: plain data; None for a layout that could not be read.
+        size: width and height in pixels.
+    """
+    layout = {"objects": objects}
+    try:
+        scene = Scene.from_json(layout)
+    except SceneError:
+        scene = Scene(())
+    return _layout_file(scene, layout, size) if scene.objects else _with_layout(_frame_of(size), layout)
+
+
+def _layout_file(scene: Scene, layout: object, size: int) -> bytes:
     try:
         image = layout_image(scene, size)
     except DrawingError:  # a planner may put anything anywhere: what cannot be labelled is outlined
         image = _outlines(scene, size)
-    return _png_with_layout(image, scene.to_json())
+    return _with_layout(image, layout)
 
 
 def failed_layout_png(problem: str, size: int = 512) -> bytes:
@@ -259,10 +280,10 @@ def failed_layout_png(problem: str, size: int = 512) -> bytes:
     pen = ImageDraw.Draw(image)
     pen.line((0, 0, size, size), fill="grey", width=max(1, size // 128))
     pen.line((0, size, size, 0), fill="grey", width=max(1, size // 128))
-    return _png_with_layout(image, {"objects": None, "problem": problem})
+    return _with_layout(image, {"objects": None, "problem": problem})
 
 
-def _png_with_layout(image: Image, layout: Mapping[str, object]) -> bytes:
+def _with_layout(image: Image, layout: object) -> bytes:
     from PIL.PngImagePlugin import PngInfo
 
     text = PngInfo()
@@ -272,6 +293,14 @@ def _png_with_layout(image: Image, layout: Mapping[str, object]) -> bytes:
     return file.getvalue()
 
 
+def _frame_of(size: int) -> Image:
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (size, size), "white")
+    ImageDraw.Draw(image).rectangle((4, 4, size - 5, size - 5), outline="black", width=2)
+    return image
+
+
 def read_layout(image: Image) -> Scene:
     """Read the layout that `layout_png` stored in an image.
 
@@ -279,19 +308,28 @@ def read_layout(image: Image) -> Scene:
         FailedLayoutError: if the image contains a layout that cannot be read or leaves the canvas.
         SceneError: if the image contains none.
     """
+    layout = read_written_layout(image)
+    problem = layout.get("problem") if isinstance(layout, dict) else None
+    if isinstance(problem, str):
+        raise FailedLayoutError([problem])
+    try:
+        return Scene.from_json(layout)
+    except SceneError as error:
+        raise FailedLayoutError(error.problems) from error
+
+
+def read_written_layout(image: Image) -> object:
+    """Return the layout that is stored in an image, as it was written: an object with `objects`.
+
+    Raises:
+        FailedLayoutError: if what the image contains is not JSON.
+        SceneError: if the image contains none.
+    """
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
         raise SceneError(["this image holds no layout"])
     try:
-        layout = json.loads(written)
-        problem = layout.get("problem") if isinstance(layout, dict) else None
-        if isinstance(problem, str):
-            raise FailedLayoutError([problem])
-        return Scene.from_json(layout)
-    except FailedLayoutError:
-        raise
-    except SceneError as error:
-        raise FailedLayoutError(error.problems) from error
+        return json.loads(written)
     except (ValueError, RecursionError) as error:  # not JSON
         raise FailedLayoutError([f"the layout in this image cannot be read: {error}"]) from error
 

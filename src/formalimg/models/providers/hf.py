@@ -13,7 +13,7 @@ from formalimg.models.chat import ChatModel, Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
 from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
-from formalimg.models.options import Options, parse_extra_fields, read_temperature, without_none
+from formalimg.models.options import Options, parse_extra_fields, read_temperature, read_token_limit, without_none
 from formalimg.models.providers.hf_client import HfClient, open_hf_client, requires_hf
 from formalimg.models.providers.http import plain_fields, sum_counts
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
@@ -129,8 +129,9 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     Args:
         model: id of the model on the Hub, such as `Qwen/Qwen3-VL-8B-Instruct`.
         options: `provider` (`auto`, `together`, …), `base_url` (an endpoint to call instead), `bill_to`;
-            `temperature` (0; `default` sends none), `top_p`, `max_tokens` (4096), `seed`; `schema` (`json_schema`,
-            `json_object`, `none`); `extra.NAME` sends any other field; and those of all remote chat models.
+            `temperature` (0; `default` sends none), `top_p`, `max_tokens` (4096; `default` sends none), `seed`;
+            `schema` (`json_schema`, `json_object`, `none`); `extra.NAME` sends any other field; and those of all
+            remote chat models.
 
     Raises:
         FormalimgError: if the library or the key is missing, or an option is wrong.
@@ -139,7 +140,7 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     chosen: dict[str, Setting] = {
         "temperature": read_temperature(given, f"hf/{model}", 0.0, maximum=2.0),
         "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "max_tokens": given.integer("max_tokens", 4096, minimum=1),
+        "max_tokens": read_token_limit(given, f"hf/{model}", 4096),
         "seed": given.integer("seed", None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }

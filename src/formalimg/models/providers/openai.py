@@ -14,7 +14,14 @@ from formalimg.models.chat import ChatModel, Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
 from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
-from formalimg.models.options import Options, parse_extra_fields, read_temperature, with_base_url, without_none
+from formalimg.models.options import (
+    Options,
+    parse_extra_fields,
+    read_temperature,
+    read_token_limit,
+    with_base_url,
+    without_none,
+)
 from formalimg.models.providers.http import download, plain_fields, sum_counts
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import (
@@ -212,9 +219,9 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     Args:
         model: id of the model on the server, such as `gpt-5.5` or `Qwen/Qwen3-VL-8B-Instruct`.
         options: `base_url`; `temperature` (0 unless the model takes none; `default` sends none), `top_p`, `seed`,
-            `max_tokens` and `max_tokens_field` (its name on the server: `max_tokens` or `max_completion_tokens`),
-            `reasoning_effort`; `schema` (`json_schema`, `json_object`, `none`); `detail` of images; `extra.NAME` sends
-            any other field; and those of all remote chat models, such as `concurrency`.
+            `max_tokens` (`default` sends none) and `max_tokens_field` (its name on the server: `max_tokens` or
+            `max_completion_tokens`), `reasoning_effort`; `schema` (`json_schema`, `json_object`, `none`); `detail` of
+            images; `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
 
     Raises:
         FormalimgError: if an option is wrong, or the library or the key is missing.
@@ -233,7 +240,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     )
     found: dict[str, float | int | str | None] = {
         "temperature": read_temperature(given, name, None if is_reasoning else 0.0, maximum=2.0),
-        limit: given.integer("max_tokens", 16384 if is_reasoning else 4096, minimum=1),
+        limit: read_token_limit(given, name, 16384 if is_reasoning else 4096),
         "top_p": given.number("top_p", None, minimum=0, maximum=1),
         "seed": given.integer("seed", None),
         "reasoning_effort": given.text("reasoning_effort", None),

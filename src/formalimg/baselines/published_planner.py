@@ -1,0 +1,136 @@
+"""The published layout task: a chat model answers with a bare list of objects, and is asked for nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from formalimg.logic import vocabulary
+from formalimg.models import (
+    Answered,
+    ChatModel,
+    Failed,
+    Generated,
+    ImageRequest,
+    ImageResult,
+    Message,
+    Refused,
+    Setting,
+    TextAnswer,
+    json_or_literal,
+)
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.scenes import written_layout_png
+
+TEMPERATURE = 1.0
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_THOUGHT = "</think>"
+
+_FENCED_LIST = re.compile(r"```(?:json)?\s*(?=\[\s*\{)")
+_END_OF_FENCED_LIST = re.compile(r"\}\s*\](?=\s*```)")
+_LIST = re.compile(r"(?=\[\s*\{)")
+_END_OF_LIST = re.compile(r"\}\s*\]")
+
+
+class LayoutAnswer(TextAnswer):
+    """The objects of a layout, as they were written.
+
+    Attributes:
+        objects: plain data; None if the answer could not be read, which is final.
+    """
+
+    objects: list[Any] | None
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the list in a text: in a fence, from the first to the last brace, or from bracket to bracket."""
+        try:
+            value = json_or_literal(_list_in(text.rpartition(_THOUGHT)[2]))
+            # Literals may hold what no JSON file can; what it can hold comes out as it would be read from one.
+            plain = json.loads(json.dumps(value))
+        except (ValueError, TypeError, RecursionError):
+            return cls(objects=None)
+        return cls(objects=plain if isinstance(plain, list) else None)
+
+
+def _list_in(text: str) -> str:
+    for opening, closing in ((_FENCED_LIST, _END_OF_FENCED_LIST), (_LIST, _END_OF_LIST)):
+        start, ends = opening.search(text), list(closing.finditer(text))
+        if start and ends and ends[-1].start() > text.index("{", start.end()):
+            return text[start.end() : ends[-1].end()]
+    first, last = text.find("["), text.rfind("]")
+    if first == -1 or last <= first:
+        raise ValueError("there is no list in it")
+    return text[first : last + 1]
+
+
+@dataclass(frozen=True)
+class PublishedPlanner:
+    """A chat model that plans layouts under the published protocol.
+
+    An answer that cannot be read is a layout without objects: the failure of the model, and not missing data.
+
+    Attributes:
+        chat: the chat model.
+        prompts: a folder with prompts that replace ours.
+        batch, sees_spec: as for every image model.
+    """
+
+    chat: ChatModel
+    prompts: Path | None = None
+    batch: int = 1
+    sees_spec: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model."""
+        return self.chat.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, the protocol, and the prompt."""
+        return {**self.chat.settings, "protocol": "published", "prompt": str(self._prompt)}
+
+    @property
+    def concurrency(self) -> int:
+        """As many requests at a time as the chat model takes."""
+        return self.chat.concurrency
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one layout for each request."""
+        for request in requests:
+            yield await self._plan(request)
+
+    def sent(self, request: ImageRequest) -> str:
+        """Return the text that the chat model is sent for a request.
+
+        A prompt without a place for the words of the item, as the official one, has them at its end.
+        """
+        words = vocabulary("knolling").words
+        text = self._prompt.fill(
+            {"classes": str(list(words["class"])), "colors": str(list(words["color"])), "prompt": request.prompt}
+        )
+        if "prompt" in self._prompt.placeholders:
+            return text
+        # The blanks at the end of a file are not part of its text, and words must not run into one another.
+        return f"{text}\n{request.prompt}"
+
+    async def _plan(self, request: ImageRequest) -> ImageResult:
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], LayoutAnswer)
+        if not isinstance(reply, Answered):
+            if reply.kind == "refused":
+                return Refused(reply.reason, cost=reply.cost)
+            return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
+        data = await asyncio.to_thread(written_layout_png, reply.value.objects)
+        return Generated(data, {**reply.served, "answer": reply.raw}, reply.cost)
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        return load_prompts(_PROMPTS, self.prompts)["published-plan"]
