@@ -24,9 +24,10 @@ from formalimg.suites import FormulaSpec, Item
 from tests.support import published_scoring as official
 from tests.support.odd_objects import knolling_formula, objects
 from tests.support.remote_models import answers, request
+from tests.support.sizes import tries
 from tests.support.telling_chat import TellingProvider, telling
 
-CASES = 1000
+CASES = tries(250, 1000)
 
 
 def planned(text: str) -> bytes:

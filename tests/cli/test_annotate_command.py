@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -44,6 +45,9 @@ def _served(*words: str) -> Iterator[list[str]]:
                 line = server.stdout.readline()
                 assert line, said
                 said.append(line.rstrip("\n"))
+            # Before it answers, Ctrl-C ends the command and not the server.
+            with contextlib.suppress(urllib.error.URLError):
+                urllib.request.urlopen(said[-1].split()[1]).close()
             yield said
         finally:
             server.send_signal(signal.SIGINT)

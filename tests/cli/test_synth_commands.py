@@ -87,7 +87,7 @@ def test_show_says_what_is_missing(tmp_path: Path) -> None:
     for arguments, says in [
         (("show", "natural/9", "--items", str(tmp_path)), "natural has no item 9"),
         (("show", "natural", "--items", str(tmp_path)), "name an item as SUITE/ID"),
-        (("show", "natural/0", "--items", str(tmp_path), "--draw", "x.png"), "has no witness to draw"),
+        (("show", "natural/0", "--items", str(tmp_path), "--draw", "x.png"), "there is no drawing of"),
     ]:
         code, _, err = formalimg(*arguments)
         assert code == 2

@@ -9,11 +9,18 @@ import pytest
 
 from formalimg import load
 from formalimg.runs import open_run
+from formalimg.suites import write_items
 from tests.support.brute_force import truth
 from tests.support.command import formalimg
 from tests.support.published import FOLDER
 
 ITEMS = load("knolling")[::200]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A part of the suite, as a file: the whole of it would take seconds to plan."""
+    return str(write_items(load("knolling")[::100], tmp_path_factory.mktemp("items")))
 
 
 def _groundings(folder: Path, *, without_first: bool = False) -> Path:
@@ -28,11 +35,11 @@ def _groundings(folder: Path, *, without_first: bool = False) -> Path:
     return folder
 
 
-def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Path) -> None:
+def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Path, suite: str) -> None:
     home = tmp_path / "responses" / "knolling"
     _groundings(home / "good" / "grounding" / "json")
     _groundings(home / "worse" / "grounding" / "json", without_first=True)
-    said = formalimg("judge", "--groundings", "responses", cwd=tmp_path)
+    said = formalimg("judge", "--groundings", "responses", "--items", suite, cwd=tmp_path)
     assert said.code == 0, said.err
     assert "run in runs/knolling-good\nrun in runs/knolling-worse\n" in said.out
     passed = {}
@@ -49,11 +56,11 @@ def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Pat
     assert reported.code == 0
     assert "FormalImg, Table 1" in " ".join(reported.out.split())
     # Again: nothing is judged anew; with other files it is.
-    attempts = formalimg("judge", "--groundings", "responses", cwd=tmp_path)
+    attempts = formalimg("judge", "--groundings", "responses", "--items", suite, cwd=tmp_path)
     assert attempts.code == 0
     assert len(open_run(tmp_path / "runs" / "knolling-good").judges()) == 1
     (home / "good" / "grounding" / "json" / f"{ITEMS[0].id}.json").write_text('{"objects": []}')
-    assert formalimg("judge", "--groundings", "responses", cwd=tmp_path).code == 0
+    assert formalimg("judge", "--groundings", "responses", "--items", suite, cwd=tmp_path).code == 0
     changed = {one.item: one.passed for one in open_run(tmp_path / "runs" / "knolling-good").outcomes()}
     assert changed[ITEMS[0].id] is False
     assert changed[ITEMS[1].id] is True
@@ -69,11 +76,14 @@ def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Pat
     ],
     ids=["null", "no-json", "canvas", "deep"],
 )
-def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(text: str, why: str, tmp_path: Path) -> None:
+def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(
+    text: str, why: str, tmp_path: Path, suite: str
+) -> None:
     folder = _groundings(tmp_path / "files")
     (folder / f"{ITEMS[0].id}.json").write_text(text)
     (folder / "stray.json").write_text("{}")
-    said = formalimg("judge", "--groundings", str(folder), "--out", str(tmp_path / "run"), "--name", "m")
+    given = ("judge", "--groundings", str(folder), "--items", suite, "--name", "m")
+    said = formalimg(*given, "--out", str(tmp_path / "run"))
     assert said.code == 0, said.err
     assert "1 of 11 files" in said.err
     assert "stray.json" in said.err
@@ -84,8 +94,7 @@ def test_an_odd_file_is_unscored_with_the_reason_and_stops_nothing(text: str, wh
     assert why in odd.detail
     assert sum(one.passed is True for one in run.outcomes()) == len(ITEMS) - 1
     # As plans of a chat model, they are its own failure.
-    given = ("judge", "--groundings", str(folder), "--out", str(tmp_path / "plans"), "--name", "m", "--task", "layout")
-    assert formalimg(*given).code == 0
+    assert formalimg(*given, "--out", str(tmp_path / "plans"), "--task", "layout").code == 0
     assert next(one for one in open_run(tmp_path / "plans").outcomes() if one.item == ITEMS[0].id).passed is False
 
 

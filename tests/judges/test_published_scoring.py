@@ -33,9 +33,10 @@ from tests.support.odd_objects import knolling_formula, objects, whole_entry
 from tests.support.published import published_instances
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item
 from tests.support.scripted_chat import numbered
+from tests.support.sizes import tries
 from tests.support.telling_chat import telling
 
-CASES = 1000
+CASES = tries(250, 1000)
 NO_VERDICT = {official.ASKED_AGAIN, official.LEFT_OUT}
 IMAGE = numbered(7)
 

@@ -43,7 +43,7 @@ WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
     "perhaps": ("give on or off", lambda given: given.flag("o", False)),
     "middle": ("give one of low, high", lambda given: given.choice("o", ["low", "high"], None)),
     "localhost:8000": ("is not a URL", lambda given: given.url("o", None)),
-    "http://host:port/v1": ("is not a URL", lambda given: given.url("o", None)),
+    "http://host:port": ("is not a URL", lambda given: given.url("o", None)),
     "http://host:0": ("is not a URL", lambda given: given.url("o", None)),
 }
 

@@ -153,6 +153,9 @@ def test_what_differs_is_told_once_for_each_value() -> None:
     )
 
 
+LAYOUTS_FAIL = "A layout that cannot be read or leaves the canvas counts as a failure of the model."
+
+
 @pytest.mark.parametrize(
     ("change", "name", "note"),
     [
@@ -168,7 +171,8 @@ def test_runs_that_were_asked_otherwise_are_told_apart(change: dict[str, Any], n
     run = plain_run("m", HALF)
     (section,) = compare([run, replace(run, manifest=replace(run.manifest, **change))]).sections
     assert section.rows[1].name == name
-    assert section.notes == (f"The runs differ in their {note} {name}.",)
+    assert section.notes[0] == f"The runs differ in their {note} {name}."
+    assert section.notes[1:] == (LAYOUTS_FAIL,) * ("task" in change)
 
 
 def test_runs_of_one_model_are_told_apart_by_what_differs() -> None:

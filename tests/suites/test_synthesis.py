@@ -21,7 +21,7 @@ from formalimg.suites.formula.wording import is_equivalent_as_written, parse_pro
 from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
-PER_LEVEL = tries(6, 12)
+PER_LEVEL = tries(4, 12)
 
 
 @pytest.fixture(scope="module", params=SUITES)

@@ -140,7 +140,8 @@ class Options:
                 f"{name} of {self._model} must not hold a user, a password or a query, nor a fragment: it is stored"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
-            raise FormalimgError(f"{name}={text!r} of {self._model} is not a URL: write it as {_EXAMPLE_URL}")
+            shown = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
+            raise FormalimgError(f"{name}={shown!r} of {self._model} is not a URL: write it as {_EXAMPLE_URL}")
         return text
 
     def with_prefix(self, prefix: str) -> dict[str, str]:

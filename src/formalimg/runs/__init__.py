@@ -1,5 +1,8 @@
 """Runs: generate and judge the images of one suite with one image model in one resumable folder, and read them back."""
 
+from typing import TYPE_CHECKING
+
+from formalimg._util.lazy import lazy_exports
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import (
     MAX_SAMPLES,
@@ -11,7 +14,6 @@ from formalimg.runs.config import (
     images_url,
     run_name,
 )
-from formalimg.runs.cost_estimate import RunEstimate, estimate
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
@@ -31,6 +33,12 @@ from formalimg.runs.reader import (
     open_run,
 )
 from formalimg.runs.rows import PlannedItem, RunCost
+
+if TYPE_CHECKING:
+    from formalimg.runs.cost_estimate import RunEstimate, estimate
+
+# Lazy, because only dry runs estimate.
+__getattr__ = lazy_exports("formalimg.runs", {"cost_estimate": ["RunEstimate", "estimate"]})
 
 __all__ = [
     "MAX_SAMPLES",

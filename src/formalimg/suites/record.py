@@ -160,6 +160,9 @@ def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | N
     return None
 
 
+_MAX_DIGITS = 18
+
+
 class RepeatedFields(dict[str, Any]):
     """An object of published data in which a field is there twice: the last one counts, as in the authors' programs."""
 
@@ -191,11 +194,16 @@ def parse_leniently(text: str) -> Any:
         ValueError: if it is no JSON at all.
     """
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except RecursionError:
         raise ValueError("not valid JSON: nested too deep") from None
     except ValueError as error:
         raise ValueError(f"not valid JSON: {error}") from None
+
+
+def _integer(digits: str) -> int | None:
+    """Return a number, if it has a length that a database can store."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

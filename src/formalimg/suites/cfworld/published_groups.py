@@ -102,7 +102,7 @@ class PublishedField(NamedTuple):
     is_sound: bool
 
 
-class QuestionSet(NamedTuple):
+class PublishedQuestions(NamedTuple):
     """The published questions about one prompt, and the tags of what is odd about them."""
 
     questions: tuple[WeightedQuestion, ...] = ()
@@ -143,7 +143,7 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
             repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         prompts = {level: texts[f"prompt_l{level}"] for level in LEVELS}
-        asked = {level: questions.pop((number, level), QuestionSet()) for level in LEVELS}
+        asked = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
         groups.append(
             PublishedGroup(
                 field,
@@ -165,7 +165,7 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
     return PublishedField(field, tuple(groups), is_sound)
 
 
-def _level_tags(prompt: str, asked: QuestionSet) -> set[str]:
+def _level_tags(prompt: str, asked: PublishedQuestions) -> set[str]:
     """Return what is odd about one level of a group."""
     tags = set(asked.tags)
     if not prompt:
@@ -190,14 +190,14 @@ def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]
 
 def _questions_of(
     field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]
-) -> dict[tuple[str, Level], QuestionSet]:
+) -> dict[tuple[str, Level], PublishedQuestions]:
     """Return the questions of a field by group and level, in the order of the file."""
     name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
     if not (root / name).is_file():
         findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
-    found: dict[tuple[str, Level], QuestionSet] = {}
+    found: dict[tuple[str, Level], PublishedQuestions] = {}
     for record in read_records(root, name, _QUESTION, findings, repairs):
         number, level = record.texts["source_id"], levels.get(record.texts["prompt_level"].lower())
         if not number or level is None:
@@ -206,9 +206,9 @@ def _questions_of(
                 record.where, f"does not say which prompt it is about ({said}): levels are {', '.join(levels)}"
             )
             continue
-        before, tags = found.get((number, level), QuestionSet())
+        before, tags = found.get((number, level), PublishedQuestions())
         question, odd = _question(record, findings, repairs)
-        found[number, level] = QuestionSet((*before, question) if question else before, tags | odd)
+        found[number, level] = PublishedQuestions((*before, question) if question else before, tags | odd)
     return {key: _checked_set(asked) for key, asked in found.items()}
 
 
@@ -236,7 +236,7 @@ def _question(
     return WeightedQuestion(dimension, asked, criteria, weight), frozenset(odd)
 
 
-def _checked_set(asked: QuestionSet) -> QuestionSet:
+def _checked_set(asked: PublishedQuestions) -> PublishedQuestions:
     """Return the questions about a prompt; none if one is missing, because a score without it would be another."""
     if QUESTIONS_INCOMPLETE in asked.tags:
         return asked._replace(questions=())

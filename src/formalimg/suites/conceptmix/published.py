@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.published_record import PublishedPrompt, RepeatedFields, read_record
+from formalimg.suites.conceptmix.published_record import PublishedPrompt, read_record
 from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.odd_records import DUPLICATE_PROMPT, ODD_INDEX
-from formalimg.suites.record import ItemFindings
+from formalimg.suites.record import ItemFindings, parse_leniently
 
 _MAX_INDEX = 10**9
 _MAX_DIGITS = 18
@@ -140,28 +140,17 @@ def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
-        text = path.read_bytes().decode("utf-8-sig", "replace")
-        entries = json.loads(text, object_pairs_hook=_fields, parse_int=_integer)
+        entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
         return ()
-    except (ValueError, RecursionError) as error:
-        findings.add(str(path), f"not valid JSON: {error}")
+    except ValueError as error:
+        findings.add(str(path), str(error))
         return ()
     if not isinstance(entries, list):
         findings.add(str(path), "must be a list of records")
         return ()
     return entries
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    return fields if len(fields) == len(pairs) else RepeatedFields(fields)
-
-
-def _integer(digits: str) -> int | None:
-    """Return a number, if it has a length that Python converts."""
-    return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
 class ScoredImage(NamedTuple):

@@ -36,15 +36,12 @@ from formalimg.suites.odd_records import (
     REPEATED_FIELD,
     UNKNOWN_CONCEPT,
 )
+from formalimg.suites.record import RepeatedFields
 
 _REPLACED = "\ufffd"
 """What stands in place of bytes that are no text."""
 UNKNOWN = "unknown"
 """Stands for a concept that has a category but no name."""
-
-
-class RepeatedFields(dict[str, Any]):
-    """A JSON object that had a key twice; the last value is kept."""
 
 
 class PublishedPrompt(NamedTuple):

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from formalimg.logic import And, Atom, Formula, FormulaError, Value, atoms, check, complexity, parse, try_parse, verify
-from formalimg.scenes import Scene, SceneError, axiom_violations, is_natural_witness
+from formalimg.scenes import Scene, SceneError
 from formalimg.suites.odd_records import (
     CLASSES_DIFFER,
     K_DIFFERS,
@@ -185,6 +185,8 @@ def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> 
 
 
 def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
+    from formalimg.scenes import axiom_violations, is_natural_witness  # here, because known items are not checked
+
     try:
         scene = Scene.from_json(record.fields[name])
         if not verify(formula, scene, style=style):
