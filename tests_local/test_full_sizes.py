@@ -25,6 +25,6 @@ def test_everything_is_tried() -> None:
         env={**os.environ, **WITH_ALL},
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout[-8000:]

@@ -45,7 +45,6 @@ NO_INSTANCES: dict[str, tuple[Any, str]] = {
     "not JSON": (b"{", "not valid JSON"),
     "empty": (b"", "not valid JSON"),
     "deep": (b"[" * 100_000, "not valid JSON"),
-    "endless number": (b'{"k": ' + b"9" * 10_000 + b"}", "not valid JSON"),
     "huge": (b" " * 2_000_000, "longer than"),
     "a list": ([], "must be a JSON object"),
 }

@@ -101,7 +101,7 @@ def test_who_waits_for_an_image_in_vain_is_told_whom_to_ask(look: Look, browser:
 
 def test_who_waits_for_an_image_in_vain_can_go_on_with_others(look: Look, browser: Browser, tmp_path: Path) -> None:
     page = look("likert", DESK, count=2)
-    words = page.locator(".rating-words").inner_text()
+    words = page.locator(".rating-words").text_content() or ""
     (number,) = (number for number in range(2) if f"number {number}." in words)
     (file,) = (tmp_path / MODEL / "images").glob(f"00{number}.*")
     file.rename(tmp_path / file.name)
@@ -112,12 +112,12 @@ def test_who_waits_for_an_image_in_vain_can_go_on_with_others(look: Look, browse
     assert other.locator(".later").is_hidden(), "it may be back in a moment"
     other.clock.run_for(2000)
     other.get_by_role("button", name="Go on with the next image").click()
-    other.wait_for_function("words => document.querySelector('.rating-words')?.innerText !== words", arg=words)
+    other.wait_for_function("words => document.querySelector('.rating-words')?.textContent !== words", arg=words)
     at_image(other, 1)
     other.keyboard.press("4")
     other.keyboard.press("Enter")
     other.get_by_text("Image 2 of 2").wait_for()
-    assert other.locator(".rating-words").inner_text() == words
+    assert other.locator(".rating-words").text_content() == words
     assert other.locator(".later").count() == 0, "there is nothing else to go on with"
     (tmp_path / file.name).rename(file)
     other.reload()
