@@ -15,13 +15,15 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 	$(BIN)/formalimg report demo/knolling-builtin-* --format html --reference --out demo/report.html
 
 # Measuring coverage is nearly free from Python 3.12 on; before, it makes the tests about half as slow again.
+# One worker more than there are cores: many tests wait for time limits, and for other processes.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 COVERAGE = --cov --cov-report=term:skip-covered
 test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure on Python 3.12 and later
-	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n auto --dist loadfile \
+	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
 		$$($(BIN)/python -c 'import sys; print("$(COVERAGE)" if sys.version_info >= (3, 12) else "")')
 
 coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on any version of Python
-	$(BIN)/python -m pytest -n auto --dist loadfile $(COVERAGE)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(COVERAGE)
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local
