@@ -22,6 +22,10 @@ settings.register_profile("steady", derandomize=True, max_examples=60, deadline=
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# No test can cut the power, and waiting for the disk takes longer than everything else; that and in which order files
+# are flushed is tested with an fsync of its own.
+os.fsync = lambda descriptor: None
+
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
 _read_default = cache(defaults.load_default)
 pytest.MonkeyPatch().setattr(loader, "load_default", lambda *args: list(_read_default(*args)))
