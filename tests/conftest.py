@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # No test can cut the power, and waiting for the disk takes longer than everything else; that and in which order files
 # are flushed is tested with an fsync of its own.
-os.fsync = lambda descriptor: None
+os.fsync = lambda fd: None
 
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
 _read_default = cache(defaults.load_default)
