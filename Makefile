@@ -17,9 +17,11 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 # Measuring coverage is nearly free from Python 3.12 on; before, it makes the tests about half as slow again.
 # One worker more than there are cores: many tests wait for time limits, and for other processes.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Temporary files in memory where there is such a folder: runs wait for the disk, and tests make many runs.
+SCRATCH := $(shell test -w /dev/shm && test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 && echo TMPDIR=/dev/shm)
 COVERAGE = --cov --cov-report=term:skip-covered
 test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure on Python 3.12 and later
-	COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+	$(SCRATCH) COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
 		$$($(BIN)/python -c 'import sys; print("$(COVERAGE)" if sys.version_info >= (3, 12) else "")')
 
 coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on any version of Python
