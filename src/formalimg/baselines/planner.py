@@ -17,7 +17,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
-from formalimg.baselines.published_planner import TEMPERATURE, PublishedPlanner
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.models import (
@@ -86,14 +85,16 @@ def open_planner(
     if name.startswith("builtin/"):
         raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
     if published:
+        from formalimg.baselines.published_planner import TEMPERATURE, PublishedPlanner  # it is a `LayoutPlanner`
+
         sampling = sampling_options(name, temperature=TEMPERATURE)
         return PublishedPlanner(open_chat_model(name, {**sampling, **(options or {})}), prompts)
     return ChatPlanner(open_chat_model(name, options), prompts)
 
 
 @dataclass(frozen=True)
-class ChatPlanner:
-    """A chat model that plans layouts.
+class LayoutPlanner:
+    """What chat models that plan layouts have in common; subclasses ask, and read the answer.
 
     Attributes:
         chat: the chat model.
@@ -112,11 +113,6 @@ class ChatPlanner:
         return self.chat.name
 
     @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, and the prompt."""
-        return {**self.chat.settings, "prompt": str(self._prompt)}
-
-    @property
     def concurrency(self) -> int:
         """As many requests at a time as the chat model takes."""
         return self.chat.concurrency
@@ -124,7 +120,20 @@ class ChatPlanner:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request."""
         for request in requests:
-            yield await self._plan(request)
+            yield await self.plan(request)
+
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
+        raise NotImplementedError
+
+
+class ChatPlanner(LayoutPlanner):
+    """A chat model that plans layouts, asked by us."""
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, and the prompt."""
+        return {**self.chat.settings, "prompt": str(self._prompt)}
 
     def sent(self, request: ImageRequest) -> str:
         """Return the text that the chat model is sent for a request."""
@@ -133,7 +142,8 @@ class ChatPlanner:
             {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
         )
 
-    async def _plan(self, request: ImageRequest) -> ImageResult:
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
             if reply.kind == "refused":

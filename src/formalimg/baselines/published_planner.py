@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from formalimg.baselines.planner import LayoutPlanner
 from formalimg.logic import vocabulary
 from formalimg.models import (
     Answered,
-    ChatModel,
     Failed,
     Generated,
     ImageRequest,
@@ -71,42 +70,16 @@ def _list_in(text: str) -> str:
     return text[first : last + 1]
 
 
-@dataclass(frozen=True)
-class PublishedPlanner:
+class PublishedPlanner(LayoutPlanner):
     """A chat model that plans layouts under the published protocol.
 
     An answer that cannot be read is a layout without objects: the failure of the model, and not missing data.
-
-    Attributes:
-        chat: the chat model.
-        prompts: a folder with prompts that replace ours.
-        batch, sees_spec: as for every image model.
     """
-
-    chat: ChatModel
-    prompts: Path | None = None
-    batch: int = 1
-    sees_spec: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of the chat model."""
-        return self.chat.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the chat model, the protocol, and the prompt."""
         return {**self.chat.settings, "protocol": "published", "prompt": str(self._prompt)}
-
-    @property
-    def concurrency(self) -> int:
-        """As many requests at a time as the chat model takes."""
-        return self.chat.concurrency
-
-    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one layout for each request."""
-        for request in requests:
-            yield await self._plan(request)
 
     def sent(self, request: ImageRequest) -> str:
         """Return the text that the chat model is sent for a request.
@@ -122,7 +95,8 @@ class PublishedPlanner:
         # The blanks at the end of a file are not part of its text, and words must not run into one another.
         return f"{text}\n{request.prompt}"
 
-    async def _plan(self, request: ImageRequest) -> ImageResult:
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
         reply = await self.chat.ask([Message("user", (self.sent(request),))], LayoutAnswer)
         if not isinstance(reply, Answered):
             if reply.kind == "refused":
