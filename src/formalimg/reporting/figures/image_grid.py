@@ -83,7 +83,7 @@ def _grid(about: Suite, rows: Sequence[_GridRow], chosen: dict[int, str]) -> Fig
                     _cell(row.images[level], place * step, top, side, f"{row.name}, {level_name(about, level)}")
                 )
         top += side + _GAP
-    items = ", ".join(f"{level_name(about, level)} {item}" for level, item in chosen.items())
+    items = ", ".join(f"{item} ({level_name(about, level)})" for level, item in chosen.items())
     note = (
         "One image of each run and level, all of a column for the same item. Green frame: it satisfies the "
         f"instruction; red frame: it fails. Items: {items}."
