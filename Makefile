@@ -25,16 +25,19 @@ test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure on Pytho
 		$$($(BIN)/python -c 'import sys; print("$(COVERAGE)" if sys.version_info >= (3, 12) else "")')
 
 coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on any version of Python
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(COVERAGE)
+	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(COVERAGE)
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
-	$(BIN)/python -m pytest tests_local
+	$(SCRATCH) $(BIN)/python -m pytest tests_local
+	@# What `make test` tries in part, to be quick, is tried in full here.
+	$(SCRATCH) FORMALIMG_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+		$$(grep -rl --include='test_*.py' 'from tests.support.sizes import' tests)
 
 soak: $(VENV)/.installed-test  ## Ten minutes of killed runs, failing servers, and damaged or hostile run folders
-	FORMALIMG_SOAK_SECONDS=600 $(BIN)/python -m pytest -s tests_local/test_soak.py
+	FORMALIMG_SOAK_SECONDS=600 $(BIN)/python -m pytest -s -o faulthandler_timeout=1800 tests_local/test_soak.py
 
 test-ray: $(VENV)/.installed-ray  ## Run the tests on a Ray cluster of two nodes on this machine
-	$(BIN)/python -m pytest tests_ray
+	$(SCRATCH) $(BIN)/python -m pytest tests_ray
 
 lint: $(VENV)/.installed-lint  ## Check style and types
 	$(BIN)/ruff format --check

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 
-WITH_ALL = {"FORMALIMG_TESTS": "all"}
-"""The variables under which everything is tried."""
-
-_ALL = WITH_ALL.items() <= os.environ.items()
+_ALL = os.environ.get("FORMALIMG_TESTS") == "all"
 
 
 def tries(some: int, everything: int) -> int:
