@@ -176,6 +176,8 @@ def test_patterns_of_plain_english_are_read(suite: str, text: str, formula: str)
         ("natural", "There is also a cat. There is also a cat.", "may be new or the one named before"),
         ("natural", "There is also a man. There is also a woman. It is next to the man.", "pronoun can stand for"),
         ("natural", "There is also a man. There is also a red man. He is smiling.", "may be new"),
+        ("natural", "A woman is located next to a chair. It is smiling.", "pronoun can stand for"),
+        ("natural", "There is also a pair of shoes. He is wet.", "pronoun can stand for"),
         ("natural", "A photo of a cat. A cartoon style scene of a dog.", "two styles"),
         ("natural", "Every bird is perched on a tree, and a horse is next to a car.", "belongs to the rule before it"),
         ("knolling", "The scene contains a cup and a fork located on the top side.", "only the fork is meant"),

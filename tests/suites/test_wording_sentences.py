@@ -21,6 +21,13 @@ def wordings(formula: str, suite: str) -> set[str]:
     ("suite", "formula", "text"),
     [
         ("knolling", "(exists ?a (and (Is ?a 'apple') (Has ?a 'green')))", "There is a green apple."),
+        ("knolling", "(exists ?a (and (Is ?a 'hat') (or (Has ?a 'red'))))", "There is a red hat."),
+        (
+            "knolling",
+            "(exists ?a (exists ?b (exists ?c (and (Is ?a 'cup') (Is ?b 'hat') (Is ?c 'pen')"
+            " (LeftOf ?b ?c) (LeftOf ?a ?b)))))",
+            "A cup, a hat and a pen are arranged in this order, each to the left of the next.",
+        ),
         (
             "knolling",
             "(exists ?a (and (Is ?a 'jeans') (OnTopSide ?a)))",
