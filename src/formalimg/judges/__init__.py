@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         DroppedBox,
         clause_disagreement,
         count_boxes,
+        explanation_title,
         has_clause_verdicts,
         other_labels_text,
     )
@@ -64,6 +65,7 @@ __getattr__ = lazy_exports(
             "DroppedBox",
             "clause_disagreement",
             "count_boxes",
+            "explanation_title",
             "has_clause_verdicts",
             "other_labels_text",
         ],
@@ -111,6 +113,7 @@ __all__ = [
     "clause_disagreement",
     "clause_parts",
     "count_boxes",
+    "explanation_title",
     "find_grounding_folders",
     "formula_part",
     "ground_icons",

@@ -34,12 +34,14 @@ class BoxCount(NamedTuple):
 
     Attributes:
         given: all of them.
-        dropped: those whose labels were not asked for. Under the published protocol they are left in, as the published
-            script leaves them, and no class of the formula is theirs.
+        dropped: those whose labels were not asked for.
+        left_in: whether they were left in nevertheless, as the published protocol does; no class of the formula is
+            theirs.
     """
 
     given: int
     dropped: tuple[DroppedBox, ...]
+    left_in: bool = False
 
 
 def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
@@ -56,7 +58,7 @@ def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
     kept = _entries(scene, "objects") if isinstance(scene, Mapping) else _entries(evidence, "objects")
     if found is evidence and isinstance(verdict, Verdict):  # the published protocol, which drops nothing
         dropped += [DroppedBox(str(box.get("label", "")), asked) for box in kept if box.get("label") not in asked]
-        return BoxCount(len(kept), tuple(dropped))
+        return BoxCount(len(kept), tuple(dropped), left_in=True)
     return BoxCount(len(kept) + len(_entries(found, "merged")) + len(dropped), tuple(dropped))
 
 
@@ -102,6 +104,16 @@ def clause_disagreement(verdict: Verdict | Unscored) -> str:
     if not fulfilled and not failing:
         return "the judge says that the whole is not fulfilled, but that every clause holds"
     return ""
+
+
+def explanation_title(verdict: Verdict | Unscored) -> str:
+    """Return what the explanation of a verdict is: what the judge says it saw, or what follows from that by logic."""
+    if isinstance(verdict, Verdict):
+        if "rule" in verdict.evidence:
+            return "Why not"
+        if verdict.evidence.keys() & {"scene", "objects", "bindings"}:
+            return f"{'Why it holds' if verdict.passed else 'Why not'}, given the judge's observation"
+    return "Judge's observation"
 
 
 def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:

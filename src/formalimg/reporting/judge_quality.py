@@ -48,7 +48,8 @@ class JudgeQuality:
     Attributes:
         boxes: how many boxes a chat model gave.
         dropped: those of them whose labels were not asked for, by label.
-        images_dropped: the number of images with such boxes.
+        images_dropped: the number of images whose boxes of such labels were dropped.
+        images_left_in: the number of images where they were left in, as the published protocol does.
         compared: the number of images with a verdict on the whole and one on each clause.
         only_whole: those of them where the whole is fulfilled, but a clause does not hold.
         only_clauses: those where every clause holds, but the whole is not fulfilled.
@@ -60,6 +61,7 @@ class JudgeQuality:
     boxes: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     images_dropped: int = 0
+    images_left_in: int = 0
     compared: int = 0
     only_whole: int = 0
     only_clauses: int = 0
@@ -73,7 +75,8 @@ class JudgeQuality:
         if (boxes := count_boxes(verdict)) is not None:
             self.boxes += boxes.given
             self.dropped.update(box.label for box in boxes.dropped)
-            self.images_dropped += bool(boxes.dropped)
+            self.images_dropped += bool(boxes.dropped) and not boxes.left_in
+            self.images_left_in += bool(boxes.dropped) and boxes.left_in
         if isinstance(verdict, Unscored):
             return
         if has_clause_verdicts(verdict):
@@ -136,7 +139,9 @@ def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[
         yield (
             f"{quality.dropped.total():,} of {quality.boxes:,} box{'es' * (quality.boxes != 1)} of the judge "
             f"({format_value(quality.dropped_share, 'percent')} %) have labels that were not asked for, in "
-            f"{count_noun(quality.images_dropped, 'image')}: {other_labels_text(quality.dropped)}"
+            f"{count_noun(quality.images_dropped + quality.images_left_in, 'image')}, and "
+            f"{'were dropped' if quality.images_dropped else 'were left in, as published'}: "
+            f"{other_labels_text(quality.dropped)}"
         )
     if quality.disagreements:
         found = {
@@ -164,7 +169,7 @@ def quality_data(quality: JudgeQuality) -> dict[str, object]:
             "given": quality.boxes,
             "dropped": quality.dropped.total(),
             "share": quality.dropped_share,
-            "images": quality.images_dropped,
+            "images": quality.images_dropped + quality.images_left_in,
             "labels": dict(quality.dropped.most_common()),
         }
     if quality.disagreements:
