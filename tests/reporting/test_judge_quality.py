@@ -134,3 +134,20 @@ def test_mean_p_yes_is_a_column_where_there_is_any(tmp_path: Path) -> None:
     assert "| P(yes) |" in text
     assert text.count("it decides nothing") == 1
     assert text.count("P(yes) is missing for 5 of 5 questions") == 1
+
+
+def test_an_export_of_conceptmix_has_p_yes_question_by_question(tmp_path: Path) -> None:
+    soft_run(tmp_path / "soft")
+    soft_run(tmp_path / "mute", "mute-looker")
+    for name in ("soft", "mute"):
+        assert formalimg("export", name, "--out", "out").code == 0
+    records = json.loads((tmp_path / "out" / "all_ind_scores" / "soft_p_yes.json").read_text(encoding="utf-8"))
+    assert [(one["item"], one["category"], one["score"], round(one["p_yes"], 3)) for one in records] == [
+        ("1", "object", 1, 0.778),
+        ("1", "number", 1, 0.778),
+        ("2", "object", 1, 0.778),
+        ("2", "color", 0, 0.222),
+        ("2", "number", 1, 0.778),
+    ]
+    assert all(Path(one["image_path"]).is_file() for one in records)
+    assert not (tmp_path / "out" / "all_ind_scores" / "mute_p_yes.json").exists()
