@@ -86,10 +86,8 @@ def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
 
 def all_dropped_detail(labels: Iterable[str], classes: Sequence[str]) -> str:
     """Return why an image is unscored whose boxes all have other labels than those asked for."""
-    return (
-        f"all boxes have other labels than asked for: {other_labels_text(labels)} came, {', '.join(classes)} "
-        f"{'was' if len(classes) == 1 else 'were'} asked for; use a model that keeps to the labels, or your own prompts"
-    )
+    # Short, because tables cut details; commands say what to do about it.
+    return f"no box has a label that was asked for: {other_labels_text(labels)} in place of {', '.join(classes)}"
 
 
 def clause_disagreement(verdict: Verdict | Unscored) -> str:

@@ -145,8 +145,8 @@ def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[
         )
     if quality.disagreements:
         found = {
-            "fulfilled on the whole, but not in every clause": quality.only_whole,
-            "in every clause, but not on the whole": quality.only_clauses,
+            "where the whole is fulfilled but a clause fails": quality.only_whole,
+            "where every clause holds but the whole is not fulfilled": quality.only_clauses,
         }
         yield (
             f"the judge's verdict on the whole and its clauses disagree in {quality.disagreements:,} of "
