@@ -144,7 +144,10 @@ def test_a_plain_word_is_read_too(said: str) -> None:
     ],
 )
 def test_a_server_that_refuses_is_asked_without_from_then_on(refusal: Fault, caplog: pytest.LogCaptureFixture) -> None:
-    with Loopback(reply=lambda asked: SEES, faults=scripted([refusal])) as server, caplog.at_level(logging.INFO):
+    with (
+        Loopback(reply=lambda asked: SEES, faults=scripted([refusal])) as server,
+        caplog.at_level(logging.INFO, "formalimg"),
+    ):
         model = _model(server, logprobs="true", cache="off")
         answers = [wait_for(model.ask(CONVERSATION, YesNoAnswer)) for _ in range(3)]
     assert [(one.value.answer, one.p_yes) for one in answers] == [("yes", None)] * 3
@@ -155,7 +158,7 @@ def test_a_server_that_refuses_is_asked_without_from_then_on(refusal: Fault, cap
 
 
 def test_a_server_that_ignores_it_still_answers_and_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    with Loopback(reply=lambda asked: SEES) as server, caplog.at_level(logging.INFO):
+    with Loopback(reply=lambda asked: SEES) as server, caplog.at_level(logging.INFO, "formalimg"):
         model = _model(server, "mute-looker", logprobs="true", cache="off")
         answers = [wait_for(model.ask(CONVERSATION, YesNoAnswer)) for _ in range(2)]
     assert [(one.value.answer, one.p_yes) for one in answers] == [("yes", None)] * 2
