@@ -308,7 +308,9 @@ def _numbered(question: str, schema: str, chance: bytes, spoilt: bool) -> list[A
 
 def _seen(question: str, chance: bytes) -> list[Answer]:
     found = re.search(r"The (?:kind|list):\n(.+)\Z", question)
-    labels = found[1].split(", ") if found else ["cup", "pen"]
+    listed = re.search(r"The list:\n(.+)", question)
+    # Asked again, it mixes labels up; of a list one of them is right, as an image without any would be unscored.
+    labels = found[1].split(", ") if found else ["cup", listed[1].split(", ")[0] if listed else "pen"]
     unit = 0.064 if "in pixels" in question else 1
     return [
         {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from formalimg.cli.run import RunOptions
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
+    from formalimg.reporting import RunRow
     from formalimg.runs import Reopenable, RunConfig
 
 
@@ -111,7 +112,7 @@ def print_rates(finished: FinishedRuns) -> None:
 
 def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
     """Print the table of these runs, each with the verdicts of its judge, as `print_rates` does."""
-    from formalimg.reporting import compare, terminal_table
+    from formalimg.reporting import WORRYING_SHARE, compare, terminal_table
     from formalimg.runs import Identity, open_run
 
     with ExitStack() as opened:
@@ -119,14 +120,29 @@ def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
             opened.enter_context(closing(open_run(folder, Identity(judge.name, judge.settings))))
             for folder, judge in judged
         ]
-        print_table(terminal_table(compare(runs)))
+        comparison = compare(runs)
+        print_table(terminal_table(comparison))
         unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
     for folder in dict.fromkeys(folder for folder, _ in judged):
         echo(f"run in {folder}")
+    for section in comparison.sections:
+        for row in section.rows:
+            if row.quality.dropped_share > WORRYING_SHARE:
+                echo(_dropped_warning(row), err=True)
     for folder in unscored:
         echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
     if unscored:
         raise typer.Exit(1)
+
+
+def _dropped_warning(row: RunRow) -> str:
+    judge = row.manifest.judge.name if row.manifest.judge else "the judge"
+    what = "were dropped" if row.quality.images_dropped else "were left in, as published"
+    return (
+        f"warning: {100 * row.quality.dropped_share:.1f} % of the boxes by {judge} have labels that were not asked "
+        f"for, and {what}: `formalimg view {shlex.quote(str(row.folder))}` shows them, and if they are what was asked "
+        "for by another name, use another judge or prompts of your own"
+    )
 
 
 def exit_if_nothing_made(folders: Sequence[Path]) -> None:

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
+    from formalimg.judges.observations import (
+        BoxCount,
+        DroppedBox,
+        clause_disagreement,
+        count_boxes,
+        explanation_title,
+        has_clause_verdicts,
+        other_labels_text,
+    )
     from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
     from formalimg.judges.published.score_judge import PublishedScoreJudge
     from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
@@ -51,6 +60,15 @@ __getattr__ = lazy_exports(
             "read_grounding_file",
         ],
         "iou": ["MIN_OVERLAP", "Match", "match"],
+        "observations": [
+            "BoxCount",
+            "DroppedBox",
+            "clause_disagreement",
+            "count_boxes",
+            "explanation_title",
+            "has_clause_verdicts",
+            "other_labels_text",
+        ],
     },
 )
 
@@ -60,9 +78,11 @@ __all__ = [
     "PROTOCOLS",
     "PUBLISHED_PARSER",
     "BoxConvention",
+    "BoxCount",
     "Certificate",
     "ClauseJudge",
     "ConditionResult",
+    "DroppedBox",
     "GroundedImages",
     "Grounder",
     "Grounding",
@@ -90,16 +110,21 @@ __all__ = [
     "box_convention",
     "certify",
     "check_protocol",
+    "clause_disagreement",
     "clause_parts",
+    "count_boxes",
+    "explanation_title",
     "find_grounding_folders",
     "formula_part",
     "ground_icons",
+    "has_clause_verdicts",
     "impostors",
     "judge_grounding",
     "judge_objects",
     "match",
     "open_grounder",
     "open_judge",
+    "other_labels_text",
     "random_scenes",
     "read_grounding_file",
 ]

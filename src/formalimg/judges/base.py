@@ -39,7 +39,9 @@ class Part:
         score: 0 to 1.
         weight: its weight in the score of the verdict.
         about: the words by which failures are grouped, such as the predicates of a clause.
-        reason: a short explanation, with numbers where there are any.
+        reason: a short explanation, with numbers where there are any; of a chat model, its observation.
+        p_yes: the probability of yes, 0 to 1, where the part is a yes/no question and the server of the judge gives
+            log-probabilities; else None. It decides nothing.
     """
 
     name: str
@@ -48,10 +50,11 @@ class Part:
     weight: float = 1.0
     about: tuple[str, ...] = ()
     reason: str = ""
+    p_yes: float | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return the part as plain data."""
-        return {
+        data: dict[str, object] = {
             "name": self.name,
             "kind": self.kind,
             "score": self.score,
@@ -59,14 +62,20 @@ class Part:
             "about": list(self.about),
             "reason": self.reason,
         }
+        return data if self.p_yes is None else {**data, "p_yes": self.p_yes}
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Part:
         """Return the part that `to_json` wrote."""
-        name, kind, score, weight, about, reason = (data[key] for key in cls.__dataclass_fields__)
+        keys = ("name", "kind", "score", "weight", "about", "reason")
+        name, kind, score, weight, about, reason = (data[key] for key in keys)
+        p_yes = data.get("p_yes")
         if not (isinstance(score, int | float) and isinstance(weight, int | float) and isinstance(about, list)):
             raise FormalimgError(f"not a part of a verdict: {data!r}")
-        return cls(str(name), str(kind), float(score), float(weight), tuple(map(str, about)), str(reason))
+        if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
+            raise FormalimgError(f"not a part of a verdict: {data!r}")
+        soft = None if p_yes is None else float(p_yes)
+        return cls(str(name), str(kind), float(score), float(weight), tuple(map(str, about)), str(reason), soft)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,17 @@ class Verdict:
         if not weight:
             return float(self.passed)
         return sum(part.score * part.weight for part in self.parts) / weight
+
+    @property
+    def soft_score(self) -> float | None:
+        """The weighted mean of P(yes) over the parts; None unless every part has one."""
+        weight, total = 0.0, 0.0
+        for part in self.parts:
+            if part.p_yes is None:
+                return None
+            weight += part.weight
+            total += part.p_yes * part.weight
+        return total / weight if weight else None
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,14 @@ class ValidAnswer(Generic[JudgeAnswer]):
         raw: the text of all attempts; the last one is this answer.
         served: what was actually used, as far as the provider says.
         cost: the cost of all attempts in US dollars; None if the price is unknown.
+        p_yes: the probability of yes, if the question was one of yes or no and the server told; else None.
     """
 
     value: JudgeAnswer
     raw: tuple[str, ...]
     served: Mapping[str, Setting] = field(default_factory=dict)
     cost: float | None = 0.0
+    p_yes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class ChatJudge:
                 return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, raw)), cost)
             problem = await read_aside(len(reply.raw), find_problem, reply.value)
             if problem is None:
-                return ValidAnswer(reply.value, tuple(raw), reply.served, cost)
+                return ValidAnswer(reply.value, tuple(raw), reply.served, cost, reply.p_yes)
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
             messages += [
                 Message("assistant", (reply.raw,)),

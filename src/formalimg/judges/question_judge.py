@@ -143,10 +143,11 @@ class QuestionJudge(ChatJudge):
 
 
 class YesNoFinding(NamedTuple):
-    """The answer to a question: whether it was yes, and what the model saw."""
+    """The answer to a question: whether it was yes, what the model saw, and P(yes) if the server told it."""
 
     yes: bool
     observation: str
+    p_yes: float | None = None
 
 
 def parse_yes_no(answer: str) -> bool | None:
@@ -188,8 +189,9 @@ class _QuestionRequest(NamedTuple):
         if isinstance(self.answer, NoValidAnswer):
             return [None] * len(self.concepts)
         value = self.answer.value
-        answers = value.answers if isinstance(value, NumberedAnswers) else [value]
-        return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in answers]
+        if isinstance(value, YesNoAnswer):
+            return [YesNoFinding(parse_yes_no(value.answer) is True, value.observation, self.answer.p_yes)]
+        return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in value.answers]
 
 
 def _combine(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
@@ -210,7 +212,14 @@ def _combine(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
     if len(known) < len(findings):
         return _unscored(requests, len(findings) - len(known), evidence, cost)
     parts = tuple(
-        Part(concept.question, concept.category, float(finding.yes), about=(concept.value,), reason=finding.observation)
+        Part(
+            concept.question,
+            concept.category,
+            float(finding.yes),
+            about=(concept.value,),
+            reason=finding.observation,
+            p_yes=finding.p_yes,
+        )
         for concept, finding in known
     )
     return Verdict(all(finding.yes for _, finding in known), parts, evidence, cost)

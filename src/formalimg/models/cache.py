@@ -36,6 +36,8 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _LOCK_TIMEOUT = 10
 """Seconds to wait for another process that is writing."""
+_P_YES = "p_yes"
+"""The probability of yes is kept among what was served: files of earlier versions have no column for it."""
 _MAX_ANSWER = 16_000_000
 """Characters of an answer."""
 _ADVICE = (
@@ -118,7 +120,11 @@ class AnswerCache:
                 row = self._connection.execute(select, (key,)).fetchone()
                 if row is None:
                     return None
-                return Completion(stored_text(row[0], "text", _MAX_ANSWER), served=_served(row[1]))
+                served = _served(row[1])
+                p_yes = served.pop(_P_YES, None)
+                if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
+                    raise wrong_value("served", p_yes)
+                return Completion(stored_text(row[0], "text", _MAX_ANSWER), served=served, p_yes=p_yes)
             except (StoredValueError, sqlite3.Error) as error:
                 if hasattr(error, "sqlite_errorcode"):  # SQLite cannot read the file, or not now
                     return None
@@ -135,7 +141,7 @@ class AnswerCache:
             completion.text,
             completion.usage.input_tokens,
             completion.usage.output_tokens,
-            json.dumps(dict(completion.served)),
+            json.dumps({**completion.served, **({} if completion.p_yes is None else {_P_YES: completion.p_yes})}),
             time.time(),
         )
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself

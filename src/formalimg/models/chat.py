@@ -39,12 +39,14 @@ class Completion:
         ended: why generation ended: complete, cut off by a length limit, or refused.
         usage: tokens used.
         served: what was actually used (the model id that the server reports …).
+        p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server told; else None.
     """
 
     text: str
     ended: Literal["stop", "length", "refusal"] = "stop"
     usage: Usage = field(default_factory=Usage)
     served: Mapping[str, Setting] = field(default_factory=dict)
+    p_yes: float | None = None
 
 
 class ChatProvider(Identified, Protocol):
@@ -75,6 +77,7 @@ class Answered(Generic[AnswerType]):
         cost: the same in US dollars; None if the price is unknown.
         served: what was actually used.
         cached: whether the answer came from the cache.
+        p_yes: the probability of yes, if a yes/no question was asked and the server told; else None.
     """
 
     value: AnswerType
@@ -83,6 +86,7 @@ class Answered(Generic[AnswerType]):
     cost: float | None = 0.0
     served: Mapping[str, Setting] = field(default_factory=dict)
     cached: bool = False
+    p_yes: float | None = None
 
 
 @dataclass(frozen=True)

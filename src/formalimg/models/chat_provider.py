@@ -78,7 +78,7 @@ class ProviderChatModel:
                 value = await parse_answer_aside(known.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
-                    return Answered(value, known.text, served=known.served, cached=True)
+                    return Answered(value, known.text, served=known.served, cached=True, p_yes=known.p_yes)
                 await self._drop(key)  # the type's own checks have changed, and the first answer would stay
             return await self._ask(key, messages, schema, answer_type, current)
 
@@ -118,7 +118,7 @@ class ProviderChatModel:
                     # What could be read is whole, even if it was cut off: see `TextAnswer`.
                     await asyncio.to_thread(self._cache.put, key, replace(completion, ended="stop"))
                 served = {**completion.served, "usage": NO_USAGE} if spent.estimated else completion.served
-                return Answered(answer, raw, spent.usage, spent.cost, served)
+                return Answered(answer, raw, spent.usage, spent.cost, served, p_yes=completion.p_yes)
             reason = answer.reason
             note_waste()
             # Without the reason, which quotes the answer.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.formats import Format, format_of
     from formalimg.reporting.gallery import image_html
     from formalimg.reporting.images import make_thumbnail
+    from formalimg.reporting.judge_quality import WORRYING_SHARE, JudgeQuality
     from formalimg.reporting.labels import level_name, level_word
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
@@ -41,6 +42,7 @@ __getattr__ = lazy_exports(
         "formats": ["Format", "format_of"],
         "gallery": ["image_html"],
         "images": ["make_thumbnail"],
+        "judge_quality": ["WORRYING_SHARE", "JudgeQuality"],
         "labels": ["level_name", "level_word"],
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
@@ -51,12 +53,14 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "WORRYING_SHARE",
     "Comparison",
     "ExampleImage",
     "ExportedRun",
     "Figure",
     "FigureFormat",
     "Format",
+    "JudgeQuality",
     "PublishedRow",
     "ReferenceRow",
     "RunRow",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.reporting.clauses import claimed_predicates
+from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.reporting.labels import join_counts
 from formalimg.reporting.model import (
     Comparison,
@@ -166,6 +167,7 @@ def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how:
         found.predicates,
         run.spent(),
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
+        found.quality,
     )
 
 
@@ -186,6 +188,7 @@ class _RunImages(NamedTuple):
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
     images: tuple[SeenImage, ...]
+    quality: JudgeQuality
 
 
 def _read_images(run: RunRecord, about: Suite) -> _RunImages:
@@ -197,10 +200,12 @@ def _read_images(run: RunRecord, about: Suite) -> _RunImages:
     asked: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
     images: list[SeenImage] = []
+    quality = JudgeQuality()
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         observations.append(Observation(outcome.item, outcome.level, outcome.passed))
         images.append(_seen(judged))
+        quality.add(judged)
         if isinstance(verdict, Unscored):
             unscored[verdict.reason] += 1
             if verdict.detail:
@@ -219,6 +224,7 @@ def _read_images(run: RunRecord, about: Suite) -> _RunImages:
         _tallies("kind", asked, failed),
         _tallies("predicate", asked, failed),
         tuple(images),
+        quality,
     )
 
 

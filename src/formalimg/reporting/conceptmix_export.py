@@ -35,7 +35,8 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
     The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
-    are those that fail by a verdict that does not say which concepts are missing.
+    are those that fail by a verdict that does not say which concepts are missing. P(yes), where the judge's server
+    gave it, is in `<name>_p_yes.json`, question by question.
 
     Args:
         run: the run; the verdicts are those of its last judge.
@@ -69,6 +70,8 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     if unscored:
         records = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
         _write(place / _SCORES / f"{name}_unscored.json", json.dumps(records, indent=4))
+    if soft := [record for entry in kept for record in _soft_records(entry, place / name)]:
+        _write(place / _SCORES / f"{name}_p_yes.json", json.dumps(soft, indent=4))
     return ExportedRun(place / name, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
@@ -132,6 +135,22 @@ def _scores(entry: _ExportedImage) -> tuple[int, ...] | None:
         # What passes shows all; what fails by rule, such as one flat colour, shows nothing, without a question.
         return (int(verdict.passed),) * len(asked)
     return tuple(shown[question] for question in asked) if shown.keys() >= set(asked) else None
+
+
+def _soft_records(entry: _ExportedImage, place: Path) -> Iterator[dict[str, object]]:
+    """Yield the questions of an image that have P(yes)."""
+    verdict, outcome = entry.judged.verdict, entry.judged.outcome
+    for part in verdict.parts if isinstance(verdict, Verdict) else ():
+        if part.p_yes is not None:
+            yield {
+                "item": outcome.item,
+                "sample": outcome.sample,
+                "image_path": str(place / entry.name),
+                "category": part.kind,
+                "question": part.name,
+                "score": int(part.score >= 1),
+                "p_yes": part.p_yes,
+            }
 
 
 def _scored(entry: _ExportedImage, scores: tuple[int, ...], place: Path) -> ScoredImage:

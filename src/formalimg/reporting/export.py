@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from formalimg.reporting.clauses import clause_lines
+from formalimg.reporting.judge_quality import quality_data, quality_lines
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reporting.notes import caption, remarks
@@ -37,10 +38,11 @@ CSV_COLUMNS = (
     "threshold",
 )
 """The columns of CSV reports. `figure` is level, band, overall or generalizability; clause kind or predicate, with the
-share of clauses that hold; or the name of another table. `name` says which of them. `threshold` is empty for suites
+share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all images, by level
+and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
 without a gate."""
 
-_KNOWN = {"level", "band", "overall", "generalizability"}
+_KNOWN = {"level", "band", "overall", "generalizability", "p_yes"}
 """Numbers of the main table that JSON reports have under names of their own."""
 
 
@@ -60,6 +62,8 @@ def _lines(section: Section, comparison: Comparison) -> Iterator[dict[str, objec
     if section.suite.kind == "formula":  # concepts and questions have tables of their own
         for run in section.rows:
             yield from ({**runs[run.name], **line} for line in clause_lines(run))
+    for run in section.rows:
+        yield from ({**runs[run.name], **line} for line in quality_lines(run.quality))
 
 
 def _numbers(table: Table, row: TableRow) -> list[dict[str, object]]:
@@ -153,6 +157,7 @@ def _run(row: RunRow) -> dict[str, object]:
         "clauses_by_kind": _tallies(row.kinds),
         "clauses_by_predicate": _tallies(row.predicates),
         "cost": row.spent._asdict(),
+        **quality_data(row.quality),
     }
 
 

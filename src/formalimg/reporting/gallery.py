@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg._util.templates import render_template
-from formalimg.judges import Part, Unscored, Verdict
+from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, explanation_title
 from formalimg.logic import Atom, FormulaError, Not, Or, parse, to_pretty_text
 from formalimg.logic import Formula as Tree
 from formalimg.reporting.examples import ExampleImage
@@ -94,6 +94,7 @@ class _GalleryFigure(NamedTuple):
     held_summary: str
     formula: list[tuple[str, str]]
     explanation: str
+    explanation_title: str
 
 
 def _outcome(example: ExampleImage) -> str:
@@ -131,17 +132,20 @@ def _figure(example: ExampleImage, run: int, section: Section) -> _GalleryFigure
         f"{labels.holds if len(held) == 1 else labels.hold}",
         formula_pieces(example.item.formula, parts) if example.item.formula else [],
         explanation if isinstance(explanation, str) else "",
+        explanation_title(verdict),
     )
 
 
 def _why(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield why an image is unscored, failed by rule, or counts as 0: text, emphasis, text."""
+    """Yield why an image is unscored, failed by rule, counts as 0, or is in doubt: text, emphasis, text."""
     if isinstance(verdict, Unscored):
         yield "", verdict.reason, f": {verdict.detail}" if verdict.detail else ""
     elif "rule" in verdict.evidence:
         yield "failed by rule: ", str(verdict.evidence["rule"]), ""
     if is_gated:
         yield "counts as 0: the factual image of its group is below the threshold", "", ""
+    if disagreement := clause_disagreement(verdict):
+        yield "", "disagreement", f": {disagreement}"
 
 
 def _shown_part(part: Part, suite: Suite) -> _ShownPart:

@@ -60,6 +60,10 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
             _generalizability,
             lambda row: row.generalizability,
         )
+    if any(row.quality.soft_score for row in section.rows):
+        yield _MainColumn(
+            Column("P(yes)", "score", starts=True, figure="p_yes", name="all images"), _soft_score, lambda _: NOTHING
+        )
     yield _MainColumn(
         Column("scored", "scored", figure="overall", name="all images"),
         lambda row: Number.of(row.summary.overall),
@@ -113,6 +117,13 @@ def _band(row: RunRow, name: str) -> Cell:
 def _published_band(row: PublishedRow, name: str) -> Cell:
     value = row.bands[name]
     return NOTHING if value is None else Number(value, digits=row.digits)
+
+
+def _soft_score(row: RunRow) -> Cell:
+    soft = row.quality.soft_score
+    if soft is None:
+        return NOTHING
+    return Number(soft.value, scored=soft.number, expected=row.summary.overall.expected)
 
 
 def _generalizability(row: RunRow) -> Cell:

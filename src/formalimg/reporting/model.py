@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges import Part
+from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.runs import RunCost, RunManifest, RunRecord
 from formalimg.stats import MissingPolicy, Summary
 from formalimg.suites import Suite
@@ -63,6 +64,7 @@ class RunRow:
             conditions it hangs on; concepts by category and value.
         spent: its cost.
         gated: the images (item and sample) that count as 0 because the gate of their group is closed.
+        quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
     """
 
     name: str
@@ -78,6 +80,7 @@ class RunRow:
     predicates: Mapping[str, Tally]
     spent: RunCost
     gated: frozenset[tuple[str, int]] = frozenset()
+    quality: JudgeQuality = field(default_factory=JudgeQuality)
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg.analysis import judge_names
+from formalimg.reporting.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
@@ -134,7 +135,7 @@ def extent(row: RunRow) -> str:
 
 
 def remarks(section: Section) -> list[str]:
-    """Return remarks on the main table: how the runs differ, which images are unscored and why, what failed by rule."""
+    """Return remarks on the main table: how runs differ, what is unscored, what failed by rule, how judges did."""
     found = list(section.notes)
     for row in section.rows:
         overall = row.summary.overall
@@ -146,6 +147,11 @@ def remarks(section: Section) -> list[str]:
         if row.by_rule:
             failed = count_noun(sum(row.by_rule.values()), "image")
             found.append(f"{row.name}: {failed} failed by rule: {join_counts(row.by_rule)}.")
+        judge = row.manifest.judge
+        asked = judge is not None and bool(judge.settings.get("logprobs"))
+        found += [f"{row.name}: {remark}." for remark in quality_remarks(row.quality, wants_logprobs=asked)]
+    if any(row.quality.soft_score for row in section.rows):
+        found.append(f"{SOFT_SCORE}.")
     return found
 
 

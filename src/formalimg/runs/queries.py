@@ -20,6 +20,7 @@ from formalimg.judges import UnscoredReason
 from formalimg.runs.image_store import ImageLocation, ImageStore, is_image_name
 
 OutcomeKind: TypeAlias = Literal["pass", "fail", "unscored"]
+ImageMark: TypeAlias = Literal["disagreement", "dropped"]
 
 ALL_IMAGES = """
     FROM pictures JOIN items ON items.id = pictures.item
@@ -46,6 +47,15 @@ _REASONS_WITHOUT_IMAGE: Mapping[str, UnscoredReason] = {
     "failed": "generation failed",
     "unreadable": "unreadable image",
     "too large": "too large",
+}
+
+_ALL_HOLD = "NOT EXISTS (SELECT 1 FROM json_each(verdicts.parts) AS part WHERE json_extract(part.value, '$.score') < 1)"
+_MARKS: Mapping[ImageMark, str] = {
+    "disagreement": f"{_IS_SCORED} AND json_type(evidence, '$.fulfilled') IN ('true', 'false') "
+    f"AND json_array_length(verdicts.parts) > 0 AND json_extract(evidence, '$.fulfilled') <> ({_ALL_HOLD})",
+    # A detector drops boxes too, that overlap; those were not asked for anything else.
+    "dropped": "status = 'made' AND coalesce(json_extract(evidence, '$.grounder.dropped[0].asked_for'), "
+    "json_extract(evidence, '$.dropped[0].asked_for')) IS NOT NULL",
 }
 
 # A formula is split at its brackets, so that each piece is one atom: a class may also be the name of a colour.
@@ -103,6 +113,7 @@ class ImageFilter(NamedTuple):
         word: with a failed part that is about this word; together with a kind, a part of that kind.
         text: whose prompt or id contains this text, ignoring case.
         about: whose item mentions this: a class of its formula, one of its objects, or one of its tags.
+        mark: where the judge's verdict on the whole and its clauses disagree, or boxes were dropped for their labels.
     """
 
     level: int | None = None
@@ -111,6 +122,7 @@ class ImageFilter(NamedTuple):
     word: str = ""
     text: str = ""
     about: str = ""
+    mark: ImageMark | None = None
 
 
 class ListedImage(NamedTuple):
@@ -263,6 +275,8 @@ def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
         values["level"] = filter_.level
     if filter_.outcome is not None:
         conditions.append(_CONDITIONS[filter_.outcome])
+    if filter_.mark is not None:
+        conditions.append(_MARKS[filter_.mark])
     if filter_.kind or filter_.word:
         conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part(filter_)})")
         values |= {"kind": filter_.kind, "word": filter_.word}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from typing import Any
 
@@ -128,12 +129,34 @@ def _completion(
         "created": 1_700_000_000,
         "model": f"{body['model']}-2025-01-01",
         "system_fingerprint": "fp_1",
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
+        "choices": [{"index": 0, "message": message, "logprobs": _logprobs(body, text), "finish_reason": reason}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
     }
     if not has_usage:
         del answer["usage"]
     return Response.of(answer, headers={"x-request-id": "req_chat"})
+
+
+def _logprobs(body: dict[str, Any], text: str | None) -> object:
+    """The tokens of an answer, if they are asked for, by models that are not `mute`.
+
+    At a yes or no, the word has 0.6 of the probability, the other word 0.2, and the word in capitals 0.1.
+    """
+    if not body.get("logprobs") or body["model"].startswith("mute"):
+        return None
+    content = []
+    for token in re.findall(r"\s*\w+|\s*[^\w\s]|\s+", text or ""):
+        word = token.strip().lower()
+        chances = {token: 0.6, token.lower().replace(word, {"yes": "no"}.get(word, "yes")): 0.2, token.upper(): 0.1}
+        if word not in ("yes", "no"):
+            chances = {token: 0.9, f"{token}s": 0.1}
+        listed = [_token(one, chance) for one, chance in chances.items()][: body["top_logprobs"]]
+        content.append({**listed[0], "top_logprobs": listed})
+    return {"content": content, "refusal": None}
+
+
+def _token(text: str, chance: float) -> dict[str, object]:
+    return {"token": text, "logprob": math.log(chance), "bytes": list(text.encode())}
 
 
 def _error(status: int, code: str, message: str) -> object:

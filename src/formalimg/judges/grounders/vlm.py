@@ -15,6 +15,7 @@ from formalimg.judges.chat_images import ChatImage
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
 from formalimg.judges.grounders.boxes import BoxConvention, box_convention
 from formalimg.judges.iou import KeptBoxes, overlap
+from formalimg.judges.observations import all_dropped_detail
 from formalimg.logic import vocabulary
 from formalimg.models import ChatModel, Setting, read_aside
 from formalimg.scenes import Box, Scene, SceneObject
@@ -54,7 +55,8 @@ class VlmGrounder(ChatJudge):
     """Ask a chat model for the objects in an image: class, colour and box of each.
 
     Only the requested classes are looked for. If the answer for one of them is missing or not valid, the image is
-    `Unscored`, never a scene without these objects. Evidence, all plain data:
+    `Unscored`, never a scene without these objects; so it is if every box has another label than asked for. Evidence,
+    all plain data:
 
     - `answers`: for each request, the classes in it (`asked_for`) and the answers, word for word (`raw`);
     - `served`: what was actually used, as far as the provider says;
@@ -124,6 +126,10 @@ class VlmGrounder(ChatJudge):
             size += len(answer.raw[-1])
         result = await read_aside(size, resolve_objects, valid, frame, self._colors)
         evidence: dict[str, object] = {"answers": answers, "served": dict(served), **result.evidence()}
+        if result.dropped and not result.objects:
+            # Not an empty scene: it saw something, and nobody knows what that is in the words of the formula.
+            detail = all_dropped_detail((str(entry["label"]) for entry in result.dropped), classes)
+            return Unscored("not understood", detail, evidence, cost)
         if len(result.objects) > MAX_OBJECTS:
             detail = f"{self.name} lists more than {MAX_OBJECTS:,} different objects: look at its answers"
             return Unscored("not understood", detail, {"answers": answers}, cost)

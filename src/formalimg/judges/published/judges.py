@@ -43,12 +43,14 @@ class PublishedReply(Generic[PublishedAnswerType]):
         raw: its text.
         served: what was actually used, as far as the provider says.
         cost: in US dollars; None if the price is unknown.
+        p_yes: the probability of yes, if the question was one of yes or no and the server told; else None.
     """
 
     value: PublishedAnswerType
     raw: str
     served: Mapping[str, Setting]
     cost: float | None
+    p_yes: float | None = None
 
 
 class PublishedJudge:
@@ -115,7 +117,7 @@ class PublishedJudge:
         """Ask once; the chat model repeats the request where the answer cannot be read."""
         reply = await self._chat.ask(messages, answer_type)
         if isinstance(reply, Answered):
-            return PublishedReply(reply.value, reply.raw, reply.served, reply.cost)
+            return PublishedReply(reply.value, reply.raw, reply.served, reply.cost, reply.p_yes)
         reason, detail = explain_unanswered(reply)
         return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, (reply.raw,))), reply.cost)
 
@@ -276,6 +278,9 @@ class PublishedQuestionJudge(PublishedJudge):
             answers.append({"asked": [concept.question], "raw": [reply.raw]})
             served = reply.served
             score = float(reply.value.is_yes(as_code=self.as_code))
-            parts.append(Part(concept.question, concept.category, score, about=(concept.value,), reason=reply.raw))
+            about = (concept.value,)
+            parts.append(
+                Part(concept.question, concept.category, score, about=about, reason=reply.raw, p_yes=reply.p_yes)
+            )
         evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
         return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)

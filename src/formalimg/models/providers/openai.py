@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from formalimg._util.images import image_type
@@ -34,6 +35,7 @@ from formalimg.models.providers.openai_client import (
 )
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
+from formalimg.models.yes_probability import LogprobsFields, LogprobsMode, read_top_logprobs
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -72,6 +74,7 @@ class OpenAIChat:
         *,
         schema: str = "json_schema",
         detail: str | None = None,
+        top_logprobs: int | None = None,
         fields: Mapping[str, object] | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
@@ -82,6 +85,7 @@ class OpenAIChat:
             server: client of the server.
             schema: how the schema of an answer is sent: `json_schema`, `json_object` (any JSON), `none`.
             detail: resolution at which images are processed: `low`, `high`, `auto`.
+            top_logprobs: how many alternatives of each token to ask for, to read P(yes) from them; None for none.
             fields: other fields to send.
             settings: settings to record.
         """
@@ -91,6 +95,7 @@ class OpenAIChat:
         self._server = server
         self._schema = SchemaMode(schema, _ABOUT_SCHEMA)
         self._detail = detail
+        self._logprobs = LogprobsMode(self.name, top_logprobs)
         self._fields = dict(fields or {})
 
     @property
@@ -99,13 +104,23 @@ class OpenAIChat:
         return self._schema.value == "json_schema"
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one, with the schema as text, if the server rejects schemas."""
-        return (await self._schema.complete(self._send, messages, schema))[0]
+        """Send one request; a second one if the server rejects schemas or log-probabilities, without them."""
 
-    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        async def send(messages: Sequence[Message], sent: Mapping[str, object] | None, mode: str) -> Completion:
+            return await self._logprobs.complete(partial(self._send, messages, sent, mode), schema)
+
+        return (await self._schema.complete(send, messages, schema))[0]
+
+    async def _send(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str, logprobs: LogprobsFields
+    ) -> tuple[Completion, Mapping[str, Any]]:
         # Most fields go past the library: servers know more of them than it has names for, and in messages it
         # would look at every value, to find the same.
-        fields = {**self._fields, "messages": [encode_message(message, self._detail) for message in messages]}
+        fields = {
+            **self._fields,
+            **logprobs,
+            "messages": [encode_message(message, self._detail) for message in messages],
+        }
         if (form := response_format(mode, schema)) is not None:
             fields["response_format"] = form
 
@@ -118,7 +133,7 @@ class OpenAIChat:
             served["request_id"] = request_id
         used = answer.get("usage")
         usage = note_usage(Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")))
-        return _parse(answer, usage, served)
+        return _parse(answer, usage, served), answer
 
 
 class OpenAIImages:
@@ -221,7 +236,9 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         options: `base_url`; `temperature` (0 unless the model takes none; `default` sends none), `top_p`, `seed`,
             `max_tokens` (`default` sends none) and `max_tokens_field` (its name on the server: `max_tokens` or
             `max_completion_tokens`), `reasoning_effort`; `schema` (`json_schema`, `json_object`, `none`); `detail` of
-            images; `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
+            images; `logprobs=true` asks for log-probabilities, to keep P(yes) of yes/no questions, and
+            `top_logprobs` says of how many tokens (2 to 20); `extra.NAME` sends any other field; and those of all
+            remote chat models, such as `concurrency`.
 
     Raises:
         FormalimgError: if an option is wrong, or the library or the key is missing.
@@ -247,14 +264,19 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     }
     schema = given.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
     detail = given.choice("detail", ("auto", "low", "high"), None)
+    top_logprobs = read_top_logprobs(given, name)
     extras = given.with_prefix("extra.")
     given.reject_unknown()
     sent: dict[str, float | int | str] = without_none(found)
     settings: dict[str, Setting] = {**sent, "schema": schema}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= without_none({"detail": detail, "base_url": base_url})
+    if top_logprobs is not None:  # only then: without it, judges of earlier versions are the same judges
+        settings |= {"logprobs": True, "top_logprobs": top_logprobs}
     fields = {**sent, **parse_extra_fields(name, extras)}
-    provider = OpenAIChat(model, server, schema=schema, detail=detail, fields=fields, settings=settings)
+    provider = OpenAIChat(
+        model, server, schema=schema, detail=detail, top_logprobs=top_logprobs, fields=fields, settings=settings
+    )
     return build_chat_model(provider, retry_policy=retry_policy)
 
 

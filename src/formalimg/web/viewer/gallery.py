@@ -13,7 +13,7 @@ from formalimg.logic import vocabulary
 from formalimg.reporting import RunRow, Section, level_name
 from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.rendering import page
-from formalimg.web.viewer.run import split_word
+from formalimg.web.viewer.run import known_marks, split_word
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_view_state
 
@@ -78,6 +78,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         known_words=_words(row, section),
         about=section.suite.traits.terms.subject,
         known_about=known_about,
+        marks=known_marks(row),
         at=(query.get("at"), parse_number(query, "sample") or 0),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
@@ -12,8 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg._util.text import truncate
 from formalimg.analysis import counterfactual_specs
-from formalimg.judges import Part, Unscored, Verdict
+from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, count_boxes, explanation_title
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
 from formalimg.reporting import ExampleImage, image_html, level_name
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
@@ -27,6 +29,10 @@ from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_
 
 _MAX_SIDE = 640
 """Boxes and labels are drawn as if the image had this size."""
+
+_MAX_DROPPED = 20
+"""So many different labels that were not asked for are listed."""
+_MAX_LABEL = 80
 
 _SHOWN_ELSEWHERE = ("explanation",)
 
@@ -64,7 +70,10 @@ def item_page(site: Site, request: Request) -> Response:
             sign=SIGNS[outcome_name(judged.outcome.passed)],
             verdict=judged.verdict,
             why=verdict_reason(judged.verdict),
+            disagreement=clause_disagreement(judged.verdict),
+            dropped=_dropped(judged.verdict),
             score=judged.outcome.score,
+            soft_score=judged.verdict.soft_score if isinstance(judged.verdict, Verdict) else None,
             gated_by=_factual(run, name, sample, view) if (name, sample) in row.gated else "",
             image=_image(run, item, judged, view.run),
             full=_full(run, name, sample, view.run),
@@ -72,8 +81,11 @@ def item_page(site: Site, request: Request) -> Response:
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
+            has_reasons=any(part.reason for part in parts),
+            has_p_yes=any(part.p_yes is not None for part in parts),
             terms=terms,
             explanation=_explanation(judged.verdict),
+            explanation_title=explanation_title(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
             seed=judged.seed,
@@ -133,13 +145,41 @@ def _has_witness(run: StoredRun, name: str) -> bool:
     return item is not None and isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
 
 
+class _DroppedLabel(NamedTuple):
+    label: str
+    asked_for: str
+    times: int
+
+
+class _DroppedBoxes(NamedTuple):
+    """The boxes of an image whose labels were not asked for."""
+
+    summary: str
+    boxes: list[_DroppedLabel]
+
+
+def _dropped(verdict: Verdict | Unscored) -> _DroppedBoxes | None:
+    """Return which boxes have labels that were not asked for; None if there are none."""
+    found = count_boxes(verdict)
+    if found is None or not found.dropped:
+        return None
+    what = "left in, as published, although not asked for" if found.left_in else "dropped for their labels"
+    return _DroppedBoxes(
+        f"{len(found.dropped):,} of {found.given:,} boxes {what}",
+        [
+            _DroppedLabel(truncate(label, _MAX_LABEL, 20), ", ".join(asked), times)
+            for (label, asked), times in Counter(found.dropped).most_common(_MAX_DROPPED)
+        ],
+    )
+
+
 def _explanation(verdict: Verdict | Unscored) -> str:
     explanation = verdict.evidence.get("explanation")
     return explanation if isinstance(explanation, str) else ""
 
 
 def _evidence(verdict: Verdict | Unscored) -> list[tuple[str, str]]:
-    """Return the other evidence of the judge: texts as they are, everything else as JSON."""
+    """Return what else the judge observed: texts as they are, everything else as JSON."""
     return [(name, _plain(value)) for name, value in verdict.evidence.items() if name not in _SHOWN_ELSEWHERE]
 
 

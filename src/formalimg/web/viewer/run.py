@@ -57,6 +57,7 @@ def run_page(site: Site, request: Request) -> Response:
         curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
         table=trusted_markup(main_table_html(section, compared)),
         tables=[trusted_markup(table_html(one, section)) for one in section.tables],
+        marks=known_marks(row),
         levels=_levels(section, view),
         by_kind=_by_kind(row.kinds, view),
         by_word=_by_word(row, section, view),
@@ -83,6 +84,22 @@ def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
     return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)
+
+
+class ObservationMark(NamedTuple):
+    """Something about the judge's observations that images can be filtered by, with the number of images."""
+
+    value: str
+    label: str
+
+
+def known_marks(row: RunRow) -> list[ObservationMark]:
+    """Return what the judge's observations of a run can be filtered by."""
+    found = {
+        "disagreement": ("whole and clauses disagree", row.quality.disagreements),
+        "dropped": ("boxes dropped for their labels", row.quality.images_dropped),
+    }
+    return [ObservationMark(mark, f"{label} ({count:,})") for mark, (label, count) in found.items() if count]
 
 
 def _levels(section: Section, view: ViewState) -> list[_Level]:

@@ -15,6 +15,7 @@ _MAX_NUMBER = 2**31
 """Larger numbers are never a level, sample or page."""
 
 _OUTCOMES = ("pass", "fail", "unscored")
+_MARKS = ("disagreement", "dropped")
 
 
 class ViewState(NamedTuple):
@@ -52,6 +53,9 @@ def parse_view_state(request: Request) -> ViewState:
     outcome = query.get("outcome") or None
     if outcome not in (None, *_OUTCOMES):
         raise HTTPException(400, f"there is no outcome {outcome!r}: it is pass, fail or unscored")
+    mark = query.get("mark") or None
+    if mark not in (None, *_MARKS):
+        raise HTTPException(400, f"there is no mark {mark!r}: it is disagreement or dropped")
     return ViewState(
         require_value(query, "run"),
         parse_number(query, "judge"),
@@ -62,6 +66,7 @@ def parse_view_state(request: Request) -> ViewState:
             query.get("word", ""),
             query.get("text", "").strip(),
             query.get("about", ""),
+            mark,  # type: ignore[arg-type]  # checked above
         ),
     )
 

@@ -1,0 +1,119 @@
+"""What the stored observation of a judge says about the judge itself.
+
+Boxes that were dropped for their labels, and verdicts on the whole that the clauses contradict. All of it is read from
+the evidence that verdicts have always been stored with, so runs of earlier versions tell it too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.judges.base import Unscored, Verdict
+
+_SHOWN_LABELS = 5
+_MAX_LABEL = 40
+
+
+class DroppedBox(NamedTuple):
+    """A box whose label was not asked for.
+
+    Attributes:
+        label: the label as the judge wrote it.
+        asked_for: the classes that it was asked for.
+    """
+
+    label: str
+    asked_for: tuple[str, ...]
+
+
+class BoxCount(NamedTuple):
+    """The boxes that a chat model gave for an image.
+
+    Attributes:
+        given: all of them.
+        dropped: those whose labels were not asked for.
+        left_in: whether they were left in nevertheless, as the published protocol does; no class of the formula is
+            theirs.
+    """
+
+    given: int
+    dropped: tuple[DroppedBox, ...]
+    left_in: bool = False
+
+
+def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
+    """Return the boxes that a chat model gave for an image; None if it was not asked for boxes, or gave no answer."""
+    evidence = verdict.evidence
+    found = evidence.get("grounder", evidence)  # without a verdict, there is only what the grounder tells
+    if not isinstance(found, Mapping):
+        return None
+    asked = tuple(dict.fromkeys(label for entry in _entries(found, "answers") for label in _labels(entry)))
+    if not asked:
+        return None
+    dropped = [DroppedBox(str(box.get("label", "")), _labels(box)) for box in _entries(found, "dropped")]
+    scene = evidence.get("scene")
+    kept = _entries(scene, "objects") if isinstance(scene, Mapping) else _entries(evidence, "objects")
+    if found is evidence and isinstance(verdict, Verdict):  # the published protocol, which drops nothing
+        dropped += [DroppedBox(str(box.get("label", "")), asked) for box in kept if box.get("label") not in asked]
+        return BoxCount(len(kept), tuple(dropped), left_in=True)
+    return BoxCount(len(kept) + len(_entries(found, "merged")) + len(dropped), tuple(dropped))
+
+
+def _entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the objects in a list of stored data; whatever else is stored there does not count."""
+    found = data.get(name) if isinstance(data, Mapping) else None
+    return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+
+
+def _labels(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    asked = entry.get("asked_for")
+    return tuple(map(str, asked)) if isinstance(asked, list) else ()
+
+
+def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
+    """Return labels, or labels with their counts, the most frequent first, such as `mug (3), glass`."""
+    counts: Counter[str] = Counter()
+    for label, count in Counter(labels).items():
+        counts[truncate(" ".join(label.split()), _MAX_LABEL, 10) or "no label"] += count
+    ordered = counts.most_common()
+    shown = [f"{label} ({count:,})" if count > 1 else label for label, count in ordered[:_SHOWN_LABELS]]
+    more = len(ordered) - _SHOWN_LABELS
+    return ", ".join(shown) + (f" and {more:,} more labels" if more > 0 else "")
+
+
+def all_dropped_detail(labels: Iterable[str], classes: Sequence[str]) -> str:
+    """Return why an image is unscored whose boxes all have other labels than those asked for."""
+    # Short, because tables cut details; commands say what to do about it.
+    return f"no box has a label that was asked for: {other_labels_text(labels)} in place of {', '.join(classes)}"
+
+
+def clause_disagreement(verdict: Verdict | Unscored) -> str:
+    """Return how a judge's verdict on the whole and its clauses disagree; empty if they agree, or it gave only one."""
+    fulfilled = verdict.evidence.get("fulfilled")
+    if not isinstance(fulfilled, bool) or not isinstance(verdict, Verdict) or not verdict.parts:
+        return ""
+    failing = sum(part.score < 1 for part in verdict.parts)
+    if fulfilled and failing:
+        clauses = "a clause does" if failing == 1 else f"{failing:,} clauses do"
+        return f"the judge says that the whole is fulfilled, but {clauses} not hold"
+    if not fulfilled and not failing:
+        return "the judge says that the whole is not fulfilled, but that every clause holds"
+    return ""
+
+
+def explanation_title(verdict: Verdict | Unscored) -> str:
+    """Return what the explanation of a verdict is: what the judge says it saw, or what follows from that by logic."""
+    if isinstance(verdict, Verdict):
+        if "rule" in verdict.evidence:
+            return "Why not"
+        if verdict.evidence.keys() & {"scene", "objects", "bindings"}:
+            return f"{'Why it holds' if verdict.passed else 'Why not'}, given the judge's observation"
+    return "Judge's observation"
+
+
+def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:
+    """Return whether a judge gave both a verdict on the whole and one on each clause."""
+    return isinstance(verdict, Verdict) and isinstance(verdict.evidence.get("fulfilled"), bool) and bool(verdict.parts)

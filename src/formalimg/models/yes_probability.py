@@ -1,0 +1,190 @@
+"""P(yes): how a chat model divides its probability between yes and no at the token that answers a yes/no question."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError
+from formalimg.models.chat import Completion
+from formalimg.models.options import Options
+
+LogprobsFields: TypeAlias = Mapping[str, object]
+"""The fields of a request that ask for log-probabilities; empty where they are not asked for."""
+
+_MAX_ALTERNATIVES = 20
+"""The most alternatives that OpenAI and most servers list for a token."""
+_ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
+
+_YES_NO = ["yes", "no"]
+_FIRST_LETTER = re.compile(r"[^\W_]")
+_THOUGHTS_END = "</think>"
+_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
+_MIN_ALTERNATIVES = 2
+"""With the chosen token alone, everything would be certain."""
+
+_log = logging.getLogger(__name__)
+
+
+def read_top_logprobs(given: Options, name: str) -> int | None:
+    """Read the options `logprobs` and `top_logprobs`: of how many tokens to ask for log-probabilities; None for none.
+
+    Raises:
+        FormalimgError: if the number is not 2 to 20, or comes without `logprobs=true`.
+    """
+    wanted = given.flag("logprobs", False)
+    count = given.integer("top_logprobs", None, minimum=_MIN_ALTERNATIVES, maximum=_MAX_ALTERNATIVES)
+    if count is not None and not wanted:
+        raise FormalimgError(f"top_logprobs of {name} has no effect without logprobs=true: give both, or neither")
+    return (count or _MAX_ALTERNATIVES) if wanted else None
+
+
+class LogprobsMode:
+    """Whether a provider of chat completions asks for log-probabilities, and reads P(yes) from them.
+
+    Stops asking once the server refuses: answers go on to count, without P(yes).
+    """
+
+    def __init__(self, name: str, top: int | None) -> None:
+        """Create a mode.
+
+        Args:
+            name: name of the model, for messages.
+            top: of how many tokens to ask for; None to ask for none.
+        """
+        self._name = name
+        self._top = top
+        self._told = False
+
+    async def complete(
+        self,
+        send: Callable[[LogprobsFields], Awaitable[tuple[Completion, Mapping[str, Any]]]],
+        schema: Mapping[str, object] | None,
+    ) -> Completion:
+        """Call `send` with the fields that ask for log-probabilities, and once more without if the server refuses them.
+
+        Args:
+            send: sends the request with these fields; returns the completion and the whole response.
+            schema: the JSON schema of the answer; None for plain text.
+        """
+        if self._top is None:
+            return (await send({}))[0]
+        try:
+            completion, response = await send({"logprobs": True, "top_logprobs": self._top})
+        except (CallError, FormalimgError) as error:  # OpenAI says of some models that the key may not ask for them
+            if not _ABOUT_LOGPROBS.search(str(error)) or (isinstance(error, CallError) and error.kind != "rejected"):
+                raise
+        else:
+            tokens = read_logprobs(response["choices"][0])
+            if not tokens:
+                self._tell("sends")
+            return replace(completion, p_yes=yes_probability(tokens, schema))
+        self._top = None
+        self._tell("allows")
+        return (await send({}))[0]
+
+    def _tell(self, verb: str) -> None:
+        if not self._told:
+            self._told = True
+            _log.info("%s: the server %s no log-probabilities: answers count, without P(yes)", self._name, verb)
+
+
+class TokenLogprobs(NamedTuple):
+    """A generated token, and the tokens that could have stood in its place with their log-probabilities."""
+
+    text: str
+    alternatives: Sequence[tuple[str, float]]
+
+
+def read_logprobs(choice: Mapping[str, Any]) -> list[TokenLogprobs]:
+    """Return the tokens of a choice of chat completions; none if the server sent no log-probabilities, or odd ones."""
+    given = choice.get("logprobs")
+    content = given.get("content") if isinstance(given, dict) else None
+    if not isinstance(content, list):
+        return []
+    tokens = []
+    for entry in content:
+        if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
+            return []  # where one is missing, nobody knows where the others stand
+        listed = entry.get("top_logprobs")
+        alternatives = list(_alternatives(listed if isinstance(listed, list) else []))
+        own = next(_alternatives([entry]), None)
+        if own is not None and alternatives and own[0] not in (text for text, _ in alternatives):
+            alternatives.append(own)  # drawn at a temperature above 0, it need not be among the likeliest
+        tokens.append(TokenLogprobs(entry["token"], alternatives))
+    return tokens
+
+
+def _alternatives(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("token"), str):
+            logprob = entry.get("logprob")
+            if isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob < 1:  # NaN is not
+                yield entry["token"], min(float(logprob), 0.0)
+
+
+def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object] | None) -> float | None:
+    """Return the probability of yes among yes and no, at the first token of the answer.
+
+    Tokens count as yes or no whatever their case, and the blanks, quotes and stops around the word.
+
+    Args:
+        tokens: the generated tokens.
+        schema: JSON schema of the answer. One of its own fields must be yes or no, and that is where its value begins;
+            None for plain text, whose first word answers.
+
+    Returns:
+        0 to 1; None if the answer is no yes/no question, or neither word is among the alternatives.
+    """
+    field = _yes_no_field(schema) if schema is not None else ""
+    if field is None:
+        return None
+    text = "".join(token.text for token in tokens)
+    start = _answer_start(text, field)
+    if start is None:
+        return None
+    end = 0
+    for token in tokens:
+        end += len(token.text)
+        if end > start:
+            return _share_of_yes(token.alternatives)
+    return None
+
+
+def _yes_no_field(schema: Mapping[str, object]) -> str | None:
+    """Return the field of the answer that is yes or no; None if there is none, or several."""
+    fields = schema.get("properties")
+    if not isinstance(fields, Mapping):
+        return None
+    found = [name for name, form in fields.items() if isinstance(form, Mapping) and form.get("enum") == _YES_NO]
+    return found[0] if len(found) == 1 else None
+
+
+def _answer_start(text: str, field: str) -> int | None:
+    """Return where the word yes or no begins: after thoughts, and in JSON where the value of the field does."""
+    start = text.rfind(_THOUGHTS_END) + len(_THOUGHTS_END) if _THOUGHTS_END in text else 0
+    if field:
+        # Inside a JSON string the first quote would be escaped, so this is a field and no quotation.
+        places = list(re.finditer(rf'(?<!\\)"{re.escape(field)}"\s*:\s*"', text[start:]))
+        if not places:
+            return None
+        start += places[-1].end()
+    found = _FIRST_LETTER.search(text, start)
+    return found.start() if found else None
+
+
+def _share_of_yes(alternatives: Sequence[tuple[str, float]]) -> float | None:
+    if len(alternatives) < _MIN_ALTERNATIVES:
+        return None
+    mass = {"yes": 0.0, "no": 0.0}
+    for text, logprob in alternatives:
+        word = _AROUND.sub("", text).casefold()
+        if word in mass:
+            mass[word] += math.exp(logprob)
+    total = sum(mass.values())
+    return round(mass["yes"] / total, 6) if total > 0 else None
