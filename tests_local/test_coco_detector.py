@@ -135,7 +135,7 @@ def test_other_layouts_sizes_and_files_end_with_a_line(tmp_path: Path) -> None:
             open_grounder("detector/coco", {"weights": str(path), "size": "64", "classes": str(listed)}), image, "pan"
         )
     assert "\n" not in str(raised.value)
-    with pytest.raises(FormalimgError, match=r"64 by 64 pixels, not 96 by 96: give -J size=64") as raised:
+    with pytest.raises(FormalimgError, match=r"96 by 96( pixels)?.*: give .*-J size=") as raised:
         grounded(open_grounder("detector/coco", {"weights": str(path), "size": "96"}), image)
     assert "\n" not in str(raised.value)
     path.write_bytes(b"no model")

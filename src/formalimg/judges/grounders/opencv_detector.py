@@ -158,8 +158,9 @@ class OpenCvDetector:
                 f"OpenCV cannot read {files.weights} ({_why(error)}): name the weights with {_OWN_WEIGHTS}"
             ) from None
         self.version: str = cv2.__version__
-        # OpenCV 5 runs a model at any size, clamps what does not fit and goes on; earlier versions refuse.
-        declared = _DECLARED_INPUT.search(self._net.dump()) if files.is_onnx else None
+        # OpenCV 5 runs a model at any size, clamps what does not fit and goes on; earlier versions refuse to.
+        clamps = files.is_onnx and int(self.version.partition(".")[0]) >= 5
+        declared = _DECLARED_INPUT.search(self._net.dump()) if clamps else None
         if declared is not None and declared.groups() != (str(size), str(size)):
             height, width = declared.groups()
             raise FormalimgError(
