@@ -171,8 +171,8 @@ class OpenCvDetector:
     def prepare(self, image: Image) -> PreparedImage:
         """Scale an image to the input of the detector.
 
-        A frozen SSD graph gets it stretched to a square, with values from -1 to 1: on photographs padding was no better.
-        A YOLO model gets it padded to a square, with values from 0 to 1, as it was trained.
+        A frozen SSD graph gets it stretched to a square, with values from -1 to 1: on photographs padding was no
+        better. A YOLO model gets it padded to a square, with values from 0 to 1, as it was trained.
         """
         import numpy as np
         from PIL import Image as PilImage
