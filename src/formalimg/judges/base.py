@@ -171,7 +171,11 @@ class Grounding:
 
 
 class Grounder(Concurrent, Protocol):
-    """Image in, scene out."""
+    """Image in, scene out.
+
+    One that knows some classes only may have `unknown_classes(classes)`, which returns those that it cannot look for:
+    runs then say beforehand how many items it cannot score.
+    """
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         """Find the objects in an image.

@@ -23,7 +23,8 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 ICONS = "builtin/icons"
 DETECTORS = "detector/"
-"""Names that begin with this are open-vocabulary detectors."""
+"""Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
+COCO = f"{DETECTORS}coco"
 
 # Options that say how a chat model is used; all others belong to the model.
 _GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
@@ -88,7 +89,7 @@ def check_protocol(protocol: str) -> None:
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
-    """Return the grounder of this name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+    """Return the grounder of this name: `builtin/icons`, `detector/coco`, `detector/…`, or a chat model.
 
     Raises:
         FormalimgError: if there is none, or an option is wrong.
@@ -102,6 +103,10 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         return IconGrounder()
     if name.startswith("builtin/"):
         raise FormalimgError(f"there is no grounder {name}: known is {ICONS}, for images that formalimg drew itself")
+    if name == COCO:
+        from formalimg.judges.grounders.coco import open_coco
+
+        return open_coco(options or {})
     if name.startswith(DETECTORS):
         from formalimg.judges.grounders.detector import open_detector
 
