@@ -58,6 +58,8 @@ def authoring_task(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
             from formalimg.authoring.formulas.attempts import FormulaAuthoring
 
             return FormulaAuthoring(plan, prompts)
+        case "questions":
+            raise FormalimgError(f"items of {plan.suite} are not written: `formalimg score` makes them of your prompts")
 
 
 def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[Any], ...]:
