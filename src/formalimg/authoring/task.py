@@ -10,6 +10,7 @@ from formalimg.authoring.acceptance import AcceptedItems, AuthoringState, Simila
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.authoring.plan import AuthoringPlan, Slot
+from formalimg.errors import FormalimgError
 from formalimg.suites import Item, suite, write_items
 
 

@@ -47,7 +47,7 @@ def score_command(
         Literal["auto", "formula", "questions", "whole"],
         typer.Option(
             "--as",
-            help="What a prompt becomes: a formula, yes/no questions, or one question; auto: the first that is possible.",
+            help="What a prompt becomes: a formula, yes/no questions, or one question; auto: the first possible.",
             rich_help_panel=_WHAT,
         ),
     ] = "auto",
