@@ -29,7 +29,7 @@ COMMANDS = {
     "score": CommandEntry(
         _RUN,
         "Score images by what a prompt asks for: any image, any prompt.",
-        'score cat.png --prompt "A cat on a red sofa." --judge gemini/gemini-3-pro-preview',
+        'score cat.png --prompt "a red cat" --judge openai/gpt-5',
     ),
     "report": CommandEntry(
         _RUN,

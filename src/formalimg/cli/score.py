@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli import options
+from formalimg.cli.estimate_output import dollars
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from formalimg.scoring import Scores, Scoring
     from formalimg.tables import Table
 
-_WHAT, _, _JUDGE, _, _ = SECTIONS
+_WHAT, _, _JUDGE, _, _WHERE = SECTIONS
 
 
 def score_command(
@@ -99,15 +100,31 @@ def score_command(
         Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
     ] = "terminal",
     runs: options.RunsFolder = Path("runs"),
-    out: options.RunFolder = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The run folder. Default: one in --runs that belongs to these images and prompts.",
+            show_default=False,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
 ) -> None:
     """Score images by what a prompt asks for: any image, any prompt.
 
     The same command again resumes, and asks nothing twice. Exit code 1 if nothing could be scored.
     """
-    from formalimg.scoring import OverBudgetError, open_scoring, pair_images  # here, so that help comes up faster
+    from formalimg.scoring import (  # here, so that help comes up faster
+        OverBudgetError,
+        open_scoring,
+        pair_images,
+        question_text,
+    )
     from formalimg.suites import read_questions
 
+    own = None if questions is None else read_questions(questions)
+    if own is not None and prompts_file is None:
+        prompt = prompt or question_text(own)
     scoring = open_scoring(
         pair_images(images or [], prompt, prompts_file),
         judge,
@@ -115,13 +132,13 @@ def score_command(
         form=form,
         writer=writer,
         writer_options=options.read_options(writer_option),
-        questions=None if questions is None else read_questions(questions),
+        questions=own,
     )
-    written_by = scoring.builder.writer if scoring.builder.unwritten else None
-    require_prices(budget, [scoring.judge.name, *([written_by.chat.name] if written_by else [])])
     folder = out or scoring.builder.folder(runs)
+    asked = scoring.builder.writer if scoring.builder.unwritten(folder) else None
+    require_prices(budget, [scoring.judge.name, *([asked.chat.name] if asked else [])])
     if dry_run:
-        _print_estimate(scoring, folder, budget)
+        _print_estimate(scoring, folder)
         return
     try:
         with run_progress(f"score, {scoring.judge.name}") as on_progress:
@@ -140,33 +157,33 @@ def score_command(
         raise typer.Exit(1)
 
 
-def _print_estimate(scoring: Scoring, folder: Path, budget: float | None) -> None:
-    from formalimg.cli.estimate_output import print_estimates
+def _print_estimate(scoring: Scoring, folder: Path) -> None:
     from formalimg.runs import estimate
+    from formalimg.scoring import TYPICAL_QUESTIONS
 
-    builder = scoring.builder
-    made = builder.estimated(folder)
-    unwritten = len(builder.unwritten)
-    forms = [item.tags[0] for item in made.items.values() if item.prompt not in builder.unwritten]
-    echo(
-        f"{len(made.items):,} images with prompts: {forms.count('formula'):,} by formula, "
-        f"{forms.count('questions') + forms.count('whole'):,} by questions that are known"
-    )
-    if unwritten and builder.writer is not None:
-        echo(
-            f"{unwritten:,} prompts would be taken apart by {builder.writer.chat.name}, one request each; "
-            "6 questions for each are assumed below"
-        )
-    config = scoring.config(made, budget)
-    print_estimates(config, folder, [estimate(config, folder, scoring.judge)])
+    made, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)
+    known = [item.tags[0] for item in made.items.values() if item.prompt not in unwritten]
+    found = estimate(scoring.config(made, None), folder, scoring.judge)
+    echo(f"{scoring.judge.name}, in {folder}:")
+    echo(f"  prompts by formula         {known.count('formula'):>7,}")
+    echo(f"  prompts by known questions {len(known) - known.count('formula'):>7,}")
+    if scoring.builder.writer is not None:
+        writer = scoring.builder.writer.chat.name
+        echo(f"  prompts to take apart      {len(unwritten):>7,}  by {writer}, {TYPICAL_QUESTIONS} questions assumed")
+    echo(f"  images to judge            {found.verdicts:>7,}")
+    echo(f"  requests to the judge      {found.questions:>7,}  {dollars(found.judge_cost)}")
 
 
 def _table(scores: Scores) -> Table:
     from formalimg.tables import Column, Table, TableRow
 
-    columns = (Column("image"), Column("prompt"), Column("score", "score"), Column("pass"), Column("what failed"))
-    rows = tuple(TableRow((one.image, one.prompt, one.score, _passed(one.passed), one.reason)) for one in scores)
-    return Table("scores", "", columns, rows)
+    # Texts alone are wrapped where the terminal is narrow, and what failed is a sentence.
+    columns = (Column("image"), Column("prompt"), Column("score", align="right"), Column("pass"), Column("what failed"))
+    rows = (
+        (one.image, one.prompt, "–" if one.score is None else f"{one.score:.2f}", _passed(one.passed), one.reason)
+        for one in scores
+    )
+    return Table("scores", "Scores", columns, tuple(map(TableRow, rows)))
 
 
 def _passed(passed: bool | None) -> str:

@@ -7,8 +7,15 @@ from formalimg._util.lazy import lazy_exports
 if TYPE_CHECKING:
     from formalimg.scoring.given_images import GivenImage, GivenImages, find_image_files
     from formalimg.scoring.prompt_files import pair_images
-    from formalimg.scoring.prompt_items import FORMS, FREE_PROMPTS, PromptForm, PromptItemBuilder, PromptItems
-    from formalimg.scoring.scoring import Score, Scores, Scoring, open_scoring, score
+    from formalimg.scoring.prompt_items import (
+        FORMS,
+        FREE_PROMPTS,
+        TYPICAL_QUESTIONS,
+        PromptForm,
+        PromptItemBuilder,
+        PromptItems,
+    )
+    from formalimg.scoring.scoring import Score, Scores, Scoring, open_scoring, question_text, score
     from formalimg.scoring.writer import OverBudgetError, QuestionWriter
 
 # Lazy, because `import formalimg` names it.
@@ -17,8 +24,15 @@ __getattr__ = lazy_exports(
     {
         "given_images": ["GivenImage", "GivenImages", "find_image_files"],
         "prompt_files": ["pair_images"],
-        "prompt_items": ["FORMS", "FREE_PROMPTS", "PromptForm", "PromptItemBuilder", "PromptItems"],
-        "scoring": ["Score", "Scores", "Scoring", "open_scoring", "score"],
+        "prompt_items": [
+            "FORMS",
+            "FREE_PROMPTS",
+            "TYPICAL_QUESTIONS",
+            "PromptForm",
+            "PromptItemBuilder",
+            "PromptItems",
+        ],
+        "scoring": ["Score", "Scores", "Scoring", "open_scoring", "question_text", "score"],
         "writer": ["OverBudgetError", "QuestionWriter"],
     },
 )
@@ -26,6 +40,7 @@ __getattr__ = lazy_exports(
 __all__ = [
     "FORMS",
     "FREE_PROMPTS",
+    "TYPICAL_QUESTIONS",
     "GivenImage",
     "GivenImages",
     "OverBudgetError",
@@ -39,5 +54,6 @@ __all__ = [
     "find_image_files",
     "open_scoring",
     "pair_images",
+    "question_text",
     "score",
 ]

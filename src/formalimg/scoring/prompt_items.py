@@ -43,7 +43,7 @@ PromptForm: TypeAlias = Literal["auto", "formula", "questions", "whole"]
 FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 """What prompts become: a formula, questions, one question, or the first of these that is possible."""
 
-_TYPICAL_QUESTIONS = 6
+TYPICAL_QUESTIONS = 6
 """Questions of a prompt that nobody has taken apart yet, for estimates."""
 
 
@@ -143,10 +143,11 @@ class PromptItemBuilder:
         """What prompts become, as far as nobody has to be asked."""
         return list(self._specs.values())
 
-    @property
-    def unwritten(self) -> list[str]:
-        """The prompts whose questions have to be written."""
-        return [prompt for prompt in dict.fromkeys(pair.prompt for pair in self.pairs) if prompt not in self._specs]
+    def unwritten(self, folder: Path) -> list[str]:
+        """Return the prompts whose questions have to be written: those in the run folder are known."""
+        stored = self._stored(folder)
+        missing = (pair.prompt for name, pair in zip(self.ids, self.pairs, strict=True) if name not in stored)
+        return [prompt for prompt in dict.fromkeys(missing) if prompt not in self._specs]
 
     @cached_property
     def ids(self) -> list[str]:
@@ -177,12 +178,11 @@ class PromptItemBuilder:
             FormalimgError: if the writer does not answer.
         """
         specs = self._stored(folder)
-        missing = [pair.prompt for name, pair in zip(self.ids, self.pairs, strict=True) if name not in specs]
+        to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
         warnings = []
         written = dict(self._specs)
-        to_write = [prompt for prompt in dict.fromkeys(missing) if prompt not in written]
         if to_write:
             assert self.writer is not None, "without a writer, prompts are asked as a whole"
             writer = self.writer
@@ -200,7 +200,7 @@ class PromptItemBuilder:
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
-        typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(_TYPICAL_QUESTIONS))
+        typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
         specs = self._stored(folder)
         items = {
             name: _item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))

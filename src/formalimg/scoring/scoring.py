@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from formalimg import __version__
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
 from formalimg.models import ChatModel, open_chat_model
@@ -82,7 +83,7 @@ class Scores(Sequence[Score]):
 
 def score(
     images: ImageInput | Sequence[ImageInput],
-    prompts: str | Sequence[str],
+    prompts: str | Sequence[str] | None = None,
     judge: str | Judge | Grounder | ChatModel | None = None,
     *,
     judge_options: Mapping[str, str] | None = None,
@@ -101,7 +102,7 @@ def score(
 
     Args:
         images: an image or a list of them: paths, the bytes of files, or PIL images.
-        prompts: one prompt for all images, or one for each.
+        prompts: one prompt for all images, or one for each; may be left out if there are questions.
         judge: a chat model that can see, or a grounder, by name or as an object; or a judge as an object. None for the
             one that `FORMALIMG_JUDGE` names.
         judge_options: options of a judge that is named.
@@ -117,7 +118,11 @@ def score(
         FormalimgError: if an argument is not valid; the message says what to do.
     """
     several = list(images) if isinstance(images, list | tuple) else [images]
-    words = [prompts] * len(several) if isinstance(prompts, str) else list(prompts)
+    own = _own_questions(questions)
+    if prompts is None and own is None:
+        raise FormalimgError("say what the images should show: give prompts, or questions")
+    given = question_text(own or ()) if prompts is None else prompts
+    words = [given] * len(several) if isinstance(given, str) else list(given)
     if len(words) != len(several):
         raise FormalimgError(
             f"there are {len(several)} images and {len(words)} prompts: give one prompt for all, or one for each"
@@ -129,7 +134,7 @@ def score(
         form=form,
         writer=writer,
         writer_options=writer_options,
-        questions=_own_questions(questions),
+        questions=own,
     )
     place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
     return scoring.execute(place, budget, on_progress)
@@ -253,6 +258,11 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
             f"{judge.name} finds objects and cannot answer questions, and no prompt could be read as a formula: "
             "name a chat model that can see as the judge"
         )
+
+
+def question_text(questions: Sequence[GraphQuestion]) -> str:
+    """Return questions as one text, which stands where there is no prompt."""
+    return truncate(" ".join(question.question for question in questions), 160, 40)
 
 
 def _own_questions(given: str | Path | Sequence[str | GraphQuestion] | None) -> tuple[GraphQuestion, ...] | None:
