@@ -21,6 +21,8 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec) -> str:
         return f"unscored, {verdict.reason}: {verdict.detail}" if verdict.detail else f"unscored, {verdict.reason}"
     if verdict.passed:
         return ""
+    if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
+        return f"failed by rule: {verdict.evidence['rule']}"
     if spec.formula is not None:
         failed = [part.name for part in verdict.parts if part.score < 1]
         said = [_english(name, spec.vocabulary, [part.name for part in verdict.parts]) for name in failed]
