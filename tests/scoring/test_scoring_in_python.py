@@ -53,7 +53,7 @@ def test_each_image_has_its_prompt(images: Path, server: Loopback) -> None:
 
 
 def test_questions_can_be_given_as_a_list(images: Path, server: Loopback) -> None:
-    own = [CUP, GraphQuestion("red", RED, ("1",), expected="no")]
+    own: list[str | GraphQuestion] = [CUP, GraphQuestion("red", RED, ("1",), expected="no")]
     [one] = formalimg.score(images / "blue.png", judge="openai/seeing", questions=own)
     assert one.passed
     assert one.prompt == f"{CUP} {RED}"
