@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, overload
 
-from formalimg import __version__
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
@@ -156,7 +156,7 @@ class Scoring:
         """Return the configuration of the run on these items."""
         images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
         return RunConfig(
-            list(made.items.values()), GivenImages(images), made_with=f"formalimg {__version__}", budget=budget
+            list(made.items.values()), GivenImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
         )
 
     def execute(self, folder: Path, budget: float | None, on_progress: Callable[[Progress], None]) -> Scores:
