@@ -15,7 +15,8 @@ from formalimg.models import open_chat_model
 from formalimg.prompts import load_prompts
 from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.scoring import writer
-from formalimg.suites import GraphQuestion, Item
+from formalimg.scoring.prompt_items import read_formula
+from formalimg.suites import GraphQuestion, Item, WordingError
 from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback
 from tests.support.seeing import SeeingModel
@@ -129,6 +130,21 @@ def test_no_text_for_the_writer_changes_without_a_new_version() -> None:
         "question-writer": ("version 1", "4bd99c60bbdb", ["limit", "prompt"]),
         "question-writer-again": ("version 1", "b5d87ad5d4b1", ["problem"]),
     }
+
+
+@pytest.mark.parametrize("prompt", ["There is a cup. " * 130, "A cup " * 1_600])
+def test_long_prompts_are_asked_as_a_whole_and_resume(images: Path, server: Loopback, prompt: str) -> None:
+    def scored() -> list[tuple[str, bool | None]]:
+        found = formalimg.score(images / "red.png", prompt, judge="openai/seeing", form="whole", folder="long")
+        return [(one.form, one.passed) for one in found]
+
+    assert scored() == scored() == [("whole", False)]
+    with pytest.raises(formalimg.FormalimgError, match=r"more than 10,000 characters"):
+        formalimg.score(images / "red.png", prompt * 10, judge="openai/seeing")
+
+
+def test_a_text_of_a_thousand_objects_is_no_formula() -> None:
+    assert isinstance(read_formula("There is a cup. " * 1_000), WordingError)
 
 
 def test_a_blank_image_fails_by_rule_and_says_so(images: Path, server: Loopback) -> None:

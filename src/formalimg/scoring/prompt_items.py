@@ -43,6 +43,12 @@ PromptForm: TypeAlias = Literal["auto", "formula", "questions", "whole"]
 FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 """What prompts become: a formula, questions, one question, or the first of these that is possible."""
 
+MAX_PROMPT = 10_000
+"""The most characters of a prompt."""
+
+_MAX_READ = 2_000
+"""The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
+
 TYPICAL_QUESTIONS = 6
 """Questions of a prompt that nobody has taken apart yet, for estimates."""
 
@@ -73,6 +79,8 @@ class PromptItems(NamedTuple):
 def read_formula(prompt: str) -> QuestionSpec | WordingError:
     """Return the formula that a prompt says in the English of a suite, or why it cannot be read."""
     why = WordingError("no suite has an English")
+    if len(prompt) > _MAX_READ:
+        return WordingError(f"it has more than {_MAX_READ:,} characters")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
     for vocabulary in reversed(vocabularies):
@@ -81,8 +89,8 @@ def read_formula(prompt: str) -> QuestionSpec | WordingError:
             complexity(formula)
         except WordingError as error:
             why = error
-        except FormalimgError as error:  # a formula that is read, but that nobody can judge by
-            why = WordingError(str(error))
+        except (FormalimgError, RecursionError) as error:  # a formula that is read, but that nobody can judge by
+            why = WordingError(truncate(str(error), 100, 40))
         else:
             return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)
     return why

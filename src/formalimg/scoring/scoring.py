@@ -10,13 +10,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, overload
 
+from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
 from formalimg.models import ChatModel, open_chat_model
 from formalimg.runs import Identity, Progress, RunConfig, execute, open_run
 from formalimg.scoring.given_images import GivenImages, ImageInput, open_given_image
-from formalimg.scoring.prompt_items import FREE_PROMPTS, PromptForm, PromptItemBuilder, PromptItems, ScoredPair
+from formalimg.scoring.prompt_items import (
+    FREE_PROMPTS,
+    MAX_PROMPT,
+    PromptForm,
+    PromptItemBuilder,
+    PromptItems,
+    ScoredPair,
+)
 from formalimg.scoring.reasons import failure_reason
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.suites import GraphQuestion, read_questions
@@ -222,6 +230,10 @@ def _open_pairs(pairs: Sequence[tuple[ImageInput, str]]) -> list[ScoredPair]:
         if not isinstance(prompt, str) or not prompt.strip():
             raise FormalimgError(f"the prompt of image {number} is empty: give each image a prompt")
         words = " ".join(prompt.split())
+        if len(words) > MAX_PROMPT or not is_utf8(words):
+            raise FormalimgError(
+                f"the prompt of image {number} has more than {MAX_PROMPT:,} characters, or is no text: give another"
+            )
         found.append(ScoredPair(open_given_image(image, number), words))
     return found
 

@@ -17,8 +17,8 @@ ExpectedAnswer: TypeAlias = Literal["yes", "no"]
 MAX_QUESTIONS = 30
 """The most questions of one item: each is paid for, and a longer list is a slip rather than a prompt."""
 
-MAX_QUESTION_LENGTH = 1_000
-"""The most characters of a question."""
+MAX_QUESTION_LENGTH = 12_000
+"""The most characters of a question: one may ask for a whole prompt."""
 
 MAX_WEIGHT = 1_000.0
 
