@@ -50,6 +50,9 @@ def test_each_image_has_its_prompt(images: Path, server: Loopback) -> None:
     ]
     assert scores.folder.parent == Path("runs")
     assert len(scores) == 2
+    assert f"| {images / 'red.png'} | {PROMPT} | 1.00 | yes |" in scores.table().replace("\\", "")
+    assert "<table" in scores._repr_html_()
+    assert PROMPT in scores._repr_html_()
     assert scores[-1].parts[0].name == "(Is ?cup 'cup')"
 
 

@@ -20,7 +20,6 @@ from formalimg.cli.streams import echo, print_data
 
 if TYPE_CHECKING:
     from formalimg.scoring import Scores, Scoring
-    from formalimg.tables import Table
 
 _WHAT, _, _JUDGE, _, _WHERE = SECTIONS
 
@@ -174,32 +173,15 @@ def _print_estimate(scoring: Scoring, folder: Path) -> None:
     echo(f"  requests to the judge      {found.questions:>7,}  {dollars(found.judge_cost)}")
 
 
-def _table(scores: Scores) -> Table:
-    from formalimg.tables import Column, Table, TableRow
-
-    # Texts alone are wrapped where the terminal is narrow, and what failed is a sentence.
-    columns = (Column("image"), Column("prompt"), Column("score", align="right"), Column("pass"), Column("what failed"))
-    rows = (
-        (one.image, one.prompt, "–" if one.score is None else f"{one.score:.2f}", _passed(one.passed), one.reason)
-        for one in scores
-    )
-    return Table("scores", "Scores", columns, tuple(map(TableRow, rows)))
-
-
-def _passed(passed: bool | None) -> str:
-    return "unscored" if passed is None else "yes" if passed else "no"
-
-
 def _print_terminal(scores: Scores) -> None:
+    from formalimg.scoring import score_table
     from formalimg.tables import render_terminal
 
-    print_table(render_terminal([_table(scores)]))
+    print_table(render_terminal([score_table(scores)]))
 
 
 def _print_markdown(scores: Scores) -> None:
-    from formalimg.tables import render_markdown
-
-    print_data(render_markdown(_table(scores)))
+    print_data(scores.table())
 
 
 def _print_csv(scores: Scores) -> None:

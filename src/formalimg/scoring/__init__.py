@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         PromptItemBuilder,
         PromptItems,
     )
+    from formalimg.scoring.score_tables import score_table
     from formalimg.scoring.scoring import Score, Scores, Scoring, open_scoring, question_text, score
     from formalimg.scoring.writer import OverBudgetError, QuestionWriter
 
@@ -32,6 +33,7 @@ __getattr__ = lazy_exports(
             "PromptItemBuilder",
             "PromptItems",
         ],
+        "score_tables": ["score_table"],
         "scoring": ["Score", "Scores", "Scoring", "open_scoring", "question_text", "score"],
         "writer": ["OverBudgetError", "QuestionWriter"],
     },
@@ -56,4 +58,5 @@ __all__ = [
     "pair_images",
     "question_text",
     "score",
+    "score_table",
 ]

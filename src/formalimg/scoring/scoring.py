@@ -85,6 +85,20 @@ class Scores(Sequence[Score]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    def table(self) -> str:
+        """Return the scores as a Markdown table."""
+        from formalimg.scoring.score_tables import score_table  # here, because not everybody prints them
+        from formalimg.tables import render_markdown
+
+        return render_markdown(score_table(self))
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a table, which notebooks show."""
+        from formalimg.scoring.score_tables import score_table
+        from formalimg.tables import render_html
+
+        return render_html(score_table(self))
+
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
 
