@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from formalimg.cli.progress import run_progress
 from formalimg.errors import FormalimgError
-from formalimg.runs import Progress
+from formalimg.runs import Progress, run_progress
 
 pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
 
@@ -19,7 +18,7 @@ _TITLE = "knolling, diffusers//models/sdxl"
 _WORKERS = "3 workers: 1.25/s, 1.31/s, 0.98/s; 1 starting"
 _SHOWING = f"""
 import os, time
-from formalimg.cli.progress import run_progress
+from formalimg.runs import run_progress
 from formalimg.runs import Progress
 
 with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:

@@ -1,4 +1,4 @@
-"""Progress bars and progress lines, on standard error."""
+"""The progress of a run as people see it: a bar in a terminal, a line in a notebook, some lines in a log file."""
 
 from __future__ import annotations
 
@@ -6,31 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from formalimg._util.text import visible
-
-if TYPE_CHECKING:
-    from formalimg.runs import Progress
+from formalimg.runs.progress import Progress
 
 _BETWEEN_LINES = 15
 """Seconds between lines where standard error is not a terminal, as in a log file."""
 
+_BETWEEN_UPDATES = 0.25
+"""Seconds between updates of the line in a notebook, each of which is a message to the browser."""
 
-@contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar from the first step on; yield a callback for the number of steps done."""
-    from rich.console import Console  # here, so that other commands start faster
-    from rich.markup import escape
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda done: None
-        return
-    with Bar(transient=True, console=console) as progress:
-        task = progress.add_task(escape(visible(title, one_line=True)), total=total, visible=False)
-        yield lambda done: progress.update(task, completed=done, visible=True)
+_BAR = 20
 
 
 @contextmanager
@@ -68,35 +55,104 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
         yield update
 
 
-class _ProgressLines:
-    """Progress callback that prints a line now and then."""
+@contextmanager
+def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress of a run that a Python program started, on standard error or in its notebook.
 
-    def __init__(self, title: str, workers: Callable[[], str]) -> None:
+    A notebook has one line that is updated, a terminal a bar. Elsewhere, as in the log of a job, lines come after 15
+    seconds, and then ever more rarely: nothing for a short run, a dozen for one that takes a day.
+
+    Args:
+        title: what is running.
+    """
+    if _is_notebook():
+        line = _NotebookLine(title)
+        try:
+            yield line
+        finally:
+            line.finish()
+        return
+    if sys.stderr is not None and sys.stderr.isatty():
+        with run_progress(title) as update:
+            yield update
+        return
+    yield _ProgressLines(title, growth=2)
+
+
+def _is_notebook() -> bool:
+    """Whether this code runs in the kernel of a notebook, which only has IPython loaded if it does."""
+    interactive = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class _ProgressLines:
+    """Progress callback that prints a line now and then; with `growth`, each time after a longer while."""
+
+    def __init__(self, title: str, workers: Callable[[], str] = lambda: "", growth: float = 1) -> None:
         self._title = title
         self._workers = workers
+        self._growth = growth
+        self._between: float = _BETWEEN_LINES
         self._last = time.monotonic()
         self._ending = ""
 
     def __call__(self, progress: Progress) -> None:
         ending = _ending(progress)
-        if ending != self._ending or time.monotonic() - self._last >= _BETWEEN_LINES:
+        if ending != self._ending or time.monotonic() - self._last >= self._between:
             self._last, self._ending = time.monotonic(), ending
+            self._between *= self._growth
             line = "; ".join(filter(None, [_progress_text(progress), self._workers(), ending]))
             print(visible(f"{self._title}: {line}", one_line=True), file=sys.stderr, flush=True)
 
 
+class _NotebookLine:
+    """Progress callback that updates one line of text below the cell of a notebook."""
+
+    def __init__(self, title: str) -> None:
+        from IPython.display import display
+
+        self._title = title
+        self._progress: Progress | None = None
+        self._last = 0.0
+        # Here, in the thread of the cell: what is shown first decides below which cell it is.
+        self._handle: Any = display(self._shown("starting"), raw=True, display_id=True)
+
+    def __call__(self, progress: Progress) -> None:
+        self._progress = progress
+        if time.monotonic() - self._last >= _BETWEEN_UPDATES:
+            self._last = time.monotonic()
+            share = progress.done / progress.steps if progress.steps else 0.0
+            full = round(_BAR * min(1.0, share))
+            line = "; ".join(filter(None, [_progress_text(progress), _ending(progress)]))
+            self._handle.update(self._shown(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
+
+    def finish(self) -> None:
+        """Leave a line that says what was done."""
+        progress = self._progress
+        text = "all done before" if progress is None else f"{_counts(progress)} in {_duration(progress.seconds)}"
+        self._handle.update(self._shown(text), raw=True)
+
+    def _shown(self, text: str) -> dict[str, str]:
+        return {"text/plain": visible(f"{self._title}: {text}", one_line=True)}
+
+
 def _progress_text(progress: Progress) -> str:
-    parts = []
-    if progress.images:
-        parts.append(f"{progress.made:,}/{progress.images:,} made")
-    if progress.verdicts:
-        parts.append(f"{progress.judged:,} judged")
-    parts.append(f"{progress.rate:.1f}/s")
+    parts = [_counts(progress), f"{progress.rate:.1f}/s"]
     left = progress.remaining_seconds
     if left is not None:
         parts.append(f"{_duration(left)} left")
     if progress.coverage is not None and progress.verdicts:
         parts.append(f"{progress.coverage:.0%} scored")
+    return ", ".join(filter(None, parts))
+
+
+def _counts(progress: Progress) -> str:
+    parts = []
+    if progress.images:
+        parts.append(f"{progress.made:,}/{progress.images:,} made")
+    if progress.verdicts:
+        parts.append(f"{progress.judged:,} judged")
     return ", ".join(parts)
 
 

@@ -1,0 +1,24 @@
+"""The progress bar of commands other than runs, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from formalimg._util.text import visible
+
+
+@contextmanager
+def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar from the first step on; yield a callback for the number of steps done."""
+    from rich.console import Console  # here, so that other commands start faster
+    from rich.markup import escape
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    with Bar(transient=True, console=console) as progress:
+        task = progress.add_task(escape(visible(title, one_line=True)), total=total, visible=False)
+        yield lambda done: progress.update(task, completed=done, visible=True)
