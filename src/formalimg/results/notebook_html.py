@@ -43,7 +43,7 @@ def comparison_html(comparison: Comparison) -> str:
         }
         for section in comparison.sections
     ]
-    return render_template("formalimg.results", "comparison.html", style=_style(), sections=sections)
+    return str(render_template("formalimg.results", "comparison.html", style=_style(), sections=sections))
 
 
 def failures_html(failures: Sequence[Failure], total: int) -> str:
@@ -65,7 +65,7 @@ def failures_html(failures: Sequence[Failure], total: int) -> str:
         for failure in failures[:MAX_SHOWN]
     ]
     note = "" if total == 1 else f"{len(cards)} of {count_noun(total, 'image')} that failed"
-    return render_template("formalimg.results", "failures.html", style=_style(), cards=cards, note=note)
+    return str(render_template("formalimg.results", "failures.html", style=_style(), cards=cards, note=note))
 
 
 def _example(failure: Failure) -> ExampleImage:
