@@ -133,13 +133,18 @@ def _name_of(function: object) -> str:
 def _code_digest(function: Any) -> str:
     """Return a digest of the function's source code, or of its byte code where there is no source; else empty."""
     function = inspect.unwrap(function.func if isinstance(function, partial) else function)
+    compiled = getattr(function, "__code__", None)
     try:
+        if compiled is not None and compiled.co_name == "<lambda>":
+            raise OSError("a lambda shares its lines with others")
         code = inspect.getsource(function).encode()
     except (TypeError, OSError):
-        compiled = getattr(function, "__code__", None)
         if compiled is None:
             return ""
-        code = compiled.co_code + repr((compiled.co_names, [str(one) for one in compiled.co_consts])).encode()
+        code = (
+            compiled.co_code
+            + repr((compiled.co_names, [getattr(one, "co_code", one) for one in compiled.co_consts])).encode()
+        )
     return hashlib.sha256(code).hexdigest()[:16]
 
 

@@ -99,7 +99,7 @@ class Failure:
                 sentence = clause_in_words(part.name, self.planned.formula, self.suite)
             except (FormalimgError, WordingError):
                 sentence = part.name  # a part of another judge, or a clause that no words were found for
-        reason = _VARIABLE.sub("", part.reason)
+        reason = "there is none" if "no object satisfies" in part.reason else _VARIABLE.sub("", part.reason)
         return f"{sentence} ({reason})" if reason else sentence
 
     def __str__(self) -> str:

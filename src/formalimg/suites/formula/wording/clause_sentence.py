@@ -41,15 +41,17 @@ def _closed(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> st
     """Return the claim as a closed formula: quantified as in the whole one, each variable with its class."""
     quantifiers = dict(_quantifiers(whole))
     order = [*quantifiers]
-    used = [name for name in order if name in {*_names(claim), *(one for part in conditions for one in _names(part))}]
-    universal = [name for name in used if quantifiers[name]]
+    found = dict.fromkeys(name for part in (claim, *conditions) for name in _names(part))
+    # The witness that a strict `forall` asks for has a name of its own.
+    used = [*(name for name in found if name not in quantifiers), *(name for name in order if name in found)]
+    universal = [name for name in used if quantifiers.get(name)]
     classes = {name: text for name in used if (text := _class_atom(whole, name)) != str(claim) and text}
     if len(universal) > 1 or bool(universal) != bool(conditions):
         raise WordingError(f"no words found for the clause {claim}: it is not about one kind of object")
     if not universal:
         return _exists(used, classes, str(claim))
-    before = [name for name in used if order.index(name) < order.index(universal[0])]
-    after = [name for name in used if order.index(name) > order.index(universal[0])]
+    place = used.index(universal[0])
+    before, after = used[:place], used[place + 1 :]
     condition = str(conditions[0]) if len(conditions) == 1 else f"(and {' '.join(map(str, conditions))})"
     rule = f"(forall ?{universal[0]} (implies {condition} {_exists(after, classes, str(claim))}))"
     return _exists(before, classes, rule)
