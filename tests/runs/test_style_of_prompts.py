@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.models import CallableModel, open_image_model
+from formalimg.models import CallableModel, ImageModel, open_image_model
 from formalimg.runs import default_style
 from formalimg.suites import Condition
 from tests.support.command import formalimg as command
@@ -30,10 +30,12 @@ def test_every_way_in_has_the_same_style(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.chdir(tmp_path)
     Path("lab.py").write_text(_PAINTER)
-    function = CallableModel(lambda prompt: None)
-    named = [open_image_model(name) for name in ("openai/gpt-image-1", "python/lab.py:paint", "command/true {prompt}")]
-    assert {default_style("knolling", model) for model in (function, Speckles(), *named)} == {"long"}
-    assert {default_style("natural", model) for model in (function, Speckles(), *named)} == {"none"}
+    models: list[ImageModel] = [CallableModel(lambda prompt: None), Speckles()]
+    models += [
+        open_image_model(name) for name in ("openai/gpt-image-1", "python/lab.py:paint", "command/true {prompt}")
+    ]
+    assert {default_style("knolling", model) for model in models} == {"long"}
+    assert {default_style("natural", model) for model in models} == {"none"}
     Path("images").mkdir()
     Image.effect_noise((64, 64), 30).save("images/0.png")
     for model in (open_image_model("folder/images"), open_image_model("builtin/reader")):
