@@ -45,3 +45,13 @@ def test_table_curve_failures_and_figure_are_shown(executed: dict[str, list[Any]
     assert _html(executed["failures"]).count("data:image/webp;base64,") == 3
     assert "judged by python/balanced" in _html(executed["function-judge"])
     assert _html(executed["plot"]).startswith("<svg")
+
+
+def test_a_run_with_nothing_left_to_do_says_so(tmp_path: Path) -> None:
+    call = "formalimg.run(model='builtin/scatter', levels=[1], per_level=1, size=64, folder='run')"
+    cells = [nbformat.v4.new_code_cell(f"import formalimg\n{call}"), nbformat.v4.new_code_cell(call)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    lines = [cell.outputs[0].data["text/plain"] for cell in notebook.cells]
+    assert lines[0].startswith("knolling, builtin/scatter: 1/1 made, 1 judged in 0:0")
+    assert lines[1] == "knolling, builtin/scatter: all done before"

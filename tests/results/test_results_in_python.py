@@ -44,7 +44,7 @@ def test_print_shows_a_table(result: formalimg.Evaluation) -> None:
     assert max(map(len, text.splitlines())) <= 100
     assert re.search(r"^ lab/<b>cup +\d+\.\d", text, re.MULTILINE)
     assert "--details" not in text
-    assert repr(result) == f"<Evaluation of lab/<b>cup by builtin/icons in {result.folder}>"
+    assert repr(result) == f"<Evaluation in {result.folder}, judged by builtin/icons>"
 
 
 def test_a_notebook_shows_table_and_curve(result: formalimg.Evaluation) -> None:

@@ -42,7 +42,7 @@ def test_what_has_no_words_is_refused() -> None:
 @pytest.mark.parametrize("suite", ["knolling", "natural"])
 def test_every_clause_of_the_suites_has_words(suite: str) -> None:
     items = formalimg.load(suite)
-    for item in items[:: len(items) // tries(20, len(items))]:
+    for item in items[:: len(items) // tries(8, len(items))]:
         for clause in clauses(parse(str(item.spec.formula))):
             text = clause_in_words(clause.text, str(item.spec.formula), suite)
             assert text[0].isupper(), text

@@ -118,8 +118,7 @@ class Evaluation:
         return plain_table(self._compared(), _WIDTH)
 
     def __repr__(self) -> str:
-        judge = self.run.manifest.judge
-        return f"<Evaluation of {self.run.manifest.model.name} by {judge.name if judge else 'nobody'} in {self.folder}>"
+        return f"<Evaluation in {self.folder}{f', judged by {self.judge.name}' if self.judge else ''}>"
 
     def _repr_html_(self) -> str:
         from formalimg.results.notebook_html import comparison_html

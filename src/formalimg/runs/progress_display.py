@@ -130,7 +130,12 @@ class _NotebookLine:
     def finish(self) -> None:
         """Leave a line that says what was done."""
         progress = self._progress
-        text = "all done before" if progress is None else f"{_counts(progress)} in {_duration(progress.seconds)}"
+        if progress is None:
+            text = "not started"
+        elif counts := _counts(progress):
+            text = f"{counts} in {_duration(progress.seconds)}{', stopped' * progress.stopped}"
+        else:
+            text = "all done before"
         self._handle.update(self._shown(text), raw=True)
 
     def _shown(self, text: str) -> dict[str, str]:
