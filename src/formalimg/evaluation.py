@@ -14,7 +14,17 @@ from formalimg import __version__
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Protocol, check_protocol, open_judge
 from formalimg.models import CallableModel, ChatModel, ImageModel, Setting, open_chat_model, open_image_model
-from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
+from formalimg.runs import (
+    MAX_FAILURES,
+    Progress,
+    RunBuilder,
+    Safeguards,
+    StoredRun,
+    execute,
+    open_run,
+    preflight_by_default,
+    run_name,
+)
 from formalimg.scenes import Scene
 from formalimg.stats import MissingPolicy, Summary
 from formalimg.suites import Condition, Item
@@ -82,6 +92,8 @@ def run(
     rewriter: str | ChatModel | None = None,
     budget: float | None = None,
     folder: str | Path | None = None,
+    preflight: bool | None = None,
+    max_failures: int = MAX_FAILURES,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Evaluation:
     """Generate the images of a suite with an image model, judge them, and store everything in a run folder.
@@ -106,6 +118,10 @@ def run(
         rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
         budget: stop, resumably, when the folder has cost this many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
+        preflight: whether judge and model are tried first, so that a run that cannot succeed costs nothing; None for
+            yes, unless the environment variable FORMALIMG_PREFLIGHT is `no`.
+        max_failures: stop, resumably, when model or judge have failed so often in a row; 0 for never. The `progress`
+            of the result says so under `gave_up`.
         on_progress: called after each step with the progress of the run.
 
     Raises:
@@ -135,7 +151,9 @@ def run(
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
     place = builder.folder(model, RUNS) if folder is None else Path(folder)
-    return Evaluation(place, execute(builder.config(model, place), place, judge, on_progress=on_progress))
+    safeguards = Safeguards(preflight_by_default() if preflight is None else preflight, max_failures)
+    config = builder.config(model, place)
+    return Evaluation(place, execute(config, place, judge, on_progress=on_progress, safeguards=safeguards))
 
 
 def evaluate(
@@ -163,7 +181,7 @@ def evaluate(
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
         options: as for `run`: judge, protocol, items, levels, per_level, samples, seed, size, condition, layouts,
-            rewriter, budget, on_progress.
+            rewriter, budget, preflight, max_failures, on_progress.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
     if folder is None:

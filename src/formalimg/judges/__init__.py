@@ -3,7 +3,17 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges.base import (
+    DECLINED,
+    Grounder,
+    Grounding,
+    Judge,
+    LoadedImage,
+    Part,
+    Unscored,
+    UnscoredReason,
+    Verdict,
+)
 from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
+    from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
     from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
     from formalimg.judges.published.score_judge import PublishedScoreJudge
     from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
@@ -36,6 +47,7 @@ __getattr__ = lazy_exports(
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
+        "preflight": ["PreflightResult", "check_judge", "needs_preflight"],
         "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
         "published.score_judge": ["PublishedScoreJudge"],
         "published.verification": ["PublishedLayoutJudge", "judge_objects"],
@@ -56,6 +68,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "CONDITIONS",
+    "DECLINED",
     "MIN_OVERLAP",
     "PROTOCOLS",
     "PUBLISHED_PARSER",
@@ -74,6 +87,7 @@ __all__ = [
     "LoadedImage",
     "Match",
     "Part",
+    "PreflightResult",
     "Protocol",
     "PublishedClauseJudge",
     "PublishedLayoutJudge",
@@ -89,6 +103,7 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "check_judge",
     "check_protocol",
     "clause_parts",
     "find_grounding_folders",
@@ -98,6 +113,7 @@ __all__ = [
     "judge_grounding",
     "judge_objects",
     "match",
+    "needs_preflight",
     "open_grounder",
     "open_judge",
     "random_scenes",

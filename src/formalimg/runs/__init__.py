@@ -33,6 +33,7 @@ from formalimg.runs.reader import (
     open_run,
 )
 from formalimg.runs.rows import PlannedItem, RunCost
+from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_default
 
 if TYPE_CHECKING:
     from formalimg.runs.cost_estimate import RunEstimate, estimate
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports("formalimg.runs", {"cost_estimate": ["RunEstimate", "estimate"]})
 
 __all__ = [
+    "MAX_FAILURES",
     "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
@@ -65,6 +67,7 @@ __all__ = [
     "RunEstimate",
     "RunManifest",
     "RunRecord",
+    "Safeguards",
     "Selection",
     "StoredRun",
     "default_style",
@@ -79,6 +82,7 @@ __all__ = [
     "locate_image",
     "one_line",
     "open_run",
+    "preflight_by_default",
     "read_manifest_table",
     "require_supported",
     "run_name",
