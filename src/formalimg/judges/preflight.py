@@ -175,7 +175,7 @@ def _other_way(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) 
 def _unusable(judge: Judge, drawing: KnownDrawing, answer: Unscored) -> _Finding:
     """Return the finding of an answer without a verdict: what came, and what to do about it."""
     # The judge names itself in the middle of its message, after what it was asked for.
-    came = answer.detail.rpartition(f"{judge.name} ")[2] or answer.reason
+    came = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if (other := _other_way(judge, drawing, answer)) is not None:
         return other
     if answer.reason == "not understood":
@@ -185,8 +185,10 @@ def _unusable(judge: Judge, drawing: KnownDrawing, answer: Unscored) -> _Finding
         advice = _ANOTHER
     elif "busy: " in came:
         advice = "wait, or lower -J concurrency"
-    elif "unavailable: " in came:
+    elif "unavailable: the connection" in came:
         advice = "start the server, or correct -J base_url"
+    elif "unavailable: " in came:
+        advice = "look into the log of the server, or try again later"
     else:
         advice = "check -J base_url and the name of the model, or " + _ANOTHER
     return _Finding(False, (), came.rstrip("."), advice)

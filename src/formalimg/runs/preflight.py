@@ -14,7 +14,7 @@ from formalimg._util.plain_files import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, PreflightResult, check_judge, needs_preflight
-from formalimg.models import few_attempts, get_price, metered, unknown_cost_advice
+from formalimg.models import few_attempts, get_price, metered, redact, unknown_cost_advice
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT
@@ -125,7 +125,7 @@ async def _check(
     if blocked:  # the budget is used up: what was not asked says nothing about the judge
         return
     if result.problem:
-        raise FormalimgError(f"{one_line(result.problem)} (nothing was begun; --no-preflight skips this check)")
+        raise FormalimgError(f"{redact(result.problem)} (nothing was begun; --no-preflight skips this check)")
     spent = "at an unknown price" if unpriced else f"${cost:.4f}" if cost else "free"
     drawings = "1 drawing" if result.drawings == 1 else f"{result.drawings} drawings"
     on_notice(f"pre-flight: {judge.name} looked at {drawings}, {spent}")

@@ -94,8 +94,10 @@ class CircuitBreaker:
 def model_advice(name: str, reason: str) -> str:
     """Return why a run ends whose first images all failed, and what to do."""
     advice = "mend that"
-    if reason.startswith("unavailable"):
+    if reason.startswith("unavailable: the connection"):
         advice = "start the server, or correct -M base_url"
+    elif reason.startswith("unavailable"):
+        advice = "look into the log of the server, or try again later"
     elif reason.startswith("busy"):
         advice = "wait, or lower -M concurrency"
     elif reason.startswith("rejected"):
