@@ -14,7 +14,7 @@ from tests.support.loopback import Asked, Fault, Loopback
 from tests.support.remote_models import stand_alone
 from tests.support.seeing_server import clause_answer, found, seen_box, shown, word_answer
 
-NOTHING_BEGUN = "(nothing was begun; --no-preflight skips this check)"
+NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 ASKED_FOR_A_BOX = "shown a drawing of a red bottle at the lower left and asked where the bottle is, openai/looker "
 ONE_ITEM = ("--levels", "1", "--per-level", "1", "--size", "64")
 QUICK = "initial_backoff=0"

@@ -22,11 +22,17 @@ def shown(asked: Asked) -> str:
         drawing = image.convert("RGB")
     if drawing.size != (448, 448):
         return ""
-    red, green, _ = drawing.getpixel((640 * 448 // 1000, 450 * 448 // 1000))  # in the fork, or in the high bottle
-    if green > red + 50:
+    redness = {place: _redness(drawing, *place) for place in ((640, 450), (200, 800))}
+    if redness[640, 450] < -50:
         return "fork"
-    low_red, low_green, _ = drawing.getpixel((200 * 448 // 1000, 800 * 448 // 1000))
-    return "high" if red > green + 100 else "low" if low_red > low_green + 100 else ""
+    return "high" if redness[640, 450] > 100 else "low" if redness[200, 800] > 100 else ""
+
+
+def _redness(drawing: Image.Image, x: int, y: int) -> int:
+    """How much more red than green is at a place on the canvas of 1000."""
+    pixel = drawing.getpixel((x * 448 // 1000, y * 448 // 1000))
+    assert isinstance(pixel, tuple)
+    return int(pixel[0] - pixel[1])
 
 
 def found(box: Sequence[float] | None, label: str = "bottle") -> str:

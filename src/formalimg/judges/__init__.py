@@ -18,7 +18,14 @@ from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
-    from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, ConditionResult, certify
+    from formalimg.judges.certification import (
+        PUBLISHED_PARSER,
+        Certificate,
+        ConditionResult,
+        OverBudgetError,
+        certify,
+        images_to_certify,
+    )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
@@ -43,7 +50,14 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.judges",
     {
-        "certification": ["PUBLISHED_PARSER", "Certificate", "ConditionResult", "certify"],
+        "certification": [
+            "PUBLISHED_PARSER",
+            "Certificate",
+            "ConditionResult",
+            "OverBudgetError",
+            "certify",
+            "images_to_certify",
+        ],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
@@ -86,6 +100,7 @@ __all__ = [
     "LayoutJudge",
     "LoadedImage",
     "Match",
+    "OverBudgetError",
     "Part",
     "PreflightResult",
     "Protocol",
@@ -109,6 +124,7 @@ __all__ = [
     "find_grounding_folders",
     "formula_part",
     "ground_icons",
+    "images_to_certify",
     "impostors",
     "judge_grounding",
     "judge_objects",

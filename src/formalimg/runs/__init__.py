@@ -36,10 +36,10 @@ from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_default
 
 if TYPE_CHECKING:
-    from formalimg.runs.cost_estimate import RunEstimate, estimate
+    from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
 
 # Lazy, because only dry runs estimate.
-__getattr__ = lazy_exports("formalimg.runs", {"cost_estimate": ["RunEstimate", "estimate"]})
+__getattr__ = lazy_exports("formalimg.runs", {"cost_estimate": ["RunEstimate", "estimate", "question_cost"]})
 
 __all__ = [
     "MAX_FAILURES",
@@ -83,6 +83,7 @@ __all__ = [
     "one_line",
     "open_run",
     "preflight_by_default",
+    "question_cost",
     "read_manifest_table",
     "require_supported",
     "run_name",

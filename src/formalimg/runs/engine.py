@@ -45,6 +45,8 @@ from formalimg.runs.messages import (
     check_answer,
     error_text,
     is_own_cancellation,
+    one_line,
+    queue_size,
     root_error,
     split_batches,
 )
@@ -70,18 +72,11 @@ _SMALL_IMAGE = 32_000
 _VERDICT_BATCH = 64
 """Maximum number of verdicts recorded in one transaction."""
 
-_MAX_QUEUE = 32
-
 _NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-def _queue_size(concurrency: int) -> int:
-    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
-    return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 class Engine:
@@ -152,8 +147,8 @@ class Engine:
         """
         self.progress.images = len(to_make)
         self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
-        arrived = Channel[ArrivedAnswer](_queue_size(self._model.batch * self._model.concurrency if self._model else 0))
-        waiting = Channel[ImageToJudge](_queue_size(self._judge.concurrency if self._judge else 0))
+        arrived = Channel[ArrivedAnswer](queue_size(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[ImageToJudge](queue_size(self._judge.concurrency if self._judge else 0))
         judged = Channel[JudgeResult](_VERDICT_BATCH)
         share_progress(self.progress, self._model, self._judge)
         try:
@@ -267,7 +262,7 @@ class Engine:
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()
-                    await arrived.put(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced))
+                    await arrived.put(self._counted(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced)))
                     began = now
         except NotStartedError:
             return
@@ -280,7 +275,14 @@ class Engine:
             reason = error_text(error)
         for planned in left:  # what was paid for is recorded with the first of them
             spent = self._settle(model.name, meter)
-            await arrived.put(ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent))
+            answered = ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent)
+            await arrived.put(self._counted(answered))
+
+    def _counted(self, arrived: ArrivedAnswer) -> ArrivedAnswer:
+        """Count an answer that is none; whether an image can be used is found out when it is stored."""
+        if isinstance(arrived.answer, Failed) and not arrived.answer.absent:
+            self._count(self._image_failures, True, one_line(arrived.answer.reason))
+        return arrived
 
     # --- storage
 

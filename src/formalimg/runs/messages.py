@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MAX_QUEUE = 32
+
 _HEAD, _TAIL = 400, 100
 """Characters kept from the beginning and the end of a message: some messages are whole web pages."""
 
@@ -117,6 +119,11 @@ class Channel(Generic[T]):
             self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
             raise StopAsyncIteration
         return entry[0]
+
+
+def queue_size(concurrency: int) -> int:
+    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
+    return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:

@@ -23,6 +23,8 @@ from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import judge_key
 from formalimg.runs.progress import Progress
 
+_NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
+
 
 class PreflightLog:
     """The pre-flights of a run folder, one line each.
@@ -125,7 +127,7 @@ async def _check(
     if blocked:  # the budget is used up: what was not asked says nothing about the judge
         return
     if result.problem:
-        raise FormalimgError(f"{redact(result.problem)} (nothing was begun; --no-preflight skips this check)")
+        raise FormalimgError(f"{redact(result.problem)} {_NOTHING_BEGUN}")
     spent = "at an unknown price" if unpriced else f"${cost:.4f}" if cost else "free"
     drawings = "1 drawing" if result.drawings == 1 else f"{result.drawings} drawings"
     on_notice(f"pre-flight: {judge.name} looked at {drawings}, {spent}")

@@ -17,7 +17,7 @@ MAX_FAILURES = 20
 
 _BUILTIN = "builtin/"
 _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
-_IMAGE_FAILURES = ("failed", "unreadable", "too large")
+_FILES = ("made", "unreadable", "too large")
 
 _log = logging.getLogger(__name__)
 
@@ -104,15 +104,13 @@ def model_advice(name: str, reason: str) -> str:
         advice = "correct the options of the model (-M) or --size"
     return (
         f"asked for the first image, {name} made none ({reason}): {advice}, then the same command goes on "
-        "(--no-preflight goes on without this check)"
+        "(--no-preflight, in Python preflight=False, goes on without this check)"
     )
 
 
 def image_failed(status: str) -> bool | None:
-    """Return whether an image model failed, by the status of an image; None if it refused, or was not asked."""
-    if status == "made":
-        return False
-    return True if status in _IMAGE_FAILURES else None
+    """Return whether an image model failed, by the status of a stored answer; None if that is no file of an image."""
+    return None if status not in _FILES else status != "made"
 
 
 def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
