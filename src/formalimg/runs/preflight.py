@@ -23,6 +23,9 @@ from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import judge_key
 from formalimg.runs.progress import Progress
 
+_MAX_BYTES = 1_000_000
+"""As much of the file is read: a run folder may come from anywhere."""
+
 _NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
 
 
@@ -39,7 +42,7 @@ class PreflightLog:
         self._passed: set[str] = set()
         try:
             with open(self._path, "rb", opener=open_plain) as file:
-                for line in file:
+                for line in file.read(_MAX_BYTES).splitlines():
                     self._read(line)
         except FileNotFoundError:
             pass
