@@ -18,6 +18,8 @@ NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, 
 ASKED_FOR_A_BOX = "shown a drawing of a red bottle at the lower left and asked where the bottle is, openai/looker "
 ONE_ITEM = ("--levels", "1", "--per-level", "1", "--size", "64")
 QUICK = "initial_backoff=0"
+PAGE = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+"""The page with the table of all this."""
 
 Reply = Callable[[Asked], str]
 
@@ -77,6 +79,7 @@ def test_a_server_that_is_not_there() -> None:
     ],
 )
 def test_a_server_that_says_no(status: str, calls: int, words: str) -> None:
+    assert words in PAGE
     with Loopback(faults=lambda number: Fault(status)) as server:
         _refused(_run(server), words)
         assert len(server.requests) == calls
@@ -98,6 +101,7 @@ def test_a_server_that_says_no(status: str, calls: int, words: str) -> None:
     ids=["labels", "pixels", "yx", "unit", "xywh", "text"],
 )
 def test_answers_that_cannot_be_used(answer: str, words: str) -> None:
+    assert words in PAGE
     with Loopback(reply=lambda asked: answer) as server:
         _refused(_run(server), ASKED_FOR_A_BOX, words, NOTHING_BEGUN)
 

@@ -69,6 +69,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
     names += [rewriter.name] if rewriter else []
     require_prices(options.budget, names)
+    guards = safeguards(options.no_preflight, options.max_failures, judges[1:])
     builder = options.builder(rewriter)
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         echo(warning, err=True)
@@ -86,7 +87,6 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
         else:
             if options.restart:
                 _set_aside(folder)
-            guards = safeguards(options.no_preflight, options.max_failures, judges[1:])
             _execute(config, model, folder, judges, engine, guards)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
