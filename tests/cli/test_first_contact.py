@@ -233,11 +233,10 @@ def test_judges_of_yes_and_no_and_of_scores(suite: str, reply: Reply, code: int,
 
 
 def test_the_first_image_is_made_alone_and_kept() -> None:
-    with Loopback() as server:
-        done = _run(server, "-j", "builtin/icons", "--levels", "1-3", model="openai/painter")
+    with Loopback(latency=0.2) as server:
+        _run(server, "-j", "builtin/icons", "--levels", "1-3", model="openai/painter")
         assert len(server.requests) == _made() == 3
-        assert server.requests[0].path == "/v1/images/generations"
-    assert "made none" not in done.err
+        assert server.most_at_once <= 2  # where three calls may be made at a time
 
 
 @pytest.mark.parametrize(
