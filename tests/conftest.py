@@ -16,6 +16,9 @@ from formalimg.suites import defaults, loader
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Most tests count calls, or let servers fail: those of the pre-flight turn it on.
+os.environ.setdefault("FORMALIMG_PREFLIGHT", "no")
+
 # The same examples for everyone, and few enough to be run often; HYPOTHESIS_PROFILE=thorough looks for new ones.
 # No example is late by the clock: what takes long on a busy machine is not wrong.
 settings.register_profile("steady", derandomize=True, max_examples=60, deadline=None)

@@ -117,6 +117,7 @@ def _run_command(url: str, items: Path, folder: Path) -> list[str]:
     options = [f"base_url={url}", "first_wait=0.01", f"concurrency={CONNECTIONS}", "timeout=10"]
     command = [sys.executable, "-m", "formalimg", "run", "knolling", "--items", str(items), "--size", "64"]
     command += ["-m", "openai/painter", "--judge", "openai/looker", "--out", str(folder)]
+    command += ["--no-preflight", "--max-failures", "0"]  # its servers fail at any moment, also at the first
     for option in options:
         command += ["-M", option, "-J", option]
     return [*command, "-J", "requests=all-at-once", "-J", "cache=off"]

@@ -7,3 +7,7 @@ class FormalimgError(Exception):
     The command line prints it without a traceback and exits with code 2. Anything else that is
     raised is a bug of ours and keeps its traceback.
     """
+
+
+class OverBudgetError(FormalimgError):
+    """The budget was used up before everything was done; what was paid for is kept."""

@@ -24,7 +24,19 @@ from formalimg.models import (
     require_parameters,
 )
 from formalimg.results import Evaluation
-from formalimg.runs import Identity, Progress, RunBuilder, RunConfig, execute, judge_run, run_name, script_progress
+from formalimg.runs import (
+    MAX_FAILURES,
+    Identity,
+    Progress,
+    RunBuilder,
+    RunConfig,
+    Safeguards,
+    execute,
+    judge_run,
+    preflight_by_default,
+    run_name,
+    script_progress,
+)
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, StyleText
 
@@ -57,6 +69,8 @@ def run(
     rewriter: str | ChatModel | None = None,
     budget: float | None = None,
     folder: str | Path | None = None,
+    preflight: bool | None = None,
+    max_failures: int = MAX_FAILURES,
     progress: bool = True,
     on_progress: ProgressCallback | None = None,
 ) -> Evaluation:
@@ -88,6 +102,10 @@ def run(
         rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
         budget: stop, resumably, when the folder has cost this many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
+        preflight: whether judge and model are tried first, so that a run that cannot succeed costs nothing; None for
+            yes, unless the environment variable FORMALIMG_PREFLIGHT is `no`.
+        max_failures: stop, resumably, when model or judge have failed so often in a row; 0 for never. The `progress`
+            of the result says so under `gave_up`.
         progress: whether progress is shown in a terminal or notebook, and now and then in a log file.
         on_progress: called after each step with the progress of the run.
 
@@ -115,10 +133,12 @@ def run(
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
     place = builder.folder(model, RUNS) if folder is None else Path(folder)
+    safeguards = Safeguards(preflight_by_default() if preflight is None else preflight, max_failures)
     config = builder.config(model, place)
     place = _new_folder(_dated(place)) if is_new else place
     with _shown(_title(config), progress, on_progress) as callback:
-        return Evaluation(place, execute(config, place, judge, on_progress=callback), _identity(judge))
+        done = execute(config, place, judge, on_progress=callback, safeguards=safeguards)
+    return Evaluation(place, done, _identity(judge))
 
 
 def evaluate(
@@ -148,7 +168,7 @@ def evaluate(
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
         options: as for `run`: judge, judge_options, protocol, items, levels, per_level, samples, seed, size, condition,
-            style, layouts, rewriter, budget, progress, on_progress.
+            style, layouts, rewriter, budget, preflight, max_failures, progress, on_progress.
     """
     given = dict(model_options or {})
     function = functools.partial(generate, **given) if given and callable(generate) else generate

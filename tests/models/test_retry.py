@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, CallErrorKind
 from formalimg.models.options import Options
-from formalimg.models.retry import RateLimiter, RetryPolicy, chat_retry_policy, image_retry_policy
+from formalimg.models.retry import RateLimiter, RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
 from tests.support.virtual_time import VirtualTime
 
 AGAIN: tuple[CallErrorKind, ...] = ("busy", "unavailable", "wrong")
@@ -236,3 +236,16 @@ def test_retries_and_waits_are_logged_without_keys(caplog: pytest.LogCaptureFixt
         "x/y: rate limit, waiting 7.0 s",
         "x/y: attempt 2 of 6 failed (unavailable: reset), retry after 1.0 s",
     ]
+
+
+@pytest.mark.parametrize(("fault", "calls"), [("unavailable", 2), ("wrong", 2), ("busy", 6)])
+def test_a_first_call_fails_at_the_second_outage_but_waits_for_a_busy_server(fault: CallErrorKind, calls: int) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError(fault, "not now")] * 9)
+
+    async def first_call() -> str:
+        with few_attempts():
+            return await _door(time).call(server.call)
+
+    assert isinstance(time.run(first_call())[0], CallError)
+    assert len(server.called_at) == calls

@@ -12,7 +12,7 @@ import pytest
 from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import Progress, execute
-from formalimg.runs.engine import Channel
+from formalimg.runs.messages import Channel
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
 from tests.support.run_contents import order, outcomes

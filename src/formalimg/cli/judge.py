@@ -21,6 +21,7 @@ from formalimg.cli.run_execution import (
     print_rates_by_judge,
     require_prices,
 )
+from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight, safeguards
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -40,6 +41,9 @@ def judge_command(
     protocol: options.ProtocolName = "default",
     prompts: options.Prompts = None,
     budget: options.Budget = None,
+    no_preflight: NoPreflight = False,
+    max_failures: MaxFailures = None,
+    min_coverage: MinCoverage = None,
     groundings: Annotated[
         Path | None,
         typer.Option(
@@ -78,7 +82,7 @@ def judge_command(
     if groundings is not None:
         given = {"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
-        print_rates_by_judge(_judge_groundings(groundings, items, task, name, runs, out))
+        print_rates_by_judge(_judge_groundings(groundings, items, task, name, runs, out), min_coverage)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
@@ -90,10 +94,11 @@ def judge_command(
     judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task, protocol)
     require_prices(budget, [one.instance.name for one in judges])
     engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
-    for one in judges:
+    for number, one in enumerate(judges):
+        guards = safeguards(no_preflight, max_failures, judges[1:] if number == 0 else ())
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        judge_images(folder, one, title, budget, engine_options)
-    print_rates(FinishedRuns([folder], [one.instance for one in judges]))
+        judge_images(folder, one, title, budget, engine_options, guards)
+    print_rates(FinishedRuns([folder], [one.instance for one in judges]), min_coverage)
 
 
 def _judge_groundings(

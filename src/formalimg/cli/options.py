@@ -69,7 +69,7 @@ JudgeOptions = Annotated[
     typer.Option(
         "-J",
         metavar="[N:]KEY=VALUE",
-        help="Option of the judge; with N: in front, of the N-th judge only.",
+        help="Option of the judge; with N:, of the N-th only.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),
@@ -121,7 +121,7 @@ def _check_samples(context: typer.Context, samples: int) -> int:
 Samples = Annotated[
     int,
     typer.Option(
-        callback=_check_samples, metavar="N", help="Images per item, each with its own seed.", rich_help_panel=_WHAT
+        callback=_check_samples, metavar="N", help="Images per item, with a seed each.", rich_help_panel=_WHAT
     ),
 ]
 Seed = Annotated[
@@ -146,7 +146,7 @@ Size = Annotated[
     typer.Option(
         callback=_check_size,
         metavar="PIXELS",
-        help="Requested width and height, in pixels.",
+        help="Width and height.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -182,9 +182,7 @@ Words = Annotated[
 ]
 Style = Annotated[
     Literal["auto", "long", "short", "none"],
-    typer.Option(
-        help="Style text in front of the prompt. auto: the longest that the model takes.", rich_help_panel=_MODEL
-    ),
+    typer.Option(help="Style text before the prompt. auto: the longest the model takes.", rich_help_panel=_MODEL),
 ]
 Layouts = Annotated[
     str,
@@ -244,7 +242,7 @@ RayAddress = Annotated[
     typer.Option(
         "--address",
         metavar="auto|local|HOST:PORT",
-        help="Ray: the cluster. auto: the one this machine belongs to; local: a new one on this machine.",
+        help="Ray: the cluster. local: a new one on this machine.",
         show_default="auto",
         rich_help_panel=_WHERE,
     ),
@@ -255,7 +253,7 @@ Workers = Annotated[
         min=1,
         max=MAX_PROCESSES,
         metavar="N",
-        help="Ray: number of workers, each with model and judge. Default: as many as fit.",
+        help="Ray: number of workers. Default: as many as fit.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -286,8 +284,7 @@ Images = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores]. "
-        "Default: in the run folder.",
+        help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores].",
         show_default=False,
         rich_help_panel=_WHERE,
     ),

@@ -12,6 +12,7 @@ import typer
 from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
 from formalimg.cli.options import MAX_COUNT
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
+from formalimg.cli.safeguard_options import MinCoverage, exit_if_uncovered, uncovered_runs
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
@@ -115,6 +116,7 @@ def report_command(
     ] = 15,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
+    min_coverage: MinCoverage = None,
 ) -> None:
     """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
@@ -133,6 +135,7 @@ def report_command(
         ]
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             echo(note, err=True)
+        uncovered = uncovered_runs(records, min_coverage)
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
         studies = [] if ratings is None else _compare_ratings(runs, ratings, exclude_inattentive, profile)
         if form == "html":
@@ -152,6 +155,7 @@ def report_command(
             )
             echo(path)
             if figures is None:
+                exit_if_uncovered(uncovered)
                 return
         comparison = compare(
             records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
@@ -159,8 +163,8 @@ def report_command(
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)
     if form == "html":
-        return
-    if out is not None:
+        pass  # written above
+    elif out is not None:
         atomic_write(out, [render(comparison, form, details=details, studied=studies).encode()])
         echo(out)
     elif form == "terminal":
@@ -169,6 +173,7 @@ def report_command(
             print_table(human_study_table(studies))
     else:
         print_data(render(comparison, form, studied=studies))
+    exit_if_uncovered(uncovered)
 
 
 def _compare_ratings(

@@ -12,6 +12,7 @@ from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
+from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -44,6 +45,8 @@ class RunOptions:
     prompts: Path | None
     budget: float | None
     dry_run: bool
+    no_preflight: bool
+    max_failures: int | None
     engine: Literal["local", "ray"]
     address: str | None
     workers: int | None
@@ -56,6 +59,7 @@ class RunOptions:
     judge: list[str] | None = None
     judge_option: list[str] | None = None
     protocol: Literal["default", "published", "paper", "official-code"] = "default"
+    min_coverage: float | None = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
@@ -166,6 +170,7 @@ def run_command(
     model_option: options.ModelOptions = None,
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
+    min_coverage: MinCoverage = None,
     items: options.ItemsPath = None,
     levels: options.Levels = None,
     per_level: options.PerLevel = None,
@@ -182,6 +187,8 @@ def run_command(
     prompts: options.Prompts = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
+    no_preflight: NoPreflight = False,
+    max_failures: MaxFailures = None,
     engine: options.EngineName = "local",
     address: options.RayAddress = None,
     workers: options.Workers = None,
@@ -199,7 +206,7 @@ def run_command(
     asked = RunOptions(**locals())
     done = execute_all(asked, judging=True)
     if not dry_run:
-        print_rates(done)
+        print_rates(done, min_coverage)
 
 
 def generate_command(
@@ -223,6 +230,8 @@ def generate_command(
     prompts: options.Prompts = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
+    no_preflight: NoPreflight = False,
+    max_failures: MaxFailures = None,
     engine: options.EngineName = "local",
     address: options.RayAddress = None,
     workers: options.Workers = None,

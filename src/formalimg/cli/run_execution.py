@@ -16,6 +16,7 @@ from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.estimate_output import print_estimates, unknown_class_warnings, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
+from formalimg.cli.safeguard_options import exit_if_uncovered, safeguards, uncovered_runs
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
     from formalimg.reporting import RunRow
-    from formalimg.runs import Reopenable, RunConfig
+    from formalimg.runs import Reopenable, RunConfig, Safeguards
 
 
 def open_judges(
@@ -68,6 +69,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
     names += [rewriter.name] if rewriter else []
     require_prices(options.budget, names)
+    guards = safeguards(options.no_preflight, options.max_failures, judges[1:])
     builder = options.builder(rewriter)
     selected = [*builder.selection.of(builder.items).values()]
     for warning in (
@@ -89,7 +91,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
         else:
             if options.restart:
                 _set_aside(folder)
-            _execute(config, model, folder, judges, engine)
+            _execute(config, model, folder, judges, engine, guards)
         folders.append(folder)
     return FinishedRuns(folders, [judge.instance for judge in judges])
 
@@ -108,12 +110,13 @@ def _set_aside(folder: Path) -> None:
         echo(f"the earlier run is in {moved}", err=True)
 
 
-def print_rates(finished: FinishedRuns) -> None:
-    """Print the table of these runs, a row for each judge, and their folders; exit code 1 if one has no score."""
-    print_rates_by_judge([(folder, judge) for folder in finished.folders for judge in finished.judges])
+def print_rates(finished: FinishedRuns, min_coverage: float | None = None) -> None:
+    """Print the table of these runs, a row for each judge, and their folders; exit code 1 if too little is scored."""
+    judged = [(folder, judge) for folder in finished.folders for judge in finished.judges]
+    print_rates_by_judge(judged, min_coverage)
 
 
-def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
+def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None) -> None:
     """Print the table of these runs, each with the verdicts of its judge, as `print_rates` does."""
     from formalimg.reporting import WORRYING_SHARE, compare, terminal_table
     from formalimg.runs import Identity, open_run
@@ -126,6 +129,7 @@ def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
         comparison = compare(runs)
         print_table(terminal_table(comparison))
         unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
+        uncovered = uncovered_runs(runs, min_coverage)
     for folder in dict.fromkeys(folder for folder, _ in judged):
         echo(f"run in {folder}")
     for section in comparison.sections:
@@ -134,6 +138,7 @@ def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]]) -> None:
                 echo(_dropped_warning(row), err=True)
     for folder in unscored:
         echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    exit_if_uncovered(uncovered)
     if unscored:
         raise typer.Exit(1)
 
@@ -164,16 +169,21 @@ def exit_if_nothing_made(folders: Sequence[Path]) -> None:
 
 
 def judge_images(
-    folder: Path, judge: Reopenable[Judge], title: str, budget: float | None, engine: EngineOptions
+    folder: Path,
+    judge: Reopenable[Judge],
+    title: str,
+    budget: float | None,
+    engine: EngineOptions,
+    guards: Safeguards,
 ) -> None:
     """Judge the images of a run that this judge has not scored yet."""
     from formalimg.runs import judge_run, run_progress
 
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
-        result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress)
+        result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress, safeguards=guards)
     print_estimated_calls(result.estimated)
-    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
+    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget, gave_up=result.gave_up)
 
 
 def print_estimated_calls(count: int) -> None:
@@ -183,8 +193,11 @@ def print_estimated_calls(count: int) -> None:
         echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
 
 
-def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
-    """End the command if the run was interrupted."""
+def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, gave_up: str = "") -> None:
+    """End the command if the run was interrupted, or (with exit code 1) gave up on a model or judge that fails."""
+    if gave_up:
+        echo(f"{gave_up}: mend that; all that is done is kept in {folder}. The same command goes on.", err=True)
+        raise typer.Exit(1)
     if stopped:
         advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
         echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
@@ -208,6 +221,7 @@ def _execute(
     folder: Path,
     judges: Sequence[Reopenable[Judge]],
     engine: EngineOptions,
+    guards: Safeguards,
 ) -> None:
     """Generate the images while the first judge judges them; then let the other judges judge."""
     from formalimg.runs import execute, run_progress
@@ -224,8 +238,16 @@ def _execute(
             opened.judge,
             on_progress=on_progress,
             on_match=lambda matching: echo(matching.summary(), err=True),
+            safeguards=guards,
         )
     print_estimated_calls(result.estimated)
-    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
+    exit_if_stopped(result.stopped, folder, over_budget=result.over_budget, gave_up=result.gave_up)
     for judge in judges[1:]:
-        judge_images(folder, judge, f"{title}, judged by {judge.instance.name}", config.budget, engine)
+        judge_images(
+            folder,
+            judge,
+            f"{title}, judged by {judge.instance.name}",
+            config.budget,
+            engine,
+            replace(guards, judges=()),
+        )

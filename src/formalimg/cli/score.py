@@ -16,6 +16,7 @@ from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.output import print_table
 from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
 from formalimg.cli.streams import echo, print_data
+from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
     from formalimg.scoring import Scores, Scoring
@@ -114,7 +115,6 @@ def score_command(
     """
     from formalimg.runs import run_progress  # here, so that help comes up faster
     from formalimg.scoring import (
-        OverBudgetError,
         open_scoring,
         pair_images,
         question_text,

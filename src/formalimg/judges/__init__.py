@@ -3,13 +3,29 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges.base import (
+    DECLINED,
+    Grounder,
+    Grounding,
+    Judge,
+    LoadedImage,
+    Part,
+    Unscored,
+    UnscoredReason,
+    Verdict,
+)
 from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge, open_prompt_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
     from formalimg.judges.callable_judge import CallableJudge
-    from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, ConditionResult, certify
+    from formalimg.judges.certification import (
+        PUBLISHED_PARSER,
+        Certificate,
+        ConditionResult,
+        certify,
+        images_to_certify,
+    )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
@@ -32,6 +48,7 @@ if TYPE_CHECKING:
         has_clause_verdicts,
         other_labels_text,
     )
+    from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
     from formalimg.judges.prompt_judge import PromptJudge
     from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
     from formalimg.judges.published.score_judge import PublishedScoreJudge
@@ -45,10 +62,17 @@ __getattr__ = lazy_exports(
     "formalimg.judges",
     {
         "callable_judge": ["CallableJudge"],
-        "certification": ["PUBLISHED_PARSER", "Certificate", "ConditionResult", "certify"],
+        "certification": [
+            "PUBLISHED_PARSER",
+            "Certificate",
+            "ConditionResult",
+            "certify",
+            "images_to_certify",
+        ],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
+        "preflight": ["PreflightResult", "check_judge", "needs_preflight"],
         "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
         "published.score_judge": ["PublishedScoreJudge"],
         "published.verification": ["PublishedLayoutJudge", "judge_objects"],
@@ -80,6 +104,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "CONDITIONS",
+    "DECLINED",
     "MIN_OVERLAP",
     "PROTOCOLS",
     "PUBLISHED_PARSER",
@@ -101,6 +126,7 @@ __all__ = [
     "LoadedImage",
     "Match",
     "Part",
+    "PreflightResult",
     "PromptJudge",
     "Protocol",
     "PublishedClauseJudge",
@@ -118,6 +144,7 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "check_judge",
     "check_protocol",
     "clause_disagreement",
     "clause_parts",
@@ -127,10 +154,12 @@ __all__ = [
     "formula_part",
     "ground_icons",
     "has_clause_verdicts",
+    "images_to_certify",
     "impostors",
     "judge_grounding",
     "judge_objects",
     "match",
+    "needs_preflight",
     "open_grounder",
     "open_judge",
     "open_prompt_judge",

@@ -25,6 +25,9 @@ UnscoredReason: TypeAlias = Literal[
     "not judged",  # no judge has looked yet
 ]
 
+DECLINED = "declined to look"
+"""What the detail of a `judge failed` says where the judge's model refused, as by a content filter."""
+
 MAX_OBJECTS = 1000
 """The most objects of a scene that is judged: time grows with their number, and no image of a suite shows so many."""
 

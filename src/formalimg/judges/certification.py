@@ -14,11 +14,16 @@ from PIL import Image
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
-from formalimg.errors import FormalimgError
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
+from formalimg.models import Spending, get_price, metered, unknown_cost_advice
 from formalimg.scenes import Scene, draw, drawable_classes
+
+MAX_FAILURES = 20
+"""After so many failures in a row certification ends: what does not answer cannot be measured."""
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -170,6 +175,9 @@ def certify(
     seed: int = 7,
     conditions: Sequence[str] = tuple(CONDITIONS),
     others: int = 50,
+    *,
+    spending: Spending | None = None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> Certificate:
     """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses.
 
@@ -179,8 +187,11 @@ def certify(
         seed: the seed of the scenes.
         conditions: the conditions under which drawings are shown, names of `CONDITIONS`.
         others: the number of images to show that are not drawings.
+        spending: counts what the grounder costs, and may have a budget.
+        on_progress: called with the number of images that the grounder has looked at, after each.
 
     Raises:
+        OverBudgetError: if the budget is used up before all images are looked at.
         FormalimgError: if a condition is unknown, or the numbers are out of range.
     """
     unknown = [name for name in conditions if name not in CONDITIONS]
@@ -190,35 +201,92 @@ def certify(
         )
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
-    return run_sync(lambda: _certify(grounder, scenes, seed, conditions, others))
+    metered_grounder = _MeteredGrounder(grounder, spending or Spending(), on_progress)
+    return run_sync(lambda: _certify(metered_grounder, scenes, seed, conditions, others))
 
 
-async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:
-    unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
-    classes = tuple(name for name in drawable_classes() if name not in unknown)
+def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tuple(CONDITIONS)) -> int:
+    """Return how many images a grounder is shown by `certify`."""
+    return scenes * len(conditions) + others
 
+
+class _MeteredGrounder:
+    """A grounder whose calls are counted against a budget, and reported one by one."""
+
+    def __init__(self, grounder: Grounder, spending: Spending, on_progress: Callable[[int], None]) -> None:
+        self.name, self.concurrency = grounder.name, grounder.concurrency
+        self.unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
+        self.classes = tuple(name for name in drawable_classes() if name not in self.unknown)
+        self._grounder = grounder
+        self._spending = spending
+        self._on_progress = on_progress
+        self._done = 0
+        self._failures = 0
+
+    async def ground(self, image: LoadedImage) -> Grounding | Unscored:
+        """Find all objects that can be drawn, of the classes that the grounder knows.
+
+        Raises:
+            OverBudgetError: if there is no budget for it.
+        """
+        answer: Grounding | Unscored | None = None
+        if self._spending.may_spend:
+            with metered(self._spending, finish=True) as meter:
+                answer = await self._grounder.ground(image, self.classes)
+                _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
+            if unpriced and self._spending.budget is not None:
+                raise FormalimgError(unknown_cost_advice(self.name, get_price(self.name)))
+            if meter.blocked:
+                answer = None
+        if answer is None:
+            raise OverBudgetError(
+                f"the budget of ${self._spending.budget:.2f} is used up after {self._done} images: the same command "
+                "with a larger budget goes on, with the answers so far from the cache"
+            )
+        self._count_failures(answer)
+        self._done += 1
+        self._on_progress(self._done)
+        return answer
+
+    def _count_failures(self, answer: Grounding | Unscored) -> None:
+        """Count failures in a row, and end the certification when there are too many."""
+        if not isinstance(answer, Unscored) or answer.reason != "judge failed":
+            self._failures = 0
+            return
+        self._failures += 1
+        if self._failures >= MAX_FAILURES:
+            raise FormalimgError(
+                f"{self.name} failed {self._failures} times in a row, the last time: "
+                f"{truncate(answer.detail, 300, 60)}: mend that; the same command goes on, with the answers so far "
+                "from the cache"
+            )
+
+
+async def _certify(
+    grounder: _MeteredGrounder, scenes: int, seed: int, conditions: Sequence[str], others: int
+) -> Certificate:
     async def read(numbered: tuple[int, Scene]) -> list[ConditionResult]:
         number, scene = numbered
         drawing = await asyncio.to_thread(draw, scene)
-        known = Scene.of(obj for obj in scene.objects if obj.label in classes) if unknown else scene
-        return [await _read(grounder, known, drawing, name, number, classes) for name in conditions]
+        known = Scene.of(obj for obj in scene.objects if obj.label in grounder.classes) if grounder.unknown else scene
+        return [await _read(grounder, known, drawing, name, number) for name in conditions]
 
     async def refused(image: Image.Image) -> bool:
         loaded = await asyncio.to_thread(_load, image)
-        answer = await grounder.ground(loaded, classes)
+        answer = await grounder.ground(loaded)
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
     by_scene = await _map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
     refusals = await _map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
     results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
-    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), unknown)
+    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), grounder.unknown)
 
 
 async def _read(
-    grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int, classes: Sequence[str]
+    grounder: _MeteredGrounder, scene: Scene, drawing: Image.Image, condition: str, number: int
 ) -> ConditionResult:
     image = await asyncio.to_thread(lambda: _load(CONDITIONS[condition](drawing, number)))
-    answer = await grounder.ground(image, classes)
+    answer = await grounder.ground(image)
     if not isinstance(answer, Grounding):
         return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)

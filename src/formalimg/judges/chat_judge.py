@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, UnscoredReason
+from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
 from formalimg.models import ChatModel, Message, Setting, Unanswered, note_waste, read_aside
 from formalimg.prompts import load_prompts
@@ -205,6 +205,6 @@ def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
         case "unreadable":
             return "not understood", f"gave answers that cannot be read: {reply.reason}"
         case "refused":
-            return "judge failed", f"declined to look: {reply.reason}"
+            return "judge failed", f"{DECLINED}: {reply.reason}"
         case "failed":
             return "judge failed", f"did not answer: {reply.reason}"

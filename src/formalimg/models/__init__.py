@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         require_modules,
         requires,
     )
-    from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
+    from formalimg.models.retry import RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
     from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
@@ -97,7 +97,7 @@ __getattr__ = lazy_exports(
             "require_modules",
             "requires",
         ],
-        "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
+        "retry": ["RetryPolicy", "chat_retry_policy", "few_attempts", "image_retry_policy"],
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
         "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
@@ -151,6 +151,7 @@ __all__ = [
     "chat_model_providers",
     "chat_retry_policy",
     "concept_image_name",
+    "few_attempts",
     "get_api_key",
     "get_price",
     "image_model_providers",

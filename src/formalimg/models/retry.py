@@ -6,7 +6,9 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -58,6 +60,23 @@ class RetryPolicy:
 
 DEFAULT_RETRY_POLICY = RetryPolicy()
 """The policy unless a provider or a user sets another one."""
+
+
+_few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=False)
+_FEW = 2
+
+
+@contextmanager
+def few_attempts() -> Iterator[None]:
+    """Let calls within fail at the second outage: for a first call, whose failure is better known soon.
+
+    A server that is busy is waited for as always: it is there.
+    """
+    token = _few_attempts.set(True)
+    try:
+        yield
+    finally:
+        _few_attempts.reset(token)
 
 
 def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
@@ -147,7 +166,9 @@ class RateLimiter:
             retry_after = failed.retry_after or 0.0
             self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
             policy = self._policy
-            last = not failed.is_retryable or attempts >= policy.max_attempts or retry_after > policy.max_wait
+            few = _few_attempts.get() and failed.kind != "busy"
+            most = min(_FEW, policy.max_attempts) if few else policy.max_attempts
+            last = not failed.is_retryable or attempts >= most or retry_after > policy.max_wait
             if last or not may_begin_call():
                 _log.info("%s: failed after attempt %d (%s: %s)", self._name, attempts, failed.kind, failed.reason)
                 raise failed

@@ -33,18 +33,23 @@ from formalimg.runs.reader import (
     open_run,
 )
 from formalimg.runs.rows import PlannedItem, RunCost
+from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_default
 
 if TYPE_CHECKING:
-    from formalimg.runs.cost_estimate import RunEstimate, estimate
+    from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
     from formalimg.runs.progress_display import run_progress, script_progress
 
 # Lazy, because only dry runs estimate, and programs may show progress themselves.
 __getattr__ = lazy_exports(
     "formalimg.runs",
-    {"cost_estimate": ["RunEstimate", "estimate"], "progress_display": ["run_progress", "script_progress"]},
+    {
+        "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "progress_display": ["run_progress", "script_progress"],
+    },
 )
 
 __all__ = [
+    "MAX_FAILURES",
     "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
@@ -69,6 +74,7 @@ __all__ = [
     "RunEstimate",
     "RunManifest",
     "RunRecord",
+    "Safeguards",
     "Selection",
     "StoredRun",
     "default_style",
@@ -83,6 +89,8 @@ __all__ = [
     "locate_image",
     "one_line",
     "open_run",
+    "preflight_by_default",
+    "question_cost",
     "read_manifest_table",
     "require_supported",
     "run_name",

@@ -69,7 +69,6 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     questions_of: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
     questions = sum(questions_of(it.item) for it in to_judge)
     image_price = get_price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
-    question_price = get_price(judge.name).cost(_QUESTION) if judge and questions else 0.0
     rewrites, rewrite_cost = _rewrites(config, folder, [it.item for it in to_make])
     request = config.requests.request(images[0].item, 0, images[0].seed)
     prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
@@ -78,11 +77,17 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
         len(to_judge),
         questions,
         None if image_price is None else image_price * len(to_make),
-        None if question_price is None else question_price * questions,
+        question_cost(judge.name, questions) if judge else 0.0,
         prompt_of(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
         rewrites,
         rewrite_cost,
     )
+
+
+def question_cost(name: str, count: int) -> float | None:
+    """Return about what so many questions about images cost in US dollars; None if the price is unknown."""
+    price = get_price(name).cost(_QUESTION) if count else 0.0
+    return None if price is None else price * count
 
 
 def _rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:

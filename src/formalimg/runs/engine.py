@@ -14,11 +14,12 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
-from typing import Generic, TypeVar
+from itertools import islice
+from typing import TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
@@ -37,16 +38,27 @@ from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
 from formalimg.runs.inspection import InspectedImage
 from formalimg.runs.messages import (
     ArrivedAnswer,
+    Channel,
     ImageToJudge,
     JudgeResult,
     PlannedImage,
     check_answer,
     error_text,
     is_own_cancellation,
+    one_line,
+    queue_size,
     root_error,
     split_batches,
 )
 from formalimg.runs.progress import Progress
+from formalimg.runs.safeguards import (
+    UNGUARDED,
+    CircuitBreaker,
+    Safeguards,
+    image_failed,
+    judge_failed,
+    model_advice,
+)
 from formalimg.runs.store import RunStore
 from formalimg.suites import NO_PROMPT
 
@@ -60,54 +72,11 @@ _SMALL_IMAGE = 32_000
 _VERDICT_BATCH = 64
 """Maximum number of verdicts recorded in one transaction."""
 
-_MAX_QUEUE = 32
-
 _NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class Channel(Generic[T]):
-    """A bounded queue between stages that can be closed: `async for` over it ends when everything is taken."""
-
-    def __init__(self, size: int) -> None:
-        self._queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue(size)
-
-    async def put(self, entry: T) -> None:
-        """Put an entry in, as soon as there is room."""
-        await self._queue.put((entry,))
-
-    async def close(self) -> None:
-        """Declare that nothing more will come."""
-        await self._queue.put(None)
-
-    def take_available(self, limit: int) -> Iterator[T]:
-        """Yield entries that are already there, up to a limit; never waits."""
-        for _ in range(limit):
-            if self._queue.empty():
-                return
-            entry = self._queue.get_nowait()
-            if entry is None:
-                self._queue.put_nowait(None)
-                return
-            yield entry[0]
-
-    def __aiter__(self) -> Channel[T]:
-        return self
-
-    async def __anext__(self) -> T:
-        entry = await self._queue.get()
-        if entry is None:
-            self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
-            raise StopAsyncIteration
-        return entry[0]
-
-
-def _queue_size(concurrency: int) -> int:
-    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
-    return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 class Engine:
@@ -126,6 +95,8 @@ class Engine:
         build_request: Callable[[PlannedImage], ImageRequest] | None = None,
         scored: Set[tuple[str, str]] = frozenset(),
         on_progress: Callable[[Progress], None] = lambda progress: None,
+        safeguards: Safeguards = UNGUARDED,
+        before: Callable[[Progress], Awaitable[None]] | None = None,
     ) -> None:
         """Prepare an engine; `run` starts it.
 
@@ -136,6 +107,8 @@ class Engine:
             build_request: returns the request for a planned image.
             scored: questions with images (their digests) that need no further verdict of the judge.
             on_progress: called after each step.
+            safeguards: what ends the run early. With a pre-flight, the first images are generated alone.
+            before: awaited before all else; what it raises ends the run.
         """
         self._store = store
         self._model = model
@@ -145,6 +118,12 @@ class Engine:
         self._on_progress = on_progress
         self.progress = Progress(0, 0)
         self._told_budget = False
+        self._before = before
+        self._tries_model = safeguards.preflight
+        self._image_failures = CircuitBreaker(model.name if model else "", safeguards.max_failures)
+        self._judge_failures = CircuitBreaker(judge.name if judge else "", safeguards.max_failures)
+        self._answers_stored = 0
+        self._stored_more = asyncio.Event()
         self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
 
     def stop(self) -> None:
@@ -168,11 +147,13 @@ class Engine:
         """
         self.progress.images = len(to_make)
         self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
-        arrived = Channel[ArrivedAnswer](_queue_size(self._model.batch * self._model.concurrency if self._model else 0))
-        waiting = Channel[ImageToJudge](_queue_size(self._judge.concurrency if self._judge else 0))
+        arrived = Channel[ArrivedAnswer](queue_size(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[ImageToJudge](queue_size(self._judge.concurrency if self._judge else 0))
         judged = Channel[JudgeResult](_VERDICT_BATCH)
         share_progress(self.progress, self._model, self._judge)
         try:
+            if self._before is not None:
+                await self._before(self.progress)
             async with asyncio.TaskGroup() as stages:
                 stages.create_task(self._generate_all(to_make, arrived))
                 stages.create_task(self._store_all(arrived, to_judge, waiting))
@@ -197,6 +178,15 @@ class Engine:
         self.stop()
         self.report()
 
+    def _count(self, breaker: CircuitBreaker, failed: bool | None, reason: str) -> None:
+        """Count a result of the model or judge; the run stops when too many in a row have failed."""
+        breaker.count(failed, reason)
+        if breaker.is_open and not self.progress.stopped:
+            _log.info("the run stops: %s", breaker.message)
+            self.progress.gave_up = breaker.message
+            self.stop()
+            self.report()
+
     def _settle(self, name: str, meter: Meter, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
         """Return what an answer of this model or judge cost; the run ends if that is unknown and there is a budget."""
         cost, unpriced = meter.settle(cost, unpriced)
@@ -216,10 +206,31 @@ class Engine:
         to_make = [planned for planned in to_make if NO_PROMPT not in planned.item.tags]
         if self._model is not None and to_make:
             batches = split_batches(to_make, self._model)
+            if self._tries_model:
+                await self._try_model(self._model, batches, arrived)
             async with asyncio.TaskGroup() as generators:
                 for _ in range(max(1, self._model.concurrency)):
                     generators.create_task(self._generate(self._model, batches, arrived))
         await arrived.close()
+
+    async def _try_model(
+        self, model: ImageModel, batches: Iterator[Sequence[PlannedImage]], arrived: Channel[ArrivedAnswer]
+    ) -> None:
+        """Generate the first images alone, and the next ones if these failed: if all do, the run ends."""
+        from formalimg.models import few_attempts  # here, because models that cannot fail are not tried
+
+        for batch in islice(batches, 2):
+            expected = self._answers_stored + len(batch)
+            with few_attempts():
+                await self._generate(model, iter([batch]), arrived)
+            while self._answers_stored < expected and not self.progress.stopped:
+                self._stored_more.clear()
+                await self._stored_more.wait()
+            if self.progress.stopped or not self._image_failures.failures:
+                return
+            if self._image_failures.reason.startswith(("unavailable", "busy")):
+                break  # which is not about this image
+        self._end(FormalimgError(model_advice(model.name, self._image_failures.reason)))
 
     async def _generate(
         self, model: ImageModel, batches: Iterator[Sequence[PlannedImage]], arrived: Channel[ArrivedAnswer]
@@ -251,7 +262,7 @@ class Engine:
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()
-                    await arrived.put(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced))
+                    await arrived.put(self._counted(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced)))
                     began = now
         except NotStartedError:
             return
@@ -264,7 +275,14 @@ class Engine:
             reason = error_text(error)
         for planned in left:  # what was paid for is recorded with the first of them
             spent = self._settle(model.name, meter)
-            await arrived.put(ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent))
+            answered = ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent)
+            await arrived.put(self._counted(answered))
+
+    def _counted(self, arrived: ArrivedAnswer) -> ArrivedAnswer:
+        """Count an answer that is none; whether an image can be used is found out when it is stored."""
+        if isinstance(arrived.answer, Failed) and not arrived.answer.absent:
+            self._count(self._image_failures, True, one_line(arrived.answer.reason))
+        return arrived
 
     # --- storage
 
@@ -299,6 +317,10 @@ class Engine:
             for result in await self._in_thread(partial(self._store.store_answers, batch)):
                 planned, row = result.planned, result.row
                 self.progress.count_image(row.status)
+                if NO_PROMPT not in planned.item.tags:
+                    self._count(self._image_failures, image_failed(row.status), row.detail)
+                    self._answers_stored += 1
+                    self._stored_more.set()
                 self.report()
                 if result.stored is None:
                     _log.info("image %s/%d is %s: %s", planned.item.id, planned.sample, row.status, row.detail)
@@ -347,6 +369,8 @@ class Engine:
             await self._in_thread(partial(self._store.record_verdicts, results))
             for entry, row, _ in results:
                 self.progress.count_verdict(row.passed)
+                if self._judge is not None:
+                    self._count(self._judge_failures, judge_failed(self._judge, row), row.detail)
                 self.report()
                 if row.passed is None:
                     _log.info("image %s is unscored, %s: %s", entry.stored.file, row.reason, row.detail)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
@@ -14,11 +15,13 @@ from formalimg.models import ImageRequest, MatchReport, PremadeImageModel, Reque
 from formalimg.runs.cancellation import run_until_stopped
 from formalimg.runs.config import RunConfig, require_budget
 from formalimg.runs.engine import Engine
+from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import Identity, read_manifest, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
 from formalimg.runs.plan import plan_images, question_key
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
+from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
 
@@ -34,6 +37,7 @@ def execute(
     *,
     on_progress: ProgressCallback = lambda progress: None,
     on_match: Callable[[MatchReport], None] = lambda matching: None,
+    safeguards: Safeguards = UNGUARDED,
 ) -> Progress:
     """Generate the images of a run and, if there is a judge, judge them; resumes where an earlier call ended.
 
@@ -45,6 +49,7 @@ def execute(
         judge: the judge; None to generate images only.
         on_progress: called after each step.
         on_match: called once, before anything else, for models that serve existing images.
+        safeguards: a pre-flight of judges and model, and the number of failures in a row after which the run stops.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -62,8 +67,14 @@ def execute(
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
-        planned_items = ((planned.item, planned.sample, planned.question) for planned in images)
+        planned_items = [(planned.item, planned.sample, planned.question) for planned in images]
         to_judge = _without_verdict(stored, planned_items, scored) if judge else []
+        to_check = [judge] if judge and (to_make or to_judge) else []
+        to_check += [
+            other
+            for other in safeguards.judges
+            if to_make or _without_verdict(stored, planned_items, store.scored(other))
+        ]
 
         def build_request(planned: PlannedImage) -> ImageRequest:
             return builder.request(planned.item, planned.sample, planned.seed)
@@ -73,13 +84,30 @@ def execute(
             from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
 
             model = config.generator(RewriteStore(folder))
-        engine = Engine(store, model, judge, build_request=build_request, scored=scored, on_progress=on_progress)
-        engine.start_spending(store.cost(), config.budget, work_left=bool(to_make or to_judge))
-        return _run_engine(store, engine, judge, to_make, to_judge)
+        start = _Start.of(store, judge, to_check, config.items[0].suite, safeguards)
+        # A model that has made images here has shown that it can.
+        tries_model = safeguards.preflight and not stored and can_fail(config.model)
+        engine = Engine(
+            store,
+            model,
+            judge,
+            build_request=build_request,
+            scored=scored,
+            on_progress=on_progress,
+            safeguards=replace(safeguards, preflight=tries_model),
+            before=start.before,
+        )
+        engine.start_spending(store.cost() + start.spent, config.budget, work_left=bool(to_make or to_judge))
+        return _run_engine(store, engine, to_make, to_judge)
 
 
 def judge_run(
-    folder: Path, judge: Judge, *, budget: float | None = None, on_progress: ProgressCallback = lambda progress: None
+    folder: Path,
+    judge: Judge,
+    *,
+    budget: float | None = None,
+    on_progress: ProgressCallback = lambda progress: None,
+    safeguards: Safeguards = UNGUARDED,
 ) -> Progress:
     """Judge all images of a run that this judge has not scored yet.
 
@@ -88,6 +116,7 @@ def judge_run(
         judge: the judge.
         budget: spending limit of this run folder in US dollars; None for no limit.
         on_progress: called after each step.
+        safeguards: a pre-flight of the judge, and the number of failures in a row after which the run stops.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -104,9 +133,11 @@ def judge_run(
         stored = store.stored_images()
         stored_items = ((items[item], sample, questions[item]) for item, sample in stored)
         to_judge = _without_verdict(stored, stored_items, store.scored(judge))
-        engine = Engine(store, None, judge, on_progress=on_progress)
-        engine.start_spending(store.cost(), budget, work_left=bool(to_judge))
-        return _run_engine(store, engine, judge, [], to_judge)
+        to_check = [judge, *safeguards.judges] if to_judge else []
+        start = _Start.of(store, judge, to_check, store.manifest.suite, safeguards)
+        engine = Engine(store, None, judge, on_progress=on_progress, safeguards=safeguards, before=start.before)
+        engine.start_spending(store.cost() + start.spent, budget, work_left=bool(to_judge))
+        return _run_engine(store, engine, [], to_judge)
 
 
 def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
@@ -118,16 +149,37 @@ def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[Req
     ]
 
 
+class _Start(NamedTuple):
+    """What a run does before all else, and what was spent in its folder on doing that before."""
+
+    before: Callable[[Progress], Awaitable[None]]
+    spent: float
+
+    @classmethod
+    def of(
+        cls, store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
+    ) -> _Start:
+        """Return the start of a run whose pre-flight is about these judges, as far as they have scored nothing yet."""
+        remote = [one for one in to_check if not one.name.startswith("builtin/") and not store.scored(one)]
+        log = None
+        if (safeguards.preflight and remote) or (store.folder / PREFLIGHT).exists():
+            from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most judges are built in
+
+            log = PreflightLog(store.folder)
+
+        async def before(progress: Progress) -> None:
+            if safeguards.preflight and log is not None:
+                await check_judges(remote, suite, log, progress, safeguards.on_notice)
+            if judge is not None:
+                store.begin_judging(judge)
+
+        return cls(before, log.cost if log else 0.0)
+
+
 def _run_engine(
-    store: RunStore,
-    engine: Engine,
-    judge: Judge | None,
-    to_make: Sequence[PlannedImage],
-    to_judge: Sequence[ImageToJudge],
+    store: RunStore, engine: Engine, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge]
 ) -> Progress:
     _log.info("%s: %d images to generate, %d existing ones to judge", store.folder, len(to_make), len(to_judge))
-    if judge:
-        store.begin_judging(judge)
     try:
         return run_until_stopped(engine, to_make, to_judge)
     finally:

@@ -14,6 +14,8 @@ from formalimg.runs.image_store import IMAGES, METADATA
 from formalimg.runs.lock import LOCK_FILE, FolderLock
 
 _MANIFEST, _RESULTS, _REWRITES = "run.toml", "results.sqlite", "rewrites.jsonl"
+PREFLIGHT = "preflight.jsonl"
+"""The file with what was found about judges before anything was asked of them."""
 _FILES = (
     _MANIFEST,
     _RESULTS,
@@ -21,6 +23,7 @@ _FILES = (
     LOCK_FILE,
     f"{IMAGES}/{METADATA}",
     _REWRITES,
+    PREFLIGHT,
 )
 
 

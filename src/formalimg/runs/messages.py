@@ -1,11 +1,11 @@
-"""Messages between the stages of the engine, and error texts that can be stored and shown."""
+"""Messages between the stages of the engine, the queues they go through, and error texts that can be shown."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
@@ -16,6 +16,10 @@ from formalimg.suites import Item
 
 if TYPE_CHECKING:
     from formalimg.runs.database import VerdictRow
+
+T = TypeVar("T")
+
+_MAX_QUEUE = 32
 
 _HEAD, _TAIL = 400, 100
 """Characters kept from the beginning and the end of a message: some messages are whole web pages."""
@@ -79,6 +83,47 @@ class JudgeResult(NamedTuple):
     entry: ImageToJudge
     row: VerdictRow
     seconds: float
+
+
+class Channel(Generic[T]):
+    """A bounded queue between stages that can be closed: `async for` over it ends when everything is taken."""
+
+    def __init__(self, size: int) -> None:
+        self._queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue(size)
+
+    async def put(self, entry: T) -> None:
+        """Put an entry in, as soon as there is room."""
+        await self._queue.put((entry,))
+
+    async def close(self) -> None:
+        """Declare that nothing more will come."""
+        await self._queue.put(None)
+
+    def take_available(self, limit: int) -> Iterator[T]:
+        """Yield entries that are already there, up to a limit; never waits."""
+        for _ in range(limit):
+            if self._queue.empty():
+                return
+            entry = self._queue.get_nowait()
+            if entry is None:
+                self._queue.put_nowait(None)
+                return
+            yield entry[0]
+
+    def __aiter__(self) -> Channel[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        entry = await self._queue.get()
+        if entry is None:
+            self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
+            raise StopAsyncIteration
+        return entry[0]
+
+
+def queue_size(concurrency: int) -> int:
+    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
+    return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:

@@ -19,6 +19,7 @@ class Progress(Spending):
         made, refused, failed: number of images that were generated, declined, or failed.
         passed, not_passed, unscored: number of images that passed, failed, or could not be judged.
         stopped: whether the run was stopped before its end.
+        gave_up: which party failed so often in a row that the run was stopped, and why; empty if none did.
         ended_by: the error of a model or judge that ended the run; None if there is none.
         cost: cost of this run and of earlier ones in the same folder, in US dollars.
         unpriced: number of images and verdicts with an unknown price.
@@ -35,6 +36,7 @@ class Progress(Spending):
     not_passed: int = 0
     unscored: int = 0
     stopped: bool = False
+    gave_up: str = ""
     ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0
     unpriced: int = 0

@@ -166,6 +166,8 @@ def _ending(progress: Progress) -> str:
         return ""
     if progress.ended_by:
         return "cannot continue: work in progress is still saved; Ctrl-C discards it"
+    if progress.gave_up:
+        return "too many failures in a row: work in progress is still saved; Ctrl-C discards it"
     if progress.over_budget:
         return "budget exhausted: work in progress is still saved; Ctrl-C discards it"
     return "stopping: work in progress is still saved; Ctrl-C again discards it"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from formalimg.scoring.score_tables import score_table
     from formalimg.scoring.scoring import Score, Scores, Scoring, open_scoring, question_text, score
-    from formalimg.scoring.writer import OverBudgetError, QuestionWriter
+    from formalimg.scoring.writer import QuestionWriter
 
 # Lazy, because `import formalimg` names it.
 __getattr__ = lazy_exports(
@@ -35,7 +35,7 @@ __getattr__ = lazy_exports(
         ],
         "score_tables": ["score_table"],
         "scoring": ["Score", "Scores", "Scoring", "open_scoring", "question_text", "score"],
-        "writer": ["OverBudgetError", "QuestionWriter"],
+        "writer": ["QuestionWriter"],
     },
 )
 
@@ -45,7 +45,6 @@ __all__ = [
     "TYPICAL_QUESTIONS",
     "GivenImage",
     "GivenImages",
-    "OverBudgetError",
     "PromptForm",
     "PromptItemBuilder",
     "PromptItems",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.text import truncate
-from formalimg.errors import FormalimgError
+from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.models import Answered, ChatModel, Message, Setting, Spending, Unanswered, metered
 from formalimg.prompts import load_prompts
 from formalimg.suites import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
@@ -55,10 +55,6 @@ class Writing(NamedTuple):
     questions: tuple[GraphQuestion, ...] | None
     reason: str = ""
     failed: bool = False
-
-
-class OverBudgetError(FormalimgError):
-    """The budget was used up before everything was done; what was paid for is kept."""
 
 
 class QuestionWriter:

@@ -75,6 +75,12 @@ class BoxConvention:
             return self._objection(numbers, f"is too small to hold an object: {self._range(width, height)}")
         return box
 
+    def write(self, box: Box, width: int, height: int) -> tuple[float, ...]:
+        """Return the numbers of a box on the canvas as a model writes them: the inverse of `on_canvas`."""
+        across, down = (self.span or width) / CANVAS, (self.span or height) / CANVAS
+        left, top, right, bottom = box.xmin * across, box.ymin * down, box.xmax * across, box.ymax * down
+        return (left, top, right, bottom) if self.order[0] == "xmin" else (top, left, bottom, right)
+
     @property
     def _form(self) -> str:
         return f"[{', '.join(self.order)}]"
@@ -106,6 +112,11 @@ def box_convention(model: str, convention: str = "auto") -> BoxConvention:
     if entry is None:
         raise FormalimgError(f"unknown boxes {convention!r}: known are auto, {', '.join(table['conventions'])}")
     return BoxConvention(name, tuple(entry["order"]), entry.get("span"), entry["words"])
+
+
+def box_conventions() -> tuple[BoxConvention, ...]:
+    """Return all conventions that `-J boxes=` knows."""
+    return tuple(box_convention("", name) for name in _table()["conventions"])
 
 
 @cache

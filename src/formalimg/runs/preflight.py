@@ -1,0 +1,138 @@
+"""Pre-flight of the judges of a run: each is asked about a known drawing before anything else is paid for.
+
+What was found is kept in `preflight.jsonl` of the run folder: a judge that passed is not asked again there, and what
+its questions cost counts in the budget. Image models are tried by the engine, with the first image that is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from formalimg._util.plain_files import open_plain
+from formalimg._util.strict_json import is_text, loads_strict
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge, PreflightResult, check_judge, needs_preflight
+from formalimg.models import few_attempts, get_price, metered, redact, unknown_cost_advice
+from formalimg.runs.cancellation import NotStartedError
+from formalimg.runs.database import cost_columns
+from formalimg.runs.folder import PREFLIGHT
+from formalimg.runs.manifest import utc_now
+from formalimg.runs.messages import error_text, one_line
+from formalimg.runs.plan import judge_key
+from formalimg.runs.progress import Progress
+
+_MAX_BYTES = 1_000_000
+"""As much of the file is read: a run folder may come from anywhere."""
+
+_NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, skips this check)"
+
+
+class PreflightLog:
+    """The pre-flights of a run folder, one line each.
+
+    Attributes:
+        cost: what they cost in all, in US dollars, as far as it is known.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.cost = 0.0
+        self._path = folder / PREFLIGHT
+        self._passed: set[str] = set()
+        try:
+            with open(self._path, "rb", opener=open_plain) as file:
+                for line in file.read(_MAX_BYTES).splitlines():
+                    self._read(line)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise FormalimgError(f"cannot read {self._path}: {error.strerror}") from error
+
+    def has_passed(self, judge: Judge) -> bool:
+        """Return whether a judge of this name and these settings has passed here before."""
+        return judge_key(judge) in self._passed
+
+    def add(self, judge: Judge, result: PreflightResult) -> None:
+        """Keep what was found.
+
+        Raises:
+            FormalimgError: if it cannot be written.
+        """
+        found = {
+            "judge": judge.name,
+            "key": judge_key(judge),
+            "passed": not result.problem,
+            "found": one_line(result.problem or result.warning),
+            "cost": cost_columns(result.cost)[0],
+            "at": utc_now(),
+        }
+        try:
+            with open(self._path, "ab", opener=open_plain) as file:
+                file.write(f"{json.dumps(found)}\n".encode())
+        except OSError as error:
+            raise FormalimgError(f"cannot write {self._path}: {error.strerror}; make room, and run it again") from error
+
+    def _read(self, line: bytes) -> None:
+        """Take a line; one that is none of ours, such as a torn one, says nothing."""
+        try:
+            kept = loads_strict(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(kept, dict) or not is_text(kept.get("key")):
+            return
+        cost = kept.get("cost")
+        if isinstance(cost, int | float) and 0 <= cost < float("inf"):
+            self.cost += cost
+        if kept.get("passed") is True:
+            self._passed.add(kept["key"])
+
+
+async def check_judges(
+    judges: Iterable[Judge], suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
+) -> None:
+    """Ask those judges about known drawings that cost or can fail, and have not passed yet.
+
+    Args:
+        judges: the judges.
+        suite: the suite that they are to judge.
+        log: the pre-flights of the run folder.
+        progress: counts the costs; nothing is asked once the budget is used up.
+        on_notice: called with a line for each judge that was asked.
+
+    Raises:
+        FormalimgError: if a judge cannot be used; it says what was asked, what came, and what to do.
+    """
+    for judge in judges:
+        if not progress.stopped and not log.has_passed(judge) and needs_preflight(judge, suite):
+            await _check(judge, suite, log, progress, on_notice)
+
+
+async def _check(
+    judge: Judge, suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
+) -> None:
+    with metered(progress) as meter, few_attempts():
+        try:
+            result = await check_judge(judge, suite)
+        except NotStartedError:
+            return
+        except FormalimgError:
+            log.add(judge, PreflightResult("no call can succeed", cost=None if meter.unpriced else meter.cost))
+            raise
+        except Exception as error:  # of a judge, or of a library behind it
+            result = PreflightResult(f"{judge.name} could not be asked about a drawing, {error_text(error)}: mend that")
+        blocked = meter.blocked
+        cost, unpriced = meter.settle(*cost_columns(result.cost))
+    if not blocked or cost:
+        log.add(judge, result)
+    if unpriced and progress.budget is not None:
+        raise FormalimgError(unknown_cost_advice(judge.name, get_price(judge.name)))
+    if blocked:  # the budget is used up: what was not asked says nothing about the judge
+        return
+    if result.problem:
+        raise FormalimgError(f"{redact(result.problem)} {_NOTHING_BEGUN}")
+    spent = "at an unknown price" if unpriced else f"${cost:.4f}" if cost else "free"
+    drawings = "1 drawing" if result.drawings == 1 else f"{result.drawings} drawings"
+    on_notice(f"pre-flight: {judge.name} looked at {drawings}, {spent}")
+    if result.warning:
+        on_notice(f"pre-flight: {one_line(result.warning)}")
