@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
-    from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
+    from formalimg.models.local import (
+        CHECKPOINT_OPTIONS,
+        INSTALL_LOCAL,
+        Checkpoint,
+        is_out_of_memory,
+        read_checkpoint,
+        silence_libraries,
+    )
     from formalimg.models.options import Options, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
     from formalimg.models.public_identity import stored_text
@@ -66,7 +73,14 @@ __getattr__ = lazy_exports(
         "folder.conceptmix_layout": ["concept_image_name", "published_index"],
         "folder": ["FolderModel", "MatchReport", "PremadeImageModel", "RequestedImage", "open_folder"],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
-        "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
+        "local": [
+            "CHECKPOINT_OPTIONS",
+            "INSTALL_LOCAL",
+            "Checkpoint",
+            "is_out_of_memory",
+            "read_checkpoint",
+            "silence_libraries",
+        ],
         "options": ["Options", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
         "public_identity": ["stored_text"],
@@ -90,6 +104,7 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "CHECKPOINT_OPTIONS",
     "INSTALL_LOCAL",
     "UNKNOWN_PRICE",
     "AnswerType",

@@ -231,7 +231,6 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given.accept_old_name("limit", "max_tokens_field")
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
     limit = given.choice(
         "max_tokens_field",
@@ -248,7 +247,8 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     schema = given.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
     detail = given.choice("detail", ("auto", "low", "high"), None)
     extras = given.with_prefix("extra.")
-    given.reject_unknown()
+    given.reject_unknown()  # before the key: a server of one's own needs none, and its option may be misspelt
+    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     sent: dict[str, float | int | str] = without_none(found)
     settings: dict[str, Setting] = {**sent, "schema": schema}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
@@ -277,7 +277,6 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     given.accept_old_name("seeded", "send_seed")
     retry_policy = image_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout)
     size = given.text("size", None)
     send_seed = given.flag("send_seed", False)
     response_format = given.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
@@ -287,6 +286,7 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
         fields["output_compression"] = compression
     extras = given.with_prefix("extra.")
     given.reject_unknown()
+    server = connect_openai(name, base_url, retry_policy.timeout)
     settings: dict[str, Setting] = {field: str(value) for field, value in fields.items()}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= {"size": size} if size else {}
