@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from formalimg.cli.run import RunOptions
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.runs import Reopenable, RunConfig
+    from formalimg.runs import EarlierWork, Reopenable, RunConfig
 
 
 def open_judges(
@@ -152,9 +152,16 @@ def judge_images(
 
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
-        result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress)
+        result = judge_run(
+            folder, opened.judge, budget=budget, on_progress=on_progress, on_resume=partial(_print_earlier_work, folder)
+        )
     print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)
+
+
+def _print_earlier_work(folder: Path, earlier: EarlierWork) -> None:
+    """Say how much of a run is done already, so that a run that takes no time is no riddle."""
+    echo(f"{folder}: {earlier}", err=True)
 
 
 def print_estimated_calls(count: int) -> None:
@@ -202,6 +209,7 @@ def _execute(
             opened.judge,
             on_progress=on_progress,
             on_match=lambda matching: echo(matching.summary(), err=True),
+            on_resume=partial(_print_earlier_work, folder),
         )
     print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget)

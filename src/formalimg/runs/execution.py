@@ -17,12 +17,13 @@ from formalimg.runs.engine import Engine
 from formalimg.runs.manifest import Identity, read_manifest, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
 from formalimg.runs.plan import plan_images, question_key
-from formalimg.runs.progress import Progress
+from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
 
 ProgressCallback = Callable[[Progress], None]
+ResumeCallback = Callable[[EarlierWork], None]
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ def execute(
     *,
     on_progress: ProgressCallback = lambda progress: None,
     on_match: Callable[[MatchReport], None] = lambda matching: None,
+    on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
     """Generate the images of a run and, if there is a judge, judge them; resumes where an earlier call ended.
 
@@ -45,6 +47,7 @@ def execute(
         judge: the judge; None to generate images only.
         on_progress: called after each step.
         on_match: called once, before anything else, for models that serve existing images.
+        on_resume: called once, before anything is made, if a part of the work or all of it is done already.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -64,6 +67,9 @@ def execute(
         scored = store.scored(judge) if judge else set()
         planned_items = ((planned.item, planned.sample, planned.question) for planned in images)
         to_judge = _without_verdict(stored, planned_items, scored) if judge else []
+        made = len(images) - len(to_make)
+        if made:
+            on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
 
         def build_request(planned: PlannedImage) -> ImageRequest:
             return builder.request(planned.item, planned.sample, planned.seed)
@@ -79,7 +85,12 @@ def execute(
 
 
 def judge_run(
-    folder: Path, judge: Judge, *, budget: float | None = None, on_progress: ProgressCallback = lambda progress: None
+    folder: Path,
+    judge: Judge,
+    *,
+    budget: float | None = None,
+    on_progress: ProgressCallback = lambda progress: None,
+    on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
     """Judge all images of a run that this judge has not scored yet.
 
@@ -88,6 +99,7 @@ def judge_run(
         judge: the judge.
         budget: spending limit of this run folder in US dollars; None for no limit.
         on_progress: called after each step.
+        on_resume: called once, before anything is judged, if this judge has scored some or all images already.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -104,6 +116,8 @@ def judge_run(
         stored = store.stored_images()
         stored_items = ((items[item], sample, questions[item]) for item, sample in stored)
         to_judge = _without_verdict(stored, stored_items, store.scored(judge))
+        if len(to_judge) < len(stored):
+            on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
         engine = Engine(store, None, judge, on_progress=on_progress)
         engine.start_spending(store.cost(), budget, work_left=bool(to_judge))
         return _run_engine(store, engine, judge, [], to_judge)
