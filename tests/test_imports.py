@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "baselines": {"logic", "scenes", "suites", "models"},
     "judges": {"logic", "scenes", "suites", "models"},
     "authoring": {"logic", "scenes", "suites", "models"},
+    "config": {"suites", "models"},
     "runs": {"logic", "scenes", "suites", "models", "judges"},
     "cluster": {"logic", "scenes", "suites", "models", "baselines", "judges", "runs"},
     "rewards": {"logic", "scenes", "suites", "models", "judges", "runs"},

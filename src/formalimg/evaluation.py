@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg import __version__
+from formalimg.config import default_judge, load_defaults
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Protocol, check_protocol, open_judge
 from formalimg.models import CallableModel, ChatModel, ImageModel, Setting, open_chat_model, open_image_model
@@ -19,8 +22,7 @@ from formalimg.scenes import Scene
 from formalimg.stats import MissingPolicy, Summary
 from formalimg.suites import Condition, Item
 
-RUNS = Path("runs")
-"""The default folder of runs, relative to the current folder."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ def run(
     model: str | ImageModel = "builtin/reader",
     judge: str | Judge | None = None,
     *,
+    judge_options: Mapping[str, str] | None = None,
     protocol: Protocol = "default",
     items: str | Path | Iterable[Item[Any]] | None = None,
     levels: Collection[int] | None = None,
@@ -91,7 +94,9 @@ def run(
     Args:
         suite: the benchmark, such as `knolling`.
         model: the image model, by name (`builtin/reader`, `folder/…`) or as an object.
-        judge: the judge, by name or as an object; None for the judge of the suite that works offline.
+        judge: the judge, by name or as an object; None for `builtin/icons` if the model is built in, else for the judge
+            of `FORMALIMG_JUDGE` or `formalimg.toml`.
+        judge_options: options of a judge that is named, as text.
         protocol: how the judge asks and scores: `default`, or as `published`; `paper` and `official-code` where the
             paper and its published code differ. For judges that are named.
         items: the path of the items, or the items; None for the default suite.
@@ -104,16 +109,19 @@ def run(
             model.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
         rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
-        budget: stop, resumably, when the folder has cost this many US dollars in all.
-        folder: the run folder; None for one named after suite and model in `runs`.
+        budget: stop, resumably, when the folder has cost this many US dollars in all; None for the budget of
+            `formalimg.toml`, if there is one.
+        folder: the run folder; None for one named after suite and model in `runs`, or where `formalimg.toml` says.
         on_progress: called after each step with the progress of the run.
 
     Raises:
-        FormalimgError: if an argument is not valid; the message says what to do.
+        FormalimgError: if an argument is not valid, or there is no judge; the message says what to do.
     """
     model = open_image_model(model) if isinstance(model, str) else model
     if judge is None or isinstance(judge, str):
-        judge = open_judge(suite, judge, protocol=protocol)
+        judge = _open_judge(suite, model.name, judge, judge_options or {}, protocol)
+    elif judge_options:
+        raise FormalimgError("judge_options are for a judge by its name: give the options to the judge itself")
     elif protocol != "default":
         check_protocol(protocol)
         raise FormalimgError(
@@ -131,10 +139,10 @@ def run(
         condition=condition,
         auto_style=condition is None,
         layouts=layouts,
-        budget=budget,
+        budget=_budget(budget),
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
-    place = builder.folder(model, RUNS) if folder is None else Path(folder)
+    place = builder.folder(model, load_defaults().runs.value) if folder is None else Path(folder)
     return Evaluation(place, execute(builder.config(model, place), place, judge, on_progress=on_progress))
 
 
@@ -162,13 +170,33 @@ def evaluate(
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, protocol, items, levels, per_level, samples, seed, size, condition, layouts,
-            rewriter, budget, on_progress.
+        options: as for `run`: judge, judge_options, protocol, items, levels, per_level, samples, seed, size, condition,
+            layouts, rewriter, budget, on_progress.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
     if folder is None:
-        folder = _new_folder(RUNS / f"{run_name(suite, model.name)}-{datetime.now():%Y%m%d-%H%M%S}")
+        if options.get("judge") is None:  # a refusal leaves no folder behind
+            default_judge(suite, model.name, protocol=options.get("protocol", "default"), words="python")
+        folder = _new_folder(
+            load_defaults().runs.value / f"{run_name(suite, model.name)}-{datetime.now():%Y%m%d-%H%M%S}"
+        )
     return run(suite, model, folder=folder, **options)
+
+
+def _open_judge(suite: str, model: str, name: str | None, options: Mapping[str, str], protocol: Protocol) -> Judge:
+    """Open a judge by its name, or the default for the images of a model."""
+    if name is None:
+        default = default_judge(suite, model, protocol=protocol, words="python")
+        if default is not None:
+            _log.warning("%s", default)
+            name, options = default.name, {**default.options, **options}
+    return open_judge(suite, name, options, protocol=protocol)
+
+
+def _budget(given: float | None) -> float | None:
+    """Return the budget that was given or, with None, the one that is configured; infinity is none."""
+    budget = load_defaults().budget.value if given is None else given
+    return None if budget is not None and math.isinf(budget) else budget
 
 
 def _new_folder(preferred: Path) -> Path:

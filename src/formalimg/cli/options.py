@@ -59,7 +59,7 @@ JudgeNames = Annotated[
         "-j",
         metavar="JUDGE",
         help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable, each judges the same images. "
-        "Default: the judge that works offline.",
+        "Default: builtin/icons for builtin models; others: see `config`.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),
@@ -280,7 +280,14 @@ CpusPerWorker = Annotated[
     ),
 ]
 RunsFolder = Annotated[
-    Path, typer.Option("--runs", metavar="DIR", help="Folder that holds the run folders.", rich_help_panel=_WHERE)
+    Path | None,
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        help="Folder that holds the run folders.",
+        show_default="runs",
+        rich_help_panel=_WHERE,
+    ),
 ]
 Images = Annotated[
     str | None,

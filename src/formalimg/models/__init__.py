@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     )
     from formalimg.models.options import Options, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
-    from formalimg.models.public_identity import stored_text
+    from formalimg.models.public_identity import is_secret_name, stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
     from formalimg.models.registry import (
         Provider,
+        Requirements,
         chat_model_providers,
+        chat_requirements,
         image_model_providers,
         installed_providers,
         open_chat_model,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
         requires,
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
+    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values, set_key_names
     from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
     from formalimg.models.text_answer import TextAnswer, json_or_literal
@@ -83,11 +85,13 @@ __getattr__ = lazy_exports(
         ],
         "options": ["Options", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
-        "public_identity": ["stored_text"],
+        "public_identity": ["is_secret_name", "stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
         "registry": [
             "Provider",
+            "Requirements",
             "chat_model_providers",
+            "chat_requirements",
             "image_model_providers",
             "installed_providers",
             "open_chat_model",
@@ -96,7 +100,7 @@ __getattr__ = lazy_exports(
             "requires",
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
-        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
+        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values", "set_key_names"],
         "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
         "text_answer": ["TextAnswer", "json_or_literal"],
@@ -138,6 +142,7 @@ __all__ = [
     "Refused",
     "Reply",
     "RequestedImage",
+    "Requirements",
     "RetryPolicy",
     "Setting",
     "Spending",
@@ -148,6 +153,7 @@ __all__ = [
     "build_image_model",
     "cache_folder",
     "chat_model_providers",
+    "chat_requirements",
     "chat_retry_policy",
     "concept_image_name",
     "get_api_key",
@@ -157,6 +163,7 @@ __all__ = [
     "image_without_keys",
     "installed_providers",
     "is_out_of_memory",
+    "is_secret_name",
     "json_or_literal",
     "metered",
     "note_usage",
@@ -175,6 +182,7 @@ __all__ = [
     "require_modules",
     "requires",
     "sampling_options",
+    "set_key_names",
     "silence_libraries",
     "stored_text",
     "unknown_cost_advice",
