@@ -58,8 +58,8 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable, each judges the same images. "
-        "Default: builtin/icons for builtin models; others: see `config`.",
+        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable. Default: builtin/icons for builtin "
+        "models, else as `formalimg config` says.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),
@@ -304,7 +304,7 @@ RunFolder = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The run folder. Default: named after suite and model, inside --runs.",
+        help="The run folder. Default: after suite and model, in --runs.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -313,7 +313,7 @@ Restart = Annotated[
     bool,
     typer.Option(
         "--restart",
-        help="Begin anew: move what is in the run folder to a folder beside it, NAME.old-TIME.",
+        help="Begin anew: the old run is moved to NAME.old-TIME.",
         rich_help_panel=_WHERE,
     ),
 ]
