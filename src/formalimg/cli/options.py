@@ -58,8 +58,7 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable. Default: builtin/icons for builtin "
-        "models, else as `formalimg config` says.",
+        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable. Default: see `formalimg config`.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),
@@ -284,7 +283,7 @@ RunsFolder = Annotated[
     typer.Option(
         "--runs",
         metavar="DIR",
-        help="Folder that holds the run folders.",
+        help="Folder of the run folders.",
         show_default="runs",
         rich_help_panel=_WHERE,
     ),
@@ -304,7 +303,7 @@ RunFolder = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The run folder. Default: after suite and model, in --runs.",
+        help="The run folder. Default: one inside --runs.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -313,7 +312,7 @@ Restart = Annotated[
     bool,
     typer.Option(
         "--restart",
-        help="Begin anew: the old run is moved to NAME.old-TIME.",
+        help="Begin anew; the old run is moved aside.",
         rich_help_panel=_WHERE,
     ),
 ]

@@ -161,7 +161,7 @@ class _Reader:
         unknown = next((name for name in table if name not in known), None)
         if unknown is None:
             return
-        near = get_close_matches(unknown, known, 1)
+        near = get_close_matches(unknown, known, 1, 0.75)
         advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
         raise FormalimgError(f"{self._shown}: unknown key {truncate(repr(unknown), 60, 20)} in {where}: {advice}")
 
