@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,10 +139,11 @@ def test_budgets_of_files_are_kept_announced_and_lifted() -> None:
 
 def test_python_says_the_same_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh12345678")
-    for call in (
+    calls: list[Callable[[], object]] = [
         lambda: python.evaluate(lambda prompt: None, "knolling", per_level=1),
         lambda: python.run("knolling", "folder/photos", per_level=1),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(NoJudgeError, match="no judge for the images of") as caught:
             call()
         assert "\n  judge='openai/gpt-5'  (OPENAI_API_KEY is set)\n" in str(caught.value)
