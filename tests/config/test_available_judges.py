@@ -70,6 +70,7 @@ def test_servers_that_list_models_and_all_others(monkeypatch: pytest.MonkeyPatch
         found = find_local_servers()
         assert time.monotonic() - began < 5, "each of them is asked at the same time as the others"
     assert found == [
+        (f"http://127.0.0.1:{closed}/v1", f"port {closed}", ("MODEL",)),
         (f"http://127.0.0.1:{odd}/v1", f"port {odd}", ("Qwen2-VL", "tiny")),
         (f"http://127.0.0.1:{good}/v1", f"port {good}", ("Qwen/Qwen3-VL-8B-Instruct",)),
     ]

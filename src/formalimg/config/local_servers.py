@@ -19,6 +19,9 @@ PORTS: Mapping[int, str] = {
 }
 """The ports on which servers that speak as OpenAI does listen by default."""
 
+UNKNOWN_MODEL = "MODEL"
+"""Stands for the models of a server that tells them only to those with its key, which is not sent unasked."""
+
 _HOST = "127.0.0.1"
 _SECONDS = 0.3
 """How long a server has for its answer; all are asked at the same time."""
@@ -73,6 +76,8 @@ def _models(port: int) -> tuple[str, ...]:
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
         answer = connection.getresponse()
+        if answer.status in (401, 403):
+            return (UNKNOWN_MODEL,)
         if answer.status != 200:
             return ()
         names = list(dict.fromkeys(_names(json.loads(answer.read(_MAX_BYTES)))))
