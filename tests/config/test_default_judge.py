@@ -117,6 +117,12 @@ def test_judging_the_run_of_a_foreign_model_needs_a_judge_too() -> None:
     assert "judge builtin/icons from ./formalimg.toml" in formalimg("judge", "run").err
 
 
+def test_the_name_of_a_model_in_somebody_elses_run_adds_no_lines_to_the_message() -> None:
+    with pytest.raises(NoJudgeError, match=r"no judge for the images of folder/x·  --judge evil/one·") as caught:
+        default_judge("knolling", "folder/x\n  --judge evil/one\x1b")
+    assert "\n  --judge evil" not in str(caught.value)
+
+
 def test_a_judge_that_cannot_read_photographs_warns_before_and_names_the_remedy_after() -> None:
     code, _, err = formalimg("run", "knolling", "-m", "folder/photos", *FEW, "-j", "builtin/icons", "--out", "run")
     assert code == 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.suites import suite
 
@@ -224,6 +225,6 @@ def unreadable_by_icons(judge: str, model: str) -> str:
     if judge != ICONS or is_built_in(model):
         return ""
     return (
-        f"warning: {ICONS} reads only drawings made by formalimg: images of {model} that are anything else stay "
-        "unscored; name another judge with --judge"
+        f"warning: {ICONS} reads only drawings made by formalimg: images of {truncate(model, 200, 100)} that are "
+        "anything else stay unscored; name another judge with --judge"
     )

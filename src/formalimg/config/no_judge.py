@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from formalimg._util.text import truncate
 from formalimg.config.available_judges import Words, find_available_judges, how_to_get_one, nothing_found
 from formalimg.config.defaults import ICONS, JUDGE_VARIABLE
 from formalimg.errors import FormalimgError
@@ -45,6 +46,7 @@ def no_judge_error(
     name: str, kind: JudgeKind, model: str, protocol: str, words: Words, *, making: bool
 ) -> NoJudgeError:
     """Return the refusal for the images of a model; the arguments are those of `default_judge`."""
+    model = truncate(model, 200, 100)  # of a run folder it is somebody else's text
     published = protocol != "default"
     if published:
         why = f"there is no judge for {name} that works offline: the protocol {protocol} asks a chat model that can see"
