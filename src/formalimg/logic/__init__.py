@@ -1,6 +1,13 @@
 """Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
 
-from formalimg.logic.best_binding import BestBinding, ClauseResult, PreparedFormula, best_binding, prepare_formula
+from formalimg.logic.best_binding import (
+    BestBinding,
+    ClauseResult,
+    Credit,
+    PreparedFormula,
+    best_binding,
+    prepare_formula,
+)
 from formalimg.logic.check import check
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
@@ -56,6 +63,7 @@ __all__ = [
     "Clause",
     "ClauseKind",
     "ClauseResult",
+    "Credit",
     "Component",
     "Exists",
     "Forall",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.logic.earned_credit import ClauseCredit, describe_condition, has_instance, states_class
+from formalimg.logic.earned_credit import ClauseCredit, describe_condition, has_instance, of_classes, states_class
 from formalimg.logic.prenex import Clause, ClauseKind, Literal
 from formalimg.logic.proof import VariableBinding
 from formalimg.logic.syntax import Value
@@ -87,10 +87,10 @@ class ClauseEvaluator:
         for name, words in needed.classes.items():
             if any(states_class(literal) and literal.atom.variables == (name,) for literal in clause.literals):
                 continue  # it states the class itself
-            of_class = [self.scene.having("Is", word) for word in words]
-            if not any(objects >> self.bound[name].obj & 1 for objects in of_class):
+            objects = of_classes(self.scene, words)
+            if not objects >> self.bound[name].obj & 1:
                 classes = " or ".join(words)
-                lacking = f"?{name} is no {classes}" if any(of_class) else f"no {classes} yet"
+                lacking = f"?{name} is no {classes}" if objects else f"no {classes} yet"
                 return f"{lacking}: this clause earns nothing"
         return ""
 

@@ -14,10 +14,11 @@ Only the truth tables of literals become narrower, so the minimax game over clau
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formalimg.logic.prenex import Clause, Component, Literal
-from formalimg.logic.syntax import Value
+from formalimg.logic.syntax import Atom, Value
+from formalimg.logic.variables import rename_arguments
 from formalimg.logic.world import World
 
 MAX_CLASS_CLAUSES = 20
@@ -32,8 +33,30 @@ class UnaryLiteral(NamedTuple):
     positive: bool
 
 
-InstanceCondition: TypeAlias = tuple[tuple[UnaryLiteral, ...], ...]
-"""What an object must meet to be an instance of a `forall`: a conjunction of disjunctions."""
+class RequiredRelation(NamedTuple):
+    """A relation that the instance of a `forall` must have to some object.
+
+    Attributes:
+        predicate: the relation.
+        is_first: whether the instance is its first object.
+        classes: the classes of which the other object must have one; empty if any will do.
+    """
+
+    predicate: str
+    is_first: bool
+    classes: tuple[str, ...]
+
+
+class InstanceCondition(NamedTuple):
+    """What an object must meet to be an instance of a `forall`.
+
+    Attributes:
+        own: what is said of the object alone: a conjunction of disjunctions.
+        relations: its relations to objects outside of the `forall`.
+    """
+
+    own: tuple[tuple[UnaryLiteral, ...], ...]
+    relations: tuple[RequiredRelation, ...] = ()
 
 
 class LiteralCredit(NamedTuple):
@@ -124,38 +147,48 @@ def _class_clauses(
 def instance_conditions(
     components: Sequence[Component], instances: Mapping[str, str], universal: frozenset[str]
 ) -> dict[str, InstanceCondition]:
-    """Return the conditions of strict `forall`s, by variable, as far as they are about the instance alone.
+    """Return the conditions of strict `forall`s, by variable.
+
+    Of a condition that speaks of other variables, only what must be so in any case is kept: the instance may be related
+    to whatever object of the right class. What is less than the condition only lets a clause count sooner.
 
     Args:
         components: the components of the expanded formula.
-        instances: by variable of a strict `forall`, the variable of the instance that it requires.
-        universal: the variables that `forall` binds, the outermost first in `instances`.
+        instances: by variable of a strict `forall`, the variable of the instance that it requires; outer ones first.
+        universal: the variables that `forall` binds.
     """
     clauses_of: dict[str, list[Clause]] = {}
+    classes_of: dict[str, tuple[str, ...]] = {}
     for component in components:
+        for name, stated in _class_clauses(component, universal).items():
+            classes_of[name] = next((words for rest, words in stated if not rest), ())
         for clause in component.clauses:
             for name in clause.names:
                 clauses_of.setdefault(name, []).append(clause)
     found: dict[str, InstanceCondition] = {}
-    denied: set[tuple[str, UnaryLiteral]] = set()  # circumstances in which an inner forall need not have an instance
+    denied: set[Literal] = set()  # circumstances in which an inner forall need not have an instance
     for name, instance in instances.items():
         if name not in universal or instance in universal:
             continue
-        condition = []
+        own, relations = [], []
         for clause in clauses_of.get(instance, ()):
-            about = [literal for literal in clause.literals if literal.atom.variables == (instance,)]
-            rest = [literal for literal in clause.literals if instance not in literal.atom.variables]
-            outer = all(
-                len(literal.atom.variables) == 1 and (literal.atom.variables[0], _unary(literal)) in denied
-                for literal in rest
-            )
-            if outer and len(about) + len(rest) == len(clause.literals):
-                condition.append(tuple(map(_unary, about)))
-        if condition:
-            found[name] = tuple(condition)
-            for literals in condition:
-                if len(literals) == 1:
-                    denied.add((name, literals[0]._replace(positive=not literals[0].positive)))
+            about = [literal for literal in clause.literals if instance in literal.atom.variables]
+            if not denied.issuperset(literal for literal in clause.literals if literal not in about):
+                continue
+            if all(literal.atom.variables == (instance,) for literal in about):
+                own.append(tuple(map(_unary, about)))
+                if len(about) == 1:
+                    atom = about[0].atom
+                    renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
+                    denied.add(Literal(renamed, not about[0].positive))
+            elif len(clause.literals) == 1 and about[0].positive and universal.isdisjoint(clause.variables):
+                first, second = about[0].atom.variables
+                if first != second:
+                    other = second if first == instance else first
+                    relation = RequiredRelation(about[0].atom.predicate, first == instance, classes_of.get(other, ()))
+                    relations.append(relation)
+        if own or relations:
+            found[name] = InstanceCondition(tuple(own), tuple(relations))
     return found
 
 
@@ -176,20 +209,37 @@ def is_asking(clause: Clause, universal: frozenset[str]) -> bool:
 def has_instance(world: World, condition: InstanceCondition) -> bool:
     """Return whether an object of a world meets a condition."""
     everything = left = (1 << len(world)) - 1
-    for literals in condition:
+    for literals in condition.own:
         meeting = 0
         for predicate, word, positive in literals:
             objects = world.having(predicate, word)
             meeting |= objects if positive else everything & ~objects
         left &= meeting
+    for predicate, is_first, classes in condition.relations:
+        others = of_classes(world, classes)
+        left = world.firsts(predicate, others, left) if is_first else world.seconds(predicate, others, left)
     return left != 0
+
+
+def of_classes(world: World, classes: Sequence[str]) -> int:
+    """Return the objects of some classes, as a bit set; all objects if none are given."""
+    found = 0
+    for name in classes:
+        found |= world.having("Is", name)
+    return found if classes else (1 << len(world)) - 1
 
 
 def describe_condition(condition: InstanceCondition) -> str:
     """Return a condition in words, such as `red cup`."""
-    classes = [" or ".join(word or "" for _, word, _ in literals) for literals in condition if _only(literals, "Is")]
-    others = [" or ".join(map(_told, literals)) for literals in condition if not _only(literals, "Is")]
-    return " ".join([*others, *(classes or ["object"])])
+    own = condition.own
+    classes = [" or ".join(word or "" for _, word, _ in literals) for literals in own if _only(literals, "Is")]
+    others = [" or ".join(map(_told, literals)) for literals in own if not _only(literals, "Is")]
+    relations = [
+        f"({predicate} {'it' if is_first else other} {other if is_first else 'it'})"
+        for predicate, is_first, words in condition.relations
+        for other in [" or ".join(words) or "object"]
+    ]
+    return " ".join([*others, *(classes or ["object"]), *(["with", *relations] if relations else [])])
 
 
 def _only(literals: Sequence[UnaryLiteral], predicate: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.earned_credit import ClauseCredit, InstanceCondition, LiteralCredit, has_instance
+from formalimg.logic.earned_credit import ClauseCredit, InstanceCondition, LiteralCredit, has_instance, of_classes
 from formalimg.logic.prenex import Clause, Component, Literal, QuantifierKind
 from formalimg.logic.syntax import Atom, Value
 from formalimg.logic.world import World
@@ -311,7 +311,7 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
             objects = sum([world.seconds(predicate, single, single) for single in singles])
         found = objects if positive else everything & ~objects
         if classes:
-            found &= _of_classes(world, classes[0])
+            found &= of_classes(world, classes[0])
         if instances and not _have_instances(world, instances):
             found = 0
         sets.append(found)
@@ -337,21 +337,13 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey]) -> BoolArray:
     found = np.concatenate(tables).reshape(len(tables), width, width)
     if any(literal.credit.classes for literal in literals):
         for axis in range(2):
-            counting = [_of_classes(world, classes[axis] if classes else ()) for *_, (classes, _) in literals]
+            counting = [of_classes(world, classes[axis] if classes else ()) for *_, (classes, _) in literals]
             rows = _bits_to_rows(counting, width)
             found &= rows[:, None, :] if axis else rows[:, :, None]
     for number, literal in enumerate(literals):
         if literal.credit.instances and not _have_instances(world, literal.credit.instances):
             found[number] = False
     return found
-
-
-def _of_classes(world: World, classes: Sequence[str]) -> int:
-    """Return the objects of some classes; all objects if none are given."""
-    found = 0
-    for name in classes:
-        found |= world.having("Is", name)
-    return found if classes else (1 << len(world)) - 1
 
 
 def _have_instances(world: World, conditions: Iterable[InstanceCondition]) -> bool:
