@@ -221,6 +221,30 @@ def has_instance(world: World, condition: InstanceCondition) -> bool:
     return left != 0
 
 
+class CountingObjects:
+    """Which objects of a world count, for literals of many clauses: each class and condition is looked up once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._of_classes: dict[tuple[str, ...], int] = {(): (1 << len(world)) - 1}
+        self._has_instances: dict[tuple[InstanceCondition, ...], bool] = {(): True}
+
+    def of_classes(self, classes: tuple[str, ...]) -> int:
+        """Return the objects of some classes, as a bit set; all objects if none are given."""
+        found = self._of_classes.get(classes)
+        if found is None:
+            found = self._of_classes[classes] = of_classes(self._world, classes)
+        return found
+
+    def have_instances(self, conditions: tuple[InstanceCondition, ...]) -> bool:
+        """Return whether each condition has an instance."""
+        found = self._has_instances.get(conditions)
+        if found is None:
+            found = all(has_instance(self._world, condition) for condition in conditions)
+            self._has_instances[conditions] = found
+        return found
+
+
 def of_classes(world: World, classes: Sequence[str]) -> int:
     """Return the objects of some classes, as a bit set; all objects if none are given."""
     found = 0

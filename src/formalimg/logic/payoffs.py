@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.earned_credit import ClauseCredit, InstanceCondition, LiteralCredit, has_instance, of_classes
+from formalimg.logic.earned_credit import ClauseCredit, CountingObjects, LiteralCredit
 from formalimg.logic.prenex import Clause, Component, Literal, QuantifierKind
 from formalimg.logic.syntax import Atom, Value
 from formalimg.logic.world import World
@@ -250,10 +250,11 @@ class TruthTables:
         """
         self.objects = len(world)
         of_style, of_one, of_two = literals
+        counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
-            np.array([_style_counts(world, style, literal) for literal in of_style], np.bool),
-            _rows_of_one(world, of_one),
-            _rows_of_two(world, of_two),
+            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            _rows_of_one(world, of_one, counting),
+            _rows_of_two(world, of_two, counting),
         )
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
@@ -295,11 +296,11 @@ class TruthTables:
         return payoffs
 
 
-def _style_counts(world: World, style: str | None, literal: LiteralKey) -> bool:
-    return (literal.word == style) is literal.positive and _have_instances(world, literal.credit.instances)
+def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
+    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
 
 
-def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
+def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:
     """Return where literals of one variable hold and count, a row for each."""
     everything = (1 << len(world)) - 1
     sets = []
@@ -311,14 +312,14 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
             objects = sum([world.seconds(predicate, single, single) for single in singles])
         found = objects if positive else everything & ~objects
         if classes:
-            found &= of_classes(world, classes[0])
-        if instances and not _have_instances(world, instances):
+            found &= counting.of_classes(classes[0])
+        if instances and not counting.have_instances(instances):
             found = 0
         sets.append(found)
     return _bits_to_rows(sets, len(world))
 
 
-def _rows_of_two(world: World, literals: Collection[LiteralKey]) -> BoolArray:
+def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: CountingObjects) -> BoolArray:
     """Return where literals of two variables hold and count, a table for each."""
     width = len(world)
     if not literals:
@@ -335,19 +336,17 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey]) -> BoolArray:
             known = known.T
         tables.append(known if positive else ~known)
     found = np.concatenate(tables).reshape(len(tables), width, width)
-    if any(literal.credit.classes for literal in literals):
+    needed = [literal.credit for literal in literals]
+    if any(classes for classes, _ in needed):
         for axis in range(2):
-            counting = [of_classes(world, classes[axis] if classes else ()) for *_, (classes, _) in literals]
-            rows = _bits_to_rows(counting, width)
+            rows = _bits_to_rows(
+                [counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width
+            )
             found &= rows[:, None, :] if axis else rows[:, :, None]
-    for number, literal in enumerate(literals):
-        if literal.credit.instances and not _have_instances(world, literal.credit.instances):
+    for number, (_, instances) in enumerate(needed):
+        if instances and not counting.have_instances(instances):
             found[number] = False
     return found
-
-
-def _have_instances(world: World, conditions: Iterable[InstanceCondition]) -> bool:
-    return all(has_instance(world, condition) for condition in conditions)
 
 
 def _pairs_by_sets(world: World, predicate: str) -> BoolArray:
