@@ -24,7 +24,7 @@ from formalimg.suites import Item, suite
 Pair: TypeAlias = tuple[ImageLike, TaskLike]
 """An image, and what it is to show."""
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
 
 DEFAULT_GROUNDER = "builtin/icons"
