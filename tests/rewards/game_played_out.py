@@ -139,10 +139,13 @@ def reward(parts: list[Played], scene: Scene, passes: bool) -> Fraction:
     """The dense reward, exactly; in a scene with objects in it."""
     if passes:
         return Fraction(1)
+    return share(parts, scene, earns) if shows_something(parts, scene) else Fraction(0)
+
+
+def shows_something(parts: list[Played], scene: Scene) -> bool:
+    """Whether something that is asked for is there; also if nothing is asked for."""
     asking = [counted for part in parts for counted in part.clauses if counted.asks]
-    if asking and not any(_can_be_earned(counted, scene) for counted in asking):
-        return Fraction(0)
-    return share(parts, scene, earns)
+    return not asking or any(_can_be_earned(counted, scene) for counted in asking)
 
 
 def _can_be_earned(counted: Counted, scene: Scene) -> bool:

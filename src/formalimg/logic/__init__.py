@@ -9,6 +9,7 @@ from formalimg.logic.best_binding import (
     prepare_formula,
 )
 from formalimg.logic.check import check
+from formalimg.logic.clause_results import NOTHING_ASKED_FOR
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
@@ -56,6 +57,7 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
+    "NOTHING_ASKED_FOR",
     "STYLE_PREDICATE",
     "And",
     "Atom",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
+from formalimg.logic import NOTHING_ASKED_FOR, ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
 from formalimg.rewards.result import RewardScore
 from formalimg.scenes import Scene
-from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec
+from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec, FormulaSpec
 
 if TYPE_CHECKING:
     from formalimg.rewards.tasks import RewardTask
@@ -107,11 +107,15 @@ def _reward_of_clauses(
 def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
     """Return the reward of a judged image: the weighted share of the parts of its verdict.
 
+    Clauses of a formula count once an object that it asks for is there, as in scenes.
+
     A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
     reward. Only CF-World's images may pass with less than all.
     """
     own = task.weights or (1.0,) * len(verdict.parts)
     parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
+    if isinstance(task.item.spec, FormulaSpec) and not verdict.passed:
+        parts = _earned(parts)
     explanation = verdict.evidence.get("explanation")
     found = RewardScore.of_parts(
         verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else ""
@@ -121,6 +125,14 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
         detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
         return RewardScore.missing(Unscored("not understood", detail, cost=verdict.cost))
     return found
+
+
+def _earned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts; if they ask for objects and none is there, without credit for style and what is absent."""
+    objects = [part for part in parts if part.kind == "object"]
+    if not objects or any(part.score > 0 for part in objects):
+        return parts
+    return tuple([replace(part, score=0.0, reason=NOTHING_ASKED_FOR) if part.score else part for part in parts])
 
 
 def _weighted(part: Part, own: float, weights: Weights) -> Part:
