@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 
 from formalimg import load, verify
 from formalimg.logic import Credit, FormulaError, PreparedFormula, prepare_formula
+from formalimg.rewards import RewardScore
+from formalimg.rewards.weights import discount_surplus
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites import Item
 
@@ -34,13 +36,13 @@ def main() -> None:
     everything = load("knolling")
     items = everything[::every]
     attacks, honest = attack_scenes(everything), honest_scenes()
-    print("| scene |" + "".join(f" {band} before | after |" for band in BANDS))
-    print("| --- |" + " --- | --- |" * len(BANDS))
+    print("| scene |" + "".join(f" {band}: before | after | surplus=1 |" for band in BANDS))
+    print("| --- |" + " --- | --- | --- |" * len(BANDS))
     for name, build in {**attacks, **honest}.items():
         cells = []
         for levels in BANDS.values():
             chosen = [item for item in items if item.level in levels]
-            rewards = [both(item, build(item, random.Random(f"{name} {item.id}"))) for item in chosen]
+            rewards = [rewards_of(item, build(item, random.Random(f"{name} {item.id}"))) for item in chosen]
             columns = zip(*[pair for pair in rewards if pair is not None], strict=True)
             cells += [f"{statistics.mean(scores):.2f} ({max(scores):.2f})" for scores in columns]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
@@ -48,11 +50,13 @@ def main() -> None:
     build_orders(items)
 
 
-def both(item: KnollingItem, scene: Scene | None) -> tuple[float, ...] | None:
-    """Return the reward before and after; None if there is no such scene for the item."""
+def rewards_of(item: KnollingItem, scene: Scene | None) -> tuple[float, ...] | None:
+    """Return the reward before, after, and with surplus=1; None if there is no such scene for the item."""
     if scene is None:
         return None
-    return tuple(reward(prepare_formula(item.spec.formula, credit=credit), scene) for credit in CREDITS)
+    before, after = (reward(prepare_formula(item.spec.formula, credit=credit), scene) for credit in CREDITS)
+    known = RewardScore(after, after == 1)
+    return before, after, discount_surplus(known, scene, item.spec.object_classes, 1).score or 0.0
 
 
 def reward(prepared: PreparedFormula, scene: Scene) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from statistics import mean
 
 import pytest
 
-from formalimg import load
+from formalimg import FormalimgError, load
 from formalimg.logic import best_binding, prepare_formula, verify
 from formalimg.rewards import RewardScore, Scorer, StyledScene
 from formalimg.scenes import Box, Scene, SceneObject
@@ -182,3 +183,21 @@ def test_one_cup_in_the_middle_is_worth_nothing_and_an_honest_scene_much() -> No
 
 def test_rewards_of_other_rules_are_told_apart() -> None:
     assert SCORER.settings["reward_rules"] == 2
+
+
+def test_other_objects_lower_the_reward_of_a_scene_that_fails_if_wanted() -> None:
+    cup, hammer = obj("cup", "red", 700), obj("hammer", "red")
+    by_surplus = {}
+    for surplus in (0.0, 0.5, 1.0):
+        scorer = pickle.loads(pickle.dumps(Scorer(surplus=surplus)))
+        assert scorer.settings.get("surplus", 0) == surplus
+        scenes = [[cup], [cup, hammer], [cup, hammer, hammer], [obj("cup", "red"), hammer]]
+        pairs = [(Scene.of(objects), CUP_ON_THE_LEFT) for objects in scenes]
+        by_surplus[surplus] = [found.score for found in scorer.score_all(pairs)]
+        assert by_surplus[surplus] == [found.score for found in scorer.score_all(pairs, parts=False)]
+    assert by_surplus[0.0] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1])
+    assert by_surplus[0.5] == pytest.approx([2 / 3, 4 / 9, 1 / 3, 1])
+    assert by_surplus[1.0] == pytest.approx([2 / 3, 1 / 3, 2 / 9, 1])  # what passes has 1 whatever else is there
+    for wrong in (-0.1, 1.1, float("nan"), True, "1"):
+        with pytest.raises(FormalimgError, match="surplus must be a number from 0"):
+            Scorer(surplus=wrong)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias, get_args
@@ -102,6 +102,33 @@ def _reward_of_clauses(
         return whole if parts else whole.without_parts()
     share = best.share
     return RewardScore.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
+
+
+def check_surplus(surplus: float) -> float:
+    """Return how much a surplus object counts, if it is valid.
+
+    Raises:
+        FormalimgError: if it is not a number from 0 to 1.
+    """
+    if isinstance(surplus, bool) or not isinstance(surplus, int | float) or not 0 <= surplus <= 1:
+        raise FormalimgError("surplus must be a number from 0 (other objects do not matter) to 1")
+    return float(surplus)
+
+
+def discount_surplus(found: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
+    """Return the reward of a scene that fails, lower by its objects of classes that were not asked for.
+
+    Args:
+        found: the reward of the scene.
+        scene: the objects in the image.
+        classes: the classes that the formula names.
+        surplus: how much an object of another class counts against one of these.
+    """
+    if not surplus or not found.score or found.passed:
+        return found
+    asked = sum([obj.label in classes for obj in scene.objects])
+    others = len(scene) - asked
+    return replace(found, score=found.score * asked / (asked + surplus * others)) if others else found
 
 
 def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
