@@ -9,9 +9,10 @@ from statistics import mean
 import pytest
 
 from formalimg import FormalimgError, load
+from formalimg.judges import SceneJudge, open_grounder
 from formalimg.logic import best_binding, prepare_formula, verify
 from formalimg.rewards import RewardScore, Scorer, StyledScene
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.suites import FormulaSpec
 from tests.support.sizes import tries
 
@@ -201,3 +202,11 @@ def test_other_objects_lower_the_reward_of_a_scene_that_fails_if_wanted() -> Non
     for wrong in (-0.1, 1.1, float("nan"), True, "1"):
         with pytest.raises(FormalimgError, match="surplus must be a number from 0"):
             Scorer(surplus=wrong)  # type: ignore[arg-type]
+
+
+def test_a_scene_judge_of_ones_own_gives_the_same_rewards() -> None:
+    hammer = draw(Scene.of([obj("hammer", "red")]), 384)
+    scorer = Scorer(judges={"knolling": SceneJudge(open_grounder("builtin/icons"))})
+    [judged] = scorer.score_all([(hammer, EVERY_CUP)])
+    assert (judged.score, judged.passed) == (0, False)
+    assert SCORER.score_all([(hammer, EVERY_CUP)]) == [judged]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
+from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
 from formalimg.models import Identified, Setting, stored_text
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
 from formalimg.rewards.result import PairError, RewardScore
@@ -245,14 +245,17 @@ class Scorer:
                 return RewardScore.missing(Unscored("judge failed", error_text(error)))
 
     async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore:
-        task = entry.task
-        if entry.judge is not None:
-            verdict = await entry.judge.judge(task.item, image)
+        task, judge, grounder = entry.task, entry.judge, self._grounder
+        if isinstance(judge, SceneJudge) and task.formula is not None:
+            # Its verdicts count clauses that hold, and rewards those that are earned: so only its grounder is asked.
+            grounder, judge = judge.grounder, None
+        if judge is not None:
+            verdict = await judge.judge(task.item, image)
             if isinstance(verdict, Unscored):
                 return RewardScore.missing(verdict)
             return reward_of_verdict(task, verdict, self._weights)
         assert task.formula is not None, "grounders look for what formulas speak of"
-        grounding = await self._grounder.ground(image, task.item.spec.object_classes)
+        grounding = await grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
             return RewardScore.missing(grounding)
         return await asyncio.to_thread(self._reward_of_scene, task, grounding.scene, None, grounding.cost)
