@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from formalimg.cli.streams import echo
 
@@ -45,15 +45,19 @@ def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEsti
     first = estimates[0]
     echo(f"{config.model.name}, in {folder}:")
     if config.rewriter is not None:
-        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first.rewrite_cost)}")
-    echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first, 'rewriter')}")
+    echo(f"  images to make   {first.images:>7,}  {_dollars(first, 'model')}")
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
-        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate, 'judge')}")
     echo("  the first image would be asked for with:" if config.rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
 
 
-def _dollars(cost: float | None) -> str:
-    return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"
+def _dollars(estimate: RunEstimate, role: Literal["model", "judge", "rewriter"]) -> str:
+    costs = {"model": estimate.image_cost, "judge": estimate.judge_cost, "rewriter": estimate.rewrite_cost}
+    cost, note = costs[role], estimate.price_notes.get(role)
+    if cost is None:
+        return "at a price that is not known; give it with --price"
+    return f"about ${cost:,.2f}" + (f" ({note})" if note else "")

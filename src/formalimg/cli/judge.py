@@ -12,6 +12,7 @@ import typer
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.run_execution import (
     FinishedRuns,
     exit_if_stopped,
@@ -19,7 +20,6 @@ from formalimg.cli.run_execution import (
     open_judges,
     print_rates,
     print_rates_by_judge,
-    require_prices,
 )
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -39,6 +39,7 @@ def judge_command(
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
     prompts: options.Prompts = None,
+    price: Prices = None,
     budget: options.Budget = None,
     groundings: Annotated[
         Path | None,
@@ -76,7 +77,13 @@ def judge_command(
     Images that this judge has already scored are skipped. Exit code 1 if nothing could be scored.
     """
     if groundings is not None:
-        given = {"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}
+        given = {
+            "RUN": folder,
+            "--judge": judge,
+            "--judge-option": judge_option,
+            "--price": price,
+            "--prompts": prompts,
+        }
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
         print_rates_by_judge(_judge_groundings(groundings, items, task, name, runs, out))
         return
@@ -87,8 +94,9 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task, protocol)
-    require_prices(budget, [one.instance.name for one in judges])
+    prices = GivenPrices(price, {"judge": judge or []})
+    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task, protocol, prices)
+    require_prices(budget, [one.instance for one in judges])
     engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     for one in judges:
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"

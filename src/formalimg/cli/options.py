@@ -205,7 +205,7 @@ Budget = Annotated[
     typer.Option(
         min=0,
         metavar="DOLLARS",
-        help="Stop, resumably, when this run folder has cost this much in total.",
+        help="Stop, resumably, when the folder has cost this much.",
         rich_help_panel=_COST,
     ),
 ]
@@ -213,7 +213,7 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print what would be requested, how often and at what cost; do nothing.",
+        help="Print what would be requested and at what cost; do nothing.",
         rich_help_panel=_COST,
     ),
 ]

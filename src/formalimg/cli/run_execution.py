@@ -16,9 +16,9 @@ from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
+from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.progress import run_progress
 from formalimg.cli.streams import echo
-from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.cli.run import RunOptions
@@ -34,6 +34,7 @@ def open_judges(
     prompts: Path | None,
     task: str,
     protocol: str = "default",
+    prices: GivenPrices | None = None,
 ) -> list[Reopenable[Judge]]:
     """Open the judges of these names, each with its options; the one that works offline if there are no names."""
     from formalimg.judges import open_judge
@@ -42,6 +43,7 @@ def open_judges(
     opened = []
     for number, name in enumerate(names or [None], 1):
         own = options_of(options, number, len(names or [None]))
+        own |= prices.option("judge", name) if prices and name is not None else {}
         # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
@@ -65,9 +67,8 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     models = [options.open_model(name) for name in options.model]
     judges = options.open_judges() if judging else []
     rewriter = options.open_rewriter()
-    names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
-    names += [rewriter.name] if rewriter else []
-    require_prices(options.budget, names)
+    require_prices(options.budget, [model.instance for model in models], per_image=options.task == "image")
+    require_prices(options.budget, [*(judge.instance for judge in judges), *([rewriter] if rewriter else [])])
     builder = options.builder(rewriter)
     for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         echo(warning, err=True)
@@ -170,17 +171,6 @@ def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
         advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
         echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
         raise typer.Exit(130)
-
-
-def require_prices(budget: float | None, names: Sequence[str]) -> None:
-    """Refuse a budget if a price is unknown, before anything is paid for."""
-    from formalimg.models import UNKNOWN_PRICE, get_price
-
-    for name in names:
-        if budget is not None and get_price(name) == UNKNOWN_PRICE:
-            raise FormalimgError(
-                f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
-            )
 
 
 def _execute(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
     from formalimg.models.options import Options, sampling_options
-    from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price, price_of
     from formalimg.models.public_identity import stored_text
     from formalimg.models.python_function import CallableModel, open_python_function
     from formalimg.models.registry import (
@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
-    from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
+    from formalimg.models.spending import (
+        Meter,
+        Spending,
+        metered,
+        note_usage,
+        note_waste,
+        unknown_cost_advice,
+        unknown_price_advice,
+    )
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
     from formalimg.models.text_answer import TextAnswer, json_or_literal
 
@@ -68,7 +76,7 @@ __getattr__ = lazy_exports(
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
         "options": ["Options", "sampling_options"],
-        "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "pricing": ["UNKNOWN_PRICE", "Price", "get_price", "price_of"],
         "public_identity": ["stored_text"],
         "python_function": ["CallableModel", "open_python_function"],
         "registry": [
@@ -83,7 +91,15 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "image_retry_policy"],
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
-        "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
+        "spending": [
+            "Meter",
+            "Spending",
+            "metered",
+            "note_usage",
+            "note_waste",
+            "unknown_cost_advice",
+            "unknown_price_advice",
+        ],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
         "text_answer": ["TextAnswer", "json_or_literal"],
     },
@@ -152,6 +168,7 @@ __all__ = [
     "open_image_model",
     "open_python_function",
     "parse_answer",
+    "price_of",
     "published_index",
     "read_aside",
     "read_checkpoint",
@@ -163,4 +180,5 @@ __all__ = [
     "silence_libraries",
     "stored_text",
     "unknown_cost_advice",
+    "unknown_price_advice",
 ]
