@@ -29,7 +29,7 @@ from formalimg.suites.conceptmix.spec import (
     RequestedConcept,
     SpatialRelation,
 )
-from formalimg.suites.conditions import Condition, LayoutForm, ModelInput, StyleText
+from formalimg.suites.conditions import STYLES, Condition, LayoutForm, ModelInput, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
@@ -170,6 +170,7 @@ __all__ = [
     "NO_PROMPT",
     "ODD_TAGS",
     "PASS_THRESHOLD",
+    "STYLES",
     "BenchmarkSource",
     "Binding",
     "BindingError",

@@ -3,7 +3,13 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.models.folder.file_matching import MatchedImage, MatchReport, PremadeImageModel, RequestedImage
+from formalimg.models.folder.file_matching import (
+    MatchedImage,
+    MatchReport,
+    PremadeImageModel,
+    RequestedImage,
+    matched_text,
+)
 
 if TYPE_CHECKING:
     from formalimg.models.folder.model import FolderModel, open_folder
@@ -11,4 +17,12 @@ if TYPE_CHECKING:
 # Lazy, because every run imports the types above, and few read a folder.
 __getattr__ = lazy_exports("formalimg.models.folder", {"model": ["FolderModel", "open_folder"]})
 
-__all__ = ["FolderModel", "MatchReport", "MatchedImage", "PremadeImageModel", "RequestedImage", "open_folder"]
+__all__ = [
+    "FolderModel",
+    "MatchReport",
+    "MatchedImage",
+    "PremadeImageModel",
+    "RequestedImage",
+    "matched_text",
+    "open_folder",
+]
