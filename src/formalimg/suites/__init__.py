@@ -92,7 +92,14 @@ if TYPE_CHECKING:
         expected_redraws,
     )
     from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
-    from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
+    from formalimg.suites.export import (
+        ExportedSuite,
+        PromptFormat,
+        PublisherInfo,
+        export_suite,
+        format_prompts,
+        prompt_rows,
+    )
     from formalimg.suites.formula.census import count_contents
     from formalimg.suites.formula.ontology import find_implausible
     from formalimg.suites.formula.published import write_published
@@ -141,7 +148,14 @@ __getattr__ = lazy_exports(
         "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
         "conceptmix.questions": ["concept_statements", "template_questions"],
         "conceptmix.prompt_check": ["extra_concepts", "missing_concepts"],
-        "export": ["ExportedSuite", "PublisherInfo", "export_suite"],
+        "export": [
+            "ExportedSuite",
+            "PromptFormat",
+            "PublisherInfo",
+            "export_suite",
+            "format_prompts",
+            "prompt_rows",
+        ],
         "formula.ontology": ["find_implausible"],
         "formula.published": ["write_published"],
         "formula.published_verdicts": [
@@ -205,6 +219,7 @@ __all__ = [
     "Pool",
     "PoolProfile",
     "Pools",
+    "PromptFormat",
     "PublishedItems",
     "PublishedVerdict",
     "PublisherInfo",
@@ -250,6 +265,7 @@ __all__ = [
     "find_conflicts",
     "find_implausible",
     "format_clause_verdict",
+    "format_prompts",
     "format_repairs",
     "format_scene_verdict",
     "format_scores",
@@ -272,6 +288,7 @@ __all__ = [
     "pair_spec",
     "parse_prompt",
     "plain_tags",
+    "prompt_rows",
     "pull",
     "read_cf_scores",
     "read_cf_world",
