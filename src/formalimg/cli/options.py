@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from formalimg._util.installing import install_line
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -383,7 +384,7 @@ def require_web_extra(what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("formalimg"):
             raise
-        raise FormalimgError(f"{what} needs {error.name}: pip install 'formalimg[web]'") from error
+        raise FormalimgError(f"{what} needs {error.name}: {install_line('web')}") from error
 
 
 def print_address(address: str) -> None:
