@@ -52,8 +52,8 @@ def test_a_budget_is_kept_with_the_price_that_was_given(tmp_path: Path) -> None:
 
 def test_a_dry_run_says_what_is_counted_as_free(tmp_path: Path) -> None:
     here = "base_url=http://127.0.0.1:9/v1"
-    words = ("run", "knolling", "--per-level", "1", "-m", "openai/my-flux", "-M", here)
-    words += ("-j", "openai/looker", "-J", here, "--dry-run")
+    model = ("-m", "openai/my-flux", "-M", here)
+    words = ("run", "knolling", "--per-level", "1", *model, "-j", "openai/looker", "-J", here, "--dry-run")
     done = formalimg(*words)
     assert done.code == 0, done.err
     assert done.out.count("about $0.00 (local server: counted as free)") == 2
