@@ -68,3 +68,8 @@ def test_run_report_and_images_say_how_they_were_matched(tmp_path: Path) -> None
         assert ways == ["id", "prompt", "prompt", "prompt"]
         (section,) = compare([run]).sections
     assert any("matched to the items: 1 by id, 3 by prompt." in note for note in section.notes), section.notes
+    pytest.importorskip("starlette", reason="the viewer needs the extra web")
+    from tests.web.sites import visitor
+
+    page = visitor(tmp_path).get(f"/item?run=run&item={ITEMS[1].id}").text
+    assert "<dt>matched_by</dt><dd>prompt</dd>" in page
