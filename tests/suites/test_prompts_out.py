@@ -92,3 +92,23 @@ def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
     done = formalimg(*command)
     assert (done.code, out.read_text()) == (2, "mine\n")
     assert "is there already" in done.err
+
+
+def test_prompts_images_folder_judge_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way that README describes, with drawings of a built-in model in place of somebody else's."""
+    monkeypatch.chdir(tmp_path)
+    few = ("--levels", "1", "--per-level", "2")
+    assert formalimg("export", "knolling", "--prompts-only", *few, "--out", "prompts.jsonl").code == 0
+    assert (
+        formalimg("generate", "knolling", *few, "--model", "builtin/oracle", "--size", "256", "--out", "made").code == 0
+    )
+    drawn = {row["item"]: row["file_name"] for row in read(tmp_path / "made/images/metadata.jsonl")}
+    (tmp_path / "images").mkdir()
+    for row in read(tmp_path / "prompts.jsonl"):
+        Path("images", row["file"]).write_bytes(Path("made/images", drawn[row["item"]]).read_bytes())
+    done = formalimg("run", "knolling", *few, "--model", "folder/images", "--judge", "builtin/icons")
+    assert done.code == 0, done.err
+    assert "found      2  of 2 wanted: 2 by id" in done.err
+    assert "100.0" in done.out
+    report = formalimg("report", "runs/knolling-folder-images", "--format", "md")
+    assert "matched to the items: 2 by id" in report.out, report.out
