@@ -105,9 +105,7 @@ def export_command(
         "--samples": samples > 1,
     }
     if what in suite_names() and prompts_only:
-        _refuse(
-            "prompts", {**{option: value for option, value in of_suites.items() if option != "--items"}, "--name": name}
-        )
+        _refuse("prompts", {**of_suites, "--items": None, "--name": name})
         _export_prompts(what, out, items, form, style, Selected(levels, per_level, samples))
     elif what in suite_names():
         _refuse("a suite", {"--name": name})
