@@ -9,8 +9,9 @@ import typer
 
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, read_options
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import print_estimated_calls, require_prices
+from formalimg.cli.run_execution import print_estimated_calls
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import OverBudgetError
 
@@ -40,6 +41,7 @@ def certify_command(
             min=0, metavar="DOLLARS", help="Stop when this command has cost this much.", rich_help_panel=SECTIONS[3]
         ),
     ] = None,
+    price: Prices = None,
     dry_run: DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
 ) -> None:
@@ -54,8 +56,9 @@ def certify_command(
     from formalimg.judges import certify, images_to_certify, open_grounder
     from formalimg.models import Spending
 
-    opened = open_grounder(grounder, read_options(grounder_option))
-    require_prices(budget, [opened.name])
+    prices = GivenPrices(price, {"grounder": [grounder]})
+    opened = open_grounder(grounder, read_options(grounder_option) | prices.option("grounder", grounder))
+    require_prices(budget, [opened])
     total = images_to_certify(scenes, others)
     if dry_run:
         _print_estimate(opened, total)
@@ -91,4 +94,4 @@ def _print_estimate(grounder: Grounder, images: int) -> None:
     questions = images * questions_of(drawable_classes()) if questions_of else 0
     echo(f"{grounder.name}:")
     echo(f"  images to look at  {images:>9,}")
-    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(grounder.name, questions))}")
+    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(grounder, questions))}")

@@ -19,7 +19,7 @@ from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
-from formalimg.models import Spending, get_price, metered, unknown_cost_advice
+from formalimg.models import Spending, metered, unknown_cost_advice
 from formalimg.scenes import Scene, draw, drawable_classes
 
 MAX_FAILURES = 20
@@ -235,7 +235,7 @@ class _MeteredGrounder:
                 answer = await self._grounder.ground(image, self.classes)
                 _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
             if unpriced and self._spending.budget is not None:
-                raise FormalimgError(unknown_cost_advice(self.name, get_price(self.name)))
+                raise FormalimgError(unknown_cost_advice(self._grounder, per_image=False))
             if meter.blocked:
                 answer = None
         if answer is None:
