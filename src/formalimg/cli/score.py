@@ -163,7 +163,8 @@ def score_command(
     for warning in scores.warnings:
         echo(warning, err=True)
     _PRINTERS[format](scores)
-    exit_if_stopped(scores.progress.stopped, folder, over_budget=scores.progress.over_budget)
+    done = scores.progress
+    exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
     echo(f"run in {folder}: `formalimg view {folder}` shows every answer", err=True)
     if all(one.passed is None for one in scores):
         echo("nothing was scored: the last column says why, image by image", err=True)
