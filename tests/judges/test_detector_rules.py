@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import open_grounder
-from formalimg.judges.grounders.detector import MIN_SIDE, DetectedBox, detector_family, suppress_overlaps
+from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
+from formalimg.judges.grounders.detector import detector_family
 from formalimg.judges.iou import overlap
 from formalimg.scenes import CANVAS, Box
 

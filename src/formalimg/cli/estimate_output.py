@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formalimg.cli.streams import echo
+from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
+    from formalimg.judges import Judge
     from formalimg.runs import RunConfig, RunEstimate
     from formalimg.suites import Item
 
@@ -40,20 +43,49 @@ def unscorable_warnings(suite: str, items: Sequence[Item[Any]], items_path: Path
         )
 
 
+_MAX_SHOWN = 5
+
+
+def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
+    """Yield one line for each judge that cannot look for the classes of some items, such as `detector/coco`.
+
+    Raises:
+        FormalimgError: if a judge can score none of the items.
+    """
+    for judge in judges:
+        unknown = getattr(judge, "unknown_classes", None)
+        found = [classes for item in items if (classes := unknown(item))] if unknown else []
+        if not found:
+            continue
+        counts = Counter(name for classes in found for name in classes).most_common()
+        named = ", ".join(f"{name} ({count:,})" for name, count in counts[:_MAX_SHOWN])
+        named += f" and {len(counts) - _MAX_SHOWN:,} more" if len(counts) > _MAX_SHOWN else ""
+        if len(found) == len(items):
+            raise FormalimgError(
+                f"{judge.name} can score none of these items, because it cannot look for {named}: "
+                "name a chat model that can see, as in --judge gemini/gemini-3-pro-preview"
+            )
+        yield (
+            f"{judge.name} cannot score {len(found):,} of {len(items):,} items, because it cannot look for {named}: "
+            "their images will be unscored"
+        )
+
+
 def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
     """Print what a run would do: its images once, its questions for each judge."""
     first = estimates[0]
     echo(f"{config.model.name}, in {folder}:")
     if config.rewriter is not None:
-        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first.rewrite_cost)}")
-    echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {dollars(first.rewrite_cost)}")
+    echo(f"  images to make   {first.images:>7,}  {dollars(first.image_cost)}")
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
-        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {dollars(estimate.judge_cost)}")
     echo("  the first image would be asked for with:" if config.rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
 
 
-def _dollars(cost: float | None) -> str:
+def dollars(cost: float | None) -> str:
+    """Return a cost in words, rounded to cents; None if the price is unknown."""
     return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"

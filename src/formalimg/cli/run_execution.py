@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.estimate_output import print_estimates, unscorable_warnings
+from formalimg.cli.estimate_output import print_estimates, unknown_class_warnings, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
@@ -70,7 +70,11 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     names += [rewriter.name] if rewriter else []
     require_prices(options.budget, names)
     builder = options.builder(rewriter)
-    for warning in unscorable_warnings(options.suite, [*builder.selection.of(builder.items).values()], options.items):
+    selected = [*builder.selection.of(builder.items).values()]
+    for warning in (
+        *unscorable_warnings(options.suite, selected, options.items),
+        *unknown_class_warnings([judge.instance for judge in judges], selected),
+    ):
         echo(warning, err=True)
     if builder.odd:
         echo(f"odd records in the data: {builder.odd}; {_census_command(options)} lists them", err=True)

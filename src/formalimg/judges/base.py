@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Concurrent
@@ -170,8 +170,13 @@ class Grounding:
     cost: float | None = 0.0
 
 
+@runtime_checkable
 class Grounder(Concurrent, Protocol):
-    """Image in, scene out."""
+    """Image in, scene out.
+
+    One that knows some classes only may have `unknown_classes(classes)`, which returns those that it cannot look for:
+    runs then say beforehand how many items it cannot score.
+    """
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         """Find the objects in an image.

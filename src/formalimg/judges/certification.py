@@ -102,6 +102,7 @@ class Certificate:
         results: the counts under each condition.
         impostors: the number of images that are not drawings.
         impostors_refused: how many of them it refused, as it should.
+        unknown: the drawn classes that the grounder cannot look for; their objects are not counted.
     """
 
     grounder: str
@@ -110,6 +111,7 @@ class Certificate:
     results: tuple[ConditionResult, ...]
     impostors: int
     impostors_refused: int
+    unknown: tuple[str, ...] = ()
 
     def reaches(self, threshold: float) -> bool:
         """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
@@ -126,6 +128,7 @@ class Certificate:
             "impostors": self.impostors,
             "impostors_refused": self.impostors_refused,
             "published_parser": PUBLISHED_PARSER._asdict(),
+            **({"unknown_classes": list(self.unknown)} if self.unknown else {}),
         }
 
     def __str__(self) -> str:
@@ -152,6 +155,7 @@ class Certificate:
                 f"{self.grounder}: {shown}, seed {self.seed}, boxes at IoU 0.9",
                 *lines,
                 f"images that are no drawings: {self.impostors_refused} of {self.impostors} refused",
+                *([f"classes it does not know, not counted: {', '.join(self.unknown)}"] if self.unknown else []),
             ]
         )
 
@@ -190,25 +194,31 @@ def certify(
 
 
 async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:
+    unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
+    classes = tuple(name for name in drawable_classes() if name not in unknown)
+
     async def read(numbered: tuple[int, Scene]) -> list[ConditionResult]:
         number, scene = numbered
         drawing = await asyncio.to_thread(draw, scene)
-        return [await _read(grounder, scene, drawing, name, number) for name in conditions]
+        known = Scene.of(obj for obj in scene.objects if obj.label in classes) if unknown else scene
+        return [await _read(grounder, known, drawing, name, number, classes) for name in conditions]
 
     async def refused(image: Image.Image) -> bool:
         loaded = await asyncio.to_thread(_load, image)
-        answer = await grounder.ground(loaded, drawable_classes())
+        answer = await grounder.ground(loaded, classes)
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
     by_scene = await _map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
     refusals = await _map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
     results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
-    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals))
+    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), unknown)
 
 
-async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int) -> ConditionResult:
+async def _read(
+    grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int, classes: Sequence[str]
+) -> ConditionResult:
     image = await asyncio.to_thread(lambda: _load(CONDITIONS[condition](drawing, number)))
-    answer = await grounder.ground(image, drawable_classes())
+    answer = await grounder.ground(image, classes)
     if not isinstance(answer, Grounding):
         return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)

@@ -76,6 +76,11 @@ class SceneJudge:
         count, spec = getattr(self.grounder, "questions", None), judged_formula(item)
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
+    def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
+        unknown, spec = getattr(self.grounder, "unknown_classes", None), judged_formula(item)
+        return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
+
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
         spec = judged_formula(item)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.judges.iou import KeptBoxes
+from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
 from formalimg.models import (
     INSTALL_LOCAL,
     Checkpoint,
@@ -29,7 +28,7 @@ from formalimg.models import (
     requires,
     silence_libraries,
 )
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+from formalimg.scenes import CANVAS, Box
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -61,61 +60,6 @@ def detector_family(model: str) -> DetectorFamily:
 def _families() -> tuple[DetectorFamily, ...]:
     table = tomllib.loads((files("formalimg.judges.grounders") / "detector_families.toml").read_text(encoding="utf-8"))
     return tuple(DetectorFamily(**entry) for entry in table["families"])
-
-
-MIN_SIDE = 1.0
-"""Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
-
-
-class DetectedBox(NamedTuple):
-    """A box as the detector returned it, in units of the canvas, whose edges it may cross.
-
-    Attributes:
-        label: the class that was queried.
-        score: the confidence of the detector, 0 to 1.
-        box: the bounding box.
-    """
-
-    label: str
-    score: float
-    box: Box
-
-    def to_json(self) -> dict[str, object]:
-        """Return the detection as plain data."""
-        return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
-
-
-class SuppressionResult(NamedTuple):
-    """The detections that are kept, and those that were dropped."""
-
-    kept: tuple[DetectedBox, ...]
-    dropped: tuple[DetectedBox, ...]
-
-
-def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> SuppressionResult:
-    """Apply non-maximum suppression across classes, the highest score first.
-
-    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
-    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
-       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
-
-    Raises:
-        ValueError: if a box or a score is not a finite number: the detector is broken.
-    """
-    kept: list[DetectedBox] = []
-    dropped: list[DetectedBox] = []
-    boxes = KeptBoxes()
-    for one in sorted(detections, key=lambda one: -one.score):
-        if not all(map(math.isfinite, (one.score, *one.box))):
-            raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
-        clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
-        too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
-        if too_small or boxes.overlapping(clipped.box, max_overlap):
-            dropped.append(one)
-        else:
-            boxes.add(clipped.box)
-            kept.append(clipped)
-    return SuppressionResult(tuple(kept), tuple(dropped))
 
 
 class ZeroShotDetector:
@@ -178,10 +122,6 @@ class ZeroShotDetector:
 def _on_canvas(box: Sequence[float], image: Image) -> Box:
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
-
-
-RULES = 1
-"""The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
 
 
 _DTYPE = "float32"
@@ -266,21 +206,8 @@ class DetectorGrounder:
             return None
 
     def _grounding(self, image: Image, found: Sequence[DetectedBox]) -> Grounding:
-        from formalimg.judges.grounders.pixel_colors import color_in
-
-        result = suppress_overlaps(found, self._max_overlap)
-        colors = [color_in(image, one.box) for one in result.kept]
-        objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(result.kept, colors, strict=True)]
-        evidence: dict[str, object] = {
-            "found": [
-                {**one.to_json(), "color": seen.name, "color_share": seen.share}
-                for one, seen in zip(result.kept, colors, strict=True)
-            ],
-            "served": self._checkpoint.served("config.json", "transformers"),
-        }
-        if result.dropped:
-            evidence["dropped"] = [one.to_json() for one in result.dropped]
-        return Grounding(Scene.of(objects), evidence=evidence)
+        served = self._checkpoint.served("config.json", "transformers")
+        return ground_detections(image, found, self._max_overlap, served)
 
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)

@@ -1,0 +1,110 @@
+"""From the boxes of a detector to a scene: clipping, non-maximum suppression (NMS), colours from pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from formalimg.judges.base import Grounding
+from formalimg.judges.iou import KeptBoxes
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+RULES = 1
+"""The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
+
+MIN_SIDE = 1.0
+"""Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
+
+
+class DetectedBox(NamedTuple):
+    """A box as the detector returned it, in units of the canvas, whose edges it may cross.
+
+    Attributes:
+        label: the class that was queried.
+        score: the confidence of the detector, 0 to 1.
+        box: the bounding box.
+    """
+
+    label: str
+    score: float
+    box: Box
+
+    def to_json(self) -> dict[str, object]:
+        """Return the detection as plain data."""
+        return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
+
+
+class SuppressionResult(NamedTuple):
+    """The detections that are kept, and those that were dropped."""
+
+    kept: tuple[DetectedBox, ...]
+    dropped: tuple[DetectedBox, ...]
+
+
+def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> SuppressionResult:
+    """Apply non-maximum suppression across classes, the highest score first.
+
+    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
+    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
+       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
+
+    Raises:
+        ValueError: if a box or a score is not a finite number: the detector is broken.
+    """
+    kept: list[DetectedBox] = []
+    dropped: list[DetectedBox] = []
+    boxes = KeptBoxes()
+    for one in sorted(detections, key=lambda one: -one.score):
+        if not all(map(math.isfinite, (one.score, *one.box))):
+            raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
+        clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
+        too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
+        if too_small or boxes.overlapping(clipped.box, max_overlap):
+            dropped.append(one)
+        else:
+            boxes.add(clipped.box)
+            kept.append(clipped)
+    return SuppressionResult(tuple(kept), tuple(dropped))
+
+
+def ground_detections(
+    image: Image,
+    detections: Iterable[DetectedBox],
+    max_overlap: float,
+    served: Mapping[str, object],
+    classes: Collection[str] | None = None,
+) -> Grounding:
+    """Return the scene that detections make, with the colour of each object from the pixels of its box.
+
+    Evidence: `found` (the objects, their scores, and the share of each that has its colour), `others` (objects of other
+    classes than those asked for), `dropped` (boxes that the rules dropped), `served`.
+
+    Args:
+        image: the image.
+        detections: the boxes of the detector.
+        max_overlap: boxes with this IoU or more are one object.
+        served: what was actually used.
+        classes: the labels that become objects of the scene; None for all.
+    """
+    from formalimg.judges.grounders.pixel_colors import color_in
+
+    result = suppress_overlaps(detections, max_overlap)
+    kept = [one for one in result.kept if classes is None or one.label in classes]
+    colors = [color_in(image, one.box) for one in kept]
+    objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(kept, colors, strict=True)]
+    evidence: dict[str, object] = {
+        "found": [
+            {**one.to_json(), "color": seen.name, "color_share": seen.share}
+            for one, seen in zip(kept, colors, strict=True)
+        ],
+        "served": dict(served),
+    }
+    if len(kept) < len(result.kept):
+        evidence["others"] = [one.to_json() for one in result.kept if one not in kept]
+    if result.dropped:
+        evidence["dropped"] = [one.to_json() for one in result.dropped]
+    return Grounding(Scene.of(objects), evidence=evidence)

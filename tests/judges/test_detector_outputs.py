@@ -1,0 +1,106 @@
+"""The arrays that object detectors answer with, in each layout that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes
+from formalimg.judges.grounders.detector_outputs import MAX_BOXES, decode_output
+
+SIZE = 320
+COCO = coco_classes()
+
+
+class Candidate(NamedTuple):
+    label: str
+    score: float
+    box: tuple[float, float, float, float]
+
+
+def ssd(candidates: list[Candidate]) -> NDArray[Any]:
+    rows = [[0, COCO.ids[one.label], one.score, *one.box] for one in candidates]
+    return np.array([[rows]], dtype=np.float32)
+
+
+def yolo(candidates: list[Candidate]) -> NDArray[Any]:
+    return np.array([[[*_centred(one), *_scores(one)] for one in candidates]], dtype=np.float32)
+
+
+def yolo_across(candidates: list[Candidate]) -> NDArray[Any]:
+    return yolo(candidates).transpose(0, 2, 1)
+
+
+def yolo_with_objectness(candidates: list[Candidate]) -> NDArray[Any]:
+    rows = [[*_centred(one), 0.5, *(2 * score for score in _scores(one))] for one in candidates]
+    return np.array([rows], dtype=np.float32)
+
+
+def end_to_end(candidates: list[Candidate]) -> NDArray[Any]:
+    rows = [[*(SIZE * x for x in one.box), one.score, COCO.in_order.index(one.label)] for one in candidates]
+    return np.array([rows], dtype=np.float32)
+
+
+def _centred(one: Candidate) -> list[float]:
+    left, top, right, bottom = (SIZE * number for number in one.box)
+    return [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
+
+
+def _scores(one: Candidate) -> list[float]:
+    return [one.score if name == one.label else 0.01 for name in COCO.in_order]
+
+
+LAYOUTS = [ssd, yolo, yolo_across, yolo_with_objectness, end_to_end]
+FRACTION = st.floats(0, 1, width=32)
+CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        st.sampled_from(COCO.in_order),
+        st.integers(5, 99).map(lambda number: number / 100),
+        st.tuples(FRACTION, FRACTION, FRACTION, FRACTION),
+    ),
+    min_size=1,
+    max_size=5,  # an array of 84 by 6 could be of two layouts
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(candidates=CANDIDATES)
+def test_every_layout_gives_the_boxes_that_reach_the_threshold(
+    layout: Callable[[list[Candidate]], NDArray[Any]], candidates: list[Candidate]
+) -> None:
+    found = decode_output(layout(candidates), COCO, SIZE, 0.495)
+    expected = sorted((one for one in candidates if one.score >= 0.5), key=lambda one: -one.score)
+    assert found.labels == tuple(one.label for one in expected)
+    assert found.scores == pytest.approx([one.score for one in expected], abs=1e-6)
+    assert found.boxes.tolist() == [pytest.approx(one.box, abs=1e-5) for one in expected]
+
+
+def test_ids_without_a_class_are_left_out() -> None:
+    rows = [[0, 12, 0.9, 0, 0, 1, 1], [0, 47, 0.8, 0, 0, 1, 1], [0, 0, 0.7, 0, 0, 1, 1]]
+    assert decode_output(np.array([[rows]]), COCO, SIZE, 0.5).labels == ("cup",)
+
+
+def test_the_surest_of_very_many_boxes_are_kept() -> None:
+    many = [Candidate("cup", number / 1000, (0, 0, 1, 1)) for number in range(500)]
+    found = decode_output(ssd(many), COCO, SIZE, 0)
+    assert len(found.labels) == MAX_BOXES
+    assert found.scores[0] == pytest.approx(0.499)
+
+
+@pytest.mark.parametrize("shape", [(100, 7), (1, 100, 7), (2, 84, 100), (1, 1, 100, 6), (1, 85, 100)])
+def test_other_layouts_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(FormalimgError, match=r"has none of the layouts.*exported YOLO"):
+        decode_output(np.zeros(shape), COCO, SIZE, 0.5)
+
+
+def test_a_shape_that_fits_two_layouts_is_refused() -> None:
+    with pytest.raises(FormalimgError, match="fits several layouts"):
+        decode_output(np.zeros((1, 50, 6)), DetectorClasses({"cup": 1}), SIZE, 0.5)
