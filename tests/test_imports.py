@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "runs": {"logic", "scenes", "suites", "models", "judges"},
     "cluster": {"logic", "scenes", "suites", "models", "baselines", "judges", "runs"},
     "rewards": {"logic", "scenes", "suites", "models", "judges", "runs"},
+    "scoring": {"logic", "suites", "models", "judges", "runs", "tables"},
     "stats": set(),
     "tables": {"stats"},
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},

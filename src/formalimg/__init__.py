@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
     from formalimg.rewards import reward
     from formalimg.scenes import Box, Scene, SceneError, SceneObject
+    from formalimg.scoring import Score, Scores, score
     from formalimg.suites import load
 
 # Most programs that verify never run a model, and the command line is to handle Ctrl-C before it imports anything.
@@ -21,6 +22,7 @@ _exported = lazy_exports(
         "logic": ["FormulaError", "Problem", "Verification", "check", "clauses", "complexity", "parse", "verify"],
         "rewards": ["reward"],
         "scenes": ["Box", "Scene", "SceneError", "SceneObject"],
+        "scoring": ["Score", "Scores", "score"],
         "suites": ["load"],
     },
 )
@@ -43,6 +45,8 @@ __all__ = [
     "Scene",
     "SceneError",
     "SceneObject",
+    "Score",
+    "Scores",
     "Verification",
     "__version__",
     "check",
@@ -53,5 +57,6 @@ __all__ = [
     "parse",
     "reward",
     "run",
+    "score",
     "verify",
 ]

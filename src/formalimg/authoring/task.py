@@ -10,6 +10,7 @@ from formalimg.authoring.acceptance import AcceptedItems, AuthoringState, Simila
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.authoring.plan import AuthoringPlan, Slot
+from formalimg.errors import FormalimgError
 from formalimg.suites import Item, suite, write_items
 
 
@@ -58,6 +59,8 @@ def authoring_task(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
             from formalimg.authoring.formulas.attempts import FormulaAuthoring
 
             return FormulaAuthoring(plan, prompts)
+        case "questions":
+            raise FormalimgError(f"items of {plan.suite} are not written: `formalimg score` makes them of your prompts")
 
 
 def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[Any], ...]:

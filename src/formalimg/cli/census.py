@@ -66,6 +66,8 @@ def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
             _show_concepts(items)
         case "counterfactual":
             _show_counterfactuals(suite, items)
+        case "questions":
+            _show_questions(suite, items)
 
 
 def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
@@ -122,6 +124,13 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     without = [item.id for item in items if not item.spec.questions and not odd_tags(item.tags)]
     if without:
         echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
+
+
+def _show_questions(suite: str, items: Sequence[Item[Any]]) -> None:
+    categories = Counter(question.category for item in items for question in item.spec.questions)
+    formulas = sum(item.spec.formula is not None for item in items)
+    echo(f"{len(items)} items of {suite}, {formulas} of them with a formula")
+    echo(f"{categories.total():,} questions" + (f": {_listed(categories)}" if categories else ""))
 
 
 def _listed(counts: Mapping[str, int], shown: int | None = None) -> str:

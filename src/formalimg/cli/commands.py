@@ -26,6 +26,11 @@ COMMANDS = {
     "judge": CommandEntry(
         _RUN, "Judge the images of a run and print the pass rates.", "judge runs/a --judge gemini/gemini-3-pro-preview"
     ),
+    "score": CommandEntry(
+        _RUN,
+        "Score images by what a prompt asks for: any image, any prompt.",
+        'score cat.png --prompt "a red cat" --judge openai/gpt-5',
+    ),
     "report": CommandEntry(
         _RUN,
         "Compare runs: pass rates, confidence intervals, and what could not be scored.",

@@ -76,15 +76,16 @@ def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEsti
     first = estimates[0]
     echo(f"{config.model.name}, in {folder}:")
     if config.rewriter is not None:
-        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first.rewrite_cost)}")
-    echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {dollars(first.rewrite_cost)}")
+    echo(f"  images to make   {first.images:>7,}  {dollars(first.image_cost)}")
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
-        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate.judge_cost)}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {dollars(estimate.judge_cost)}")
     echo("  the first image would be asked for with:" if config.rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
 
 
-def _dollars(cost: float | None) -> str:
+def dollars(cost: float | None) -> str:
+    """Return a cost in words, rounded to cents; None if the price is unknown."""
     return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, to_pretty_text
-from formalimg.suites import ODD_TAGS, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load, odd_tags
+from formalimg.suites import ODD_TAGS, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, QuestionSpec, load, odd_tags
 
 
 def show_command(
@@ -40,6 +41,10 @@ def show_command(
             _show_concepts(found)
         case CounterfactualSpec():
             _show_counterfactual(found)
+        case QuestionSpec(formula=None):
+            _show_questions(found)
+        case QuestionSpec(formula=formula):
+            _show_formula(replace(found, spec=formula))
         case _:
             _show_formula(found)
     if image is not None:
@@ -91,6 +96,13 @@ def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
     for question in item.spec.questions:
         echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
         echo(f"              {question.criteria}")
+
+
+def _show_questions(item: Item[QuestionSpec]) -> None:
+    echo(f"{item.suite}/{item.id}\n\n{item.prompt}\n\nquestions")
+    for question in item.spec.questions:
+        above = f"  (after {', '.join(question.parents)})" if question.parents else ""
+        echo(f"  {question.id:<4} {question.category:<10} {question.question}  {question.expected}{above}")
 
 
 def _draw_witness(item: Item[Any], name: str, image: Path) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
-from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge
+from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge, open_prompt_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
         has_clause_verdicts,
         other_labels_text,
     )
+    from formalimg.judges.prompt_judge import PromptJudge
     from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
     from formalimg.judges.published.score_judge import PublishedScoreJudge
     from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
 
@@ -48,6 +50,8 @@ __getattr__ = lazy_exports(
         "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
         "published.score_judge": ["PublishedScoreJudge"],
         "published.verification": ["PublishedLayoutJudge", "judge_objects"],
+        "prompt_judge": ["PromptJudge"],
+        "question_graph_judge": ["QuestionGraphJudge"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
@@ -94,12 +98,14 @@ __all__ = [
     "LoadedImage",
     "Match",
     "Part",
+    "PromptJudge",
     "Protocol",
     "PublishedClauseJudge",
     "PublishedLayoutJudge",
     "PublishedQuestionJudge",
     "PublishedSceneJudge",
     "PublishedScoreJudge",
+    "QuestionGraphJudge",
     "QuestionJudge",
     "SceneJudge",
     "ScoreJudge",
@@ -124,6 +130,7 @@ __all__ = [
     "match",
     "open_grounder",
     "open_judge",
+    "open_prompt_judge",
     "other_labels_text",
     "random_scenes",
     "read_grounding_file",

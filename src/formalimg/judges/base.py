@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Concurrent
@@ -170,6 +170,7 @@ class Grounding:
     cost: float | None = 0.0
 
 
+@runtime_checkable
 class Grounder(Concurrent, Protocol):
     """Image in, scene out.
 

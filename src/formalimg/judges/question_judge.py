@@ -112,8 +112,8 @@ class QuestionJudge(ChatJudge):
             return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
         encoded = await self._encode(image)
         if self._one_by_one:
-            return _combine(await self._request_all(encoded, [(concept,) for concept in spec.concepts]))
-        return _combine([await self._request(encoded, spec.concepts)])
+            return combine_answers(await self._request_all(encoded, [(concept,) for concept in spec.concepts]))
+        return combine_answers([await self._request(encoded, spec.concepts)])
 
     async def _request_all(
         self, image: ChatImage, groups: Sequence[Sequence[RequestedConcept]]
@@ -194,7 +194,7 @@ class _QuestionRequest(NamedTuple):
         return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in value.answers]
 
 
-def _combine(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
+def combine_answers(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
     """Return the verdict that the answers to all requests make."""
     findings = [pair for one in requests for pair in zip(one.concepts, one.findings, strict=True)]
     known = [(concept, finding) for concept, finding in findings if finding is not None]

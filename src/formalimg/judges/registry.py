@@ -31,6 +31,7 @@ _GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
+_PROMPT_OPTIONS = ("requests", "prompts")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS)
@@ -73,6 +74,8 @@ def open_judge(
 
         return PublishedLayoutJudge()
     kind = suite_of(suite).judge
+    if protocol != "default" and kind == "prompts":
+        raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
     if protocol != "default":
         return _published_judge(suite, kind, name, options, protocol)
     return _FACTORIES[kind](suite, name, options)
@@ -149,11 +152,45 @@ def _score_judge(suite: str, name: str | None, options: Mapping[str, str] | None
     return ScoreJudge(chat, **own)
 
 
+def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
+    """Return the judge of free prompts that goes by a grounder, or asks a chat model.
+
+    Args:
+        judge: the grounder or the chat model.
+        options: `requests` and `prompts`, as for `QuestionJudge`; for chat models.
+    """
+    from formalimg.judges.prompt_judge import PromptJudge
+
+    if isinstance(judge, Grounder):
+        return PromptJudge(SceneJudge(judge))
+    from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+
+    own = {key: options[key] for key in ("prompts",) if key in options}
+    # An image passes if all its parts do, whichever way the prompt is judged.
+    return PromptJudge(ClauseJudge(judge, decide="clauses", **own), QuestionGraphJudge(judge, **options))
+
+
+def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if name is None:
+        raise FormalimgError(
+            "nothing here can look at these images: name a chat model that can see, as in "
+            "--judge gemini/gemini-3-pro-preview, or set FORMALIMG_JUDGE"
+        )
+    if name == ICONS or name.startswith((DETECTORS, "builtin/")):
+        return open_prompt_judge(open_grounder(name, options))
+    from formalimg.judges.question_judge import REQUESTS
+
+    chat, own = _open_chat(name, options, _PROMPT_OPTIONS, suite, {"requests": REQUESTS})
+    return open_prompt_judge(chat, **own)
+
+
 _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scene": _scene_judge,
     "clauses": _clause_judge,
     "questions": _question_judge,
     "scores": _score_judge,
+    "prompts": _prompt_judge,
 }
 """How suites are judged, by `Suite.judge`."""
 
@@ -190,6 +227,8 @@ def _published_judge(
             return judges.PublishedQuestionJudge(chat, followed, **own)
         case "scores":
             return score_judge.PublishedScoreJudge(chat, followed, **own)
+        case "prompts":
+            raise AssertionError("refused before")
 
 
 def _require_chat(

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     )
     from formalimg.models.chat_provider import build_chat_model
     from formalimg.models.command import CommandModel, open_command
-    from formalimg.models.folder import FolderModel, MatchReport, PremadeImageModel, RequestedImage, open_folder
+    from formalimg.models.folder import (
+        FolderModel,
+        MatchReport,
+        PremadeImageModel,
+        RequestedImage,
+        is_any_image,
+        open_folder,
+        scan_folder,
+    )
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
@@ -64,7 +72,15 @@ __getattr__ = lazy_exports(
         "chat_provider": ["build_chat_model"],
         "command": ["CommandModel", "open_command"],
         "folder.conceptmix_layout": ["concept_image_name", "published_index"],
-        "folder": ["FolderModel", "MatchReport", "PremadeImageModel", "RequestedImage", "open_folder"],
+        "folder": [
+            "FolderModel",
+            "MatchReport",
+            "PremadeImageModel",
+            "RequestedImage",
+            "is_any_image",
+            "open_folder",
+            "scan_folder",
+        ],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
         "options": ["Options", "sampling_options"],
@@ -141,6 +157,7 @@ __all__ = [
     "image_retry_policy",
     "image_without_keys",
     "installed_providers",
+    "is_any_image",
     "is_out_of_memory",
     "json_or_literal",
     "metered",
@@ -160,6 +177,7 @@ __all__ = [
     "require_modules",
     "requires",
     "sampling_options",
+    "scan_folder",
     "silence_libraries",
     "stored_text",
     "unknown_cost_advice",

@@ -112,6 +112,8 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             from formalimg.reporting.counterfactual_tables import counterfactual_tables
 
             return counterfactual_tables(about, seen, how)
+        case "questions":
+            return ()  # the main table and what failed say it all
 
 
 class _RunNumbers(NamedTuple):

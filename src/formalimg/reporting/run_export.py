@@ -55,6 +55,11 @@ def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
             from formalimg.reporting.cfworld_export import export_cfworld
 
             return export_cfworld(run, folder, name)
+        case "questions":
+            raise FormalimgError(
+                f"{run.manifest.suite} has no published layout: `formalimg report --format json` writes its numbers, "
+                "and the images are in the run folder"
+            )
 
 
 def require_model_name(name: str, *reserved: str) -> None:

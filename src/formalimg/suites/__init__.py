@@ -111,6 +111,15 @@ if TYPE_CHECKING:
         understand,
     )
     from formalimg.suites.formula.wording.lexicon import lexicon
+    from formalimg.suites.questions.files import read_questions
+    from formalimg.suites.questions.spec import (
+        MAX_QUESTIONS,
+        QUESTION_CATEGORIES,
+        GraphQuestion,
+        QuestionSpec,
+        find_graph_problem,
+        whole_question,
+    )
 
 # Most programs neither pull nor make items.
 __getattr__ = lazy_exports(
@@ -155,6 +164,15 @@ __getattr__ = lazy_exports(
         "formula.synthesis": ["Recipe", "make_items"],
         "formula.wording": ["WordingError", "realize", "is_equivalent_as_written", "parse_prompt", "understand"],
         "formula.wording.lexicon": ["lexicon"],
+        "questions.files": ["read_questions"],
+        "questions.spec": [
+            "MAX_QUESTIONS",
+            "QUESTION_CATEGORIES",
+            "GraphQuestion",
+            "QuestionSpec",
+            "find_graph_problem",
+            "whole_question",
+        ],
     },
 )
 
@@ -167,9 +185,11 @@ __all__ = [
     "CF_WORLD_RULES",
     "CF_WORLD_SUITES",
     "DIMENSIONS",
+    "MAX_QUESTIONS",
     "NO_PROMPT",
     "ODD_TAGS",
     "PASS_THRESHOLD",
+    "QUESTION_CATEGORIES",
     "BenchmarkSource",
     "Binding",
     "BindingError",
@@ -191,6 +211,7 @@ __all__ = [
     "Dimension",
     "ExportedSuite",
     "FormulaSpec",
+    "GraphQuestion",
     "GroupProblem",
     "InfeasibleDrawError",
     "Item",
@@ -209,6 +230,7 @@ __all__ = [
     "PublisherInfo",
     "PullError",
     "PullResult",
+    "QuestionSpec",
     "Recipe",
     "RequestedConcept",
     "ScoredImage",
@@ -247,6 +269,7 @@ __all__ = [
     "extra_concepts",
     "find_comparison",
     "find_conflicts",
+    "find_graph_problem",
     "find_implausible",
     "format_clause_verdict",
     "format_repairs",
@@ -274,6 +297,7 @@ __all__ = [
     "pull",
     "read_cf_scores",
     "read_cf_world",
+    "read_questions",
     "read_scores",
     "read_verdict_files",
     "realize",
@@ -286,6 +310,7 @@ __all__ = [
     "template_questions",
     "template_score_questions",
     "understand",
+    "whole_question",
     "write_items",
     "write_published",
     "write_published_groups",

@@ -18,17 +18,18 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match
-from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec
-from formalimg.suites.conceptmix.spec import CATEGORIES, ConceptSpec
-from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.cfworld.spec import DIMENSIONS
+from formalimg.suites.conceptmix.spec import CATEGORIES
 from formalimg.suites.item import Item
 from formalimg.suites.record import ItemFindings, Record
 
-Kind: TypeAlias = Literal["formula", "concepts", "counterfactual"]
-"""Name of a `SuiteKind`: items have a formula, concepts with a question each, or weighted questions with scores."""
+Kind: TypeAlias = Literal["formula", "concepts", "counterfactual", "questions"]
+"""Name of a `SuiteKind`: items have a formula, concepts with a question each, weighted questions with scores, or yes/no
+questions that depend on each other."""
 
-JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores"]
-"""How images are judged: a grounder and logic, or a chat model that decides clauses, answers questions, or scores."""
+JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts"]
+"""How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; or, for
+prompts of any kind, by their formula if they have one and else by questions."""
 
 
 class ItemForm(Protocol):
@@ -36,6 +37,7 @@ class ItemForm(Protocol):
 
     NEEDED: tuple[str, ...]
     OPTIONAL: tuple[str, ...]
+    SPEC: type
 
     def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:
         """Return a spec as fields; `with_proof` adds what only shows that it can be satisfied."""
@@ -86,7 +88,6 @@ class SuiteKind:
         name: key of the kind in data files.
         terms: words for the parts of a verdict.
         part_kinds: the kinds of parts, in the order in which they are listed.
-        spec_type: the type of `Item.spec`.
         form_module: the module that is its item form (see `ItemForm`).
         has_scores: whether images get scores between 0 and 1 that are averaged; else they pass or fail, and rates are
             given in percent.
@@ -103,7 +104,6 @@ class SuiteKind:
     name: Kind
     terms: PartTerms
     part_kinds: tuple[str, ...]
-    spec_type: type
     form_module: str
     read_published: Callable[[Path, str, ItemFindings], list[Item[Any]]]
     write_published: Callable[[Sequence[Item[Any]], Path], None]
@@ -124,6 +124,11 @@ class SuiteKind:
     def form(self) -> ItemForm:
         """The fields of its items in records; loaded on first use."""
         return cast(ItemForm, import_module(self.form_module))
+
+    @property
+    def spec_type(self) -> type:
+        """The type of `Item.spec`."""
+        return self.form.SPEC
 
 
 @dataclass(frozen=True)
@@ -261,12 +266,20 @@ def _write_counterfactuals(items: Sequence[Item[Any]], folder: Path) -> None:
     write_published_groups(items, folder)
 
 
+def _read_questions(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
+    findings.add(str(path), f"{name} has no published files: give an items.jsonl, or use `formalimg score` for images")
+    return []
+
+
+def _write_questions(items: Sequence[Item[Any]], folder: Path) -> None:
+    raise FormalimgError(f"{items[0].suite} has no published form: write its items as items.jsonl")
+
+
 KINDS: Mapping[Kind, SuiteKind] = {
     "formula": SuiteKind(
         name="formula",
         terms=PartTerms("clause", "kind of clause", "predicate", "class", "holds", "hold", "that failed", is_code=True),
         part_kinds=("object", "attribute", "relation", "condition", "style", "formula"),
-        spec_type=FormulaSpec,
         form_module="formalimg.suites.formula.spec",
         read_published=_read_formulas,
         write_published=_write_formulas,
@@ -276,7 +289,6 @@ KINDS: Mapping[Kind, SuiteKind] = {
         name="concepts",
         terms=PartTerms("concept", "category", "value", "object", "is shown", "are shown", "that failed"),
         part_kinds=CATEGORIES,
-        spec_type=ConceptSpec,
         form_module="formalimg.suites.conceptmix.form",
         read_published=_read_concepts,
         write_published=_write_concepts,
@@ -296,7 +308,6 @@ KINDS: Mapping[Kind, SuiteKind] = {
             "without the full score",
         ),
         part_kinds=DIMENSIONS,
-        spec_type=CounterfactualSpec,
         form_module="formalimg.suites.cfworld.form",
         read_published=_read_counterfactuals,
         write_published=_write_counterfactuals,
@@ -304,6 +315,27 @@ KINDS: Mapping[Kind, SuiteKind] = {
         numbers_heading="Scores",
         bands_heading="between levels",
         level_format="{name}{level}",
+    ),
+    "questions": SuiteKind(
+        name="questions",
+        terms=PartTerms("question", "category", "word", "form", "has its answer", "have their answers", "that failed"),
+        # Those of questions, and those of the clauses of prompts that were read as formulas.
+        part_kinds=(
+            "object",
+            "attribute",
+            "count",
+            "relation",
+            "action",
+            "text",
+            "condition",
+            "style",
+            "other",
+            "whole",
+            "formula",
+        ),
+        form_module="formalimg.suites.questions.form",
+        read_published=_read_questions,
+        write_published=_write_questions,
     ),
 }
 """All kinds of suites, by name."""

@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.models.folder.file_matching import MatchedImage, MatchReport, PremadeImageModel, RequestedImage
+from formalimg.models.folder.file_matching import (
+    MatchedImage,
+    MatchReport,
+    PremadeImageModel,
+    RequestedImage,
+    is_any_image,
+    scan_folder,
+)
 
 if TYPE_CHECKING:
     from formalimg.models.folder.model import FolderModel, open_folder
@@ -11,4 +18,13 @@ if TYPE_CHECKING:
 # Lazy, because every run imports the types above, and few read a folder.
 __getattr__ = lazy_exports("formalimg.models.folder", {"model": ["FolderModel", "open_folder"]})
 
-__all__ = ["FolderModel", "MatchReport", "MatchedImage", "PremadeImageModel", "RequestedImage", "open_folder"]
+__all__ = [
+    "FolderModel",
+    "MatchReport",
+    "MatchedImage",
+    "PremadeImageModel",
+    "RequestedImage",
+    "is_any_image",
+    "open_folder",
+    "scan_folder",
+]

@@ -15,6 +15,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("group", "assessment", "questions")
 OPTIONAL = ()
+SPEC = CounterfactualSpec
 
 _LEVELS = (1, 2, 3)
 _TEXTS = ("dimension", "question", "criteria")

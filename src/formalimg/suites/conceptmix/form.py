@@ -25,6 +25,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("concepts",)
 OPTIONAL = ("binding", "unasked")
+SPEC = ConceptSpec
 
 _TEXTS = ("category", "value", "statement", "question")
 _NOT_EMPTY = ("category", "value", "question")  # published data have no statements

@@ -125,7 +125,7 @@ def _context() -> dict[str, Any]:
 
 
 def _fields(statistics: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
-    known = tomllib.loads(_read("fields.toml"))
+    known = {**tomllib.loads(_read("fields.toml")), **tomllib.loads(_read("questions.toml"))["fields"]}
     entries = [*known["all"], *known[statistics.suite.kind]]
     return [_field(entry, data) for entry in entries if entry["name"] in data.columns]
 

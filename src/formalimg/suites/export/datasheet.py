@@ -107,7 +107,11 @@ def _filled(words: str | list[str], values: Mapping[str, str]) -> Any:
 
 @cache
 def _texts() -> dict[str, Any]:
-    return tomllib.loads((files("formalimg.suites.export") / "texts.toml").read_text(encoding="utf-8"))
+    known, more = (
+        tomllib.loads((files("formalimg.suites.export") / name).read_text(encoding="utf-8"))
+        for name in ("texts.toml", "questions.toml")
+    )
+    return {**known, "kinds": {**known["kinds"], **more["kinds"]}}
 
 
 def datasheet_text(

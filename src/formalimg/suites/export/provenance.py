@@ -25,6 +25,10 @@ _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _ADDRESS = re.compile(r"https?://[^\s\"<>]+")
 
 
+_UNPUBLISHED = BenchmarkSource("", "", "", "", "", (), (), 0, 0)
+"""The source of suites that nobody has published: their items are the user's own."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where items come from.
@@ -46,7 +50,7 @@ class Origin:
 
 def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
     """Return the origin of items that were loaded from a path; None, or as in @1, for the default items."""
-    benchmark = source(suite(name).source)
+    benchmark = source(suite(name).source) if suite(name).source else _UNPUBLISHED
     if path is None or str(path).startswith("@"):
         return Origin("shipped", benchmark)
     if path.suffix == ".jsonl" or (path / ITEMS_FILE).is_file():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -52,9 +52,7 @@ def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:
     """Count levels, tags and contents of the items of a suite."""
     about = suite(name)
     versions = {item.version for item in items}
-    contents, notes = {"formula": _formulas, "concepts": _concepts, "counterfactual": _counterfactuals}[about.kind](
-        items
-    )
+    contents, notes = _COUNTED[about.kind](items)
     return ItemStatistics(
         about,
         len(items),
@@ -134,6 +132,26 @@ def _counterfactuals(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[st
         else "Every item has questions.",
     ]
     return MarkdownTable(("dimension", "weight", "questions"), rows), notes
+
+
+def _questions(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
+    counts = Counter(question.category for item in items for question in item.spec.questions)
+    formulas = sum(item.spec.formula is not None for item in items)
+    dependent = sum(bool(question.parents) for item in items for question in item.spec.questions)
+    notes = [
+        f"{counts.total():,} questions, {dependent:,} of which depend on others.",
+        f"{formulas:,} items have a formula in place of questions.",
+    ]
+    return MarkdownTable(("category", "questions"), _rows(sorted(counts.items()))), notes
+
+
+_COUNTED: Mapping[str, Callable[[Sequence[Item[Any]]], tuple[MarkdownTable, list[str]]]] = {
+    "formula": _formulas,
+    "concepts": _concepts,
+    "counterfactual": _counterfactuals,
+    "questions": _questions,
+}
+"""What the items of a suite are made of, by its kind."""
 
 
 def _rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]:

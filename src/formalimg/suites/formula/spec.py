@@ -106,6 +106,8 @@ def demanded_style(formula: Formula) -> str | None:
 
 # --- the fields of an item record (see `ItemForm`)
 
+SPEC = FormulaSpec
+
 
 def fields_of(spec: FormulaSpec, *, with_proof: bool) -> dict[str, Any]:
     """Return the spec as fields of an item record."""

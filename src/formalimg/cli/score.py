@@ -1,0 +1,204 @@
+"""`formalimg score`: score any image by any prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from formalimg.cli import options
+from formalimg.cli.estimate_output import dollars
+from formalimg.cli.help_groups import SECTIONS
+from formalimg.cli.output import print_table
+from formalimg.cli.progress import run_progress
+from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
+from formalimg.cli.streams import echo, print_data
+
+if TYPE_CHECKING:
+    from formalimg.scoring import Scores, Scoring
+
+_WHAT, _, _JUDGE, _, _WHERE = SECTIONS
+
+
+def score_command(
+    images: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="IMAGE", help="Images: files, or folders of them.", show_default=False),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What every image should show.", show_default=False, rich_help_panel=_WHAT),
+    ] = None,
+    prompts_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A prompt for each image: one per line in the order of the images, or JSONL, JSON or CSV with image "
+            "and prompt.",
+            show_default=False,
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["auto", "formula", "questions", "whole"],
+        typer.Option(
+            "--as",
+            help="What a prompt becomes: a formula, yes/no questions, or one question; auto: the first possible.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = "auto",
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Your own questions, asked of every image: one per line, or JSONL, JSON or CSV with question, id, "
+            "parents, expected.",
+            show_default=False,
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            "-j",
+            metavar="JUDGE",
+            help="A chat model that can see, or detector/MODEL. Default: the one that FORMALIMG_JUDGE names.",
+            show_default=False,
+            rich_help_panel=_JUDGE,
+        ),
+    ] = None,
+    judge_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-J", metavar="KEY=VALUE", help="Option of the judge.", show_default=False, rich_help_panel=_JUDGE
+        ),
+    ] = None,
+    writer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="The chat model that writes the questions. Default: the judge, if it is a chat model.",
+            show_default=False,
+            rich_help_panel=_JUDGE,
+        ),
+    ] = None,
+    writer_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-W", metavar="KEY=VALUE", help="Option of the writer.", show_default=False, rich_help_panel=_JUDGE
+        ),
+    ] = None,
+    budget: options.Budget = None,
+    dry_run: options.DryRun = False,
+    format: Annotated[  # noqa: A002  # what users call it
+        Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
+    ] = "terminal",
+    runs: options.RunsFolder = Path("runs"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The run folder. Default: one in --runs that belongs to these images and prompts.",
+            show_default=False,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+) -> None:
+    """Score images by what a prompt asks for: any image, any prompt.
+
+    The same command again resumes, and asks nothing twice. Exit code 1 if nothing could be scored.
+    """
+    from formalimg.scoring import (  # here, so that help comes up faster
+        OverBudgetError,
+        open_scoring,
+        pair_images,
+        question_text,
+    )
+    from formalimg.suites import read_questions
+
+    own = None if questions is None else read_questions(questions)
+    if own is not None and prompts_file is None:
+        prompt = prompt or question_text(own)
+    scoring = open_scoring(
+        pair_images(images or [], prompt, prompts_file),
+        judge,
+        judge_options=options.read_options(judge_option),
+        form=form,
+        writer=writer,
+        writer_options=options.read_options(writer_option),
+        questions=own,
+    )
+    folder = out or scoring.builder.folder(runs)
+    asked = scoring.builder.writer if scoring.builder.unwritten(folder) else None
+    require_prices(budget, [scoring.judge.name, *([asked.chat.name] if asked else [])])
+    if dry_run:
+        _print_estimate(scoring, folder)
+        return
+    try:
+        with run_progress(f"score, {scoring.judge.name}") as on_progress:
+            scores = scoring.execute(folder, budget, on_progress)
+    except OverBudgetError as error:
+        echo(f"stopped: {error}", err=True)
+        raise typer.Exit(130) from None
+    print_estimated_calls(scores.progress.estimated)
+    for warning in scores.warnings:
+        echo(warning, err=True)
+    _PRINTERS[format](scores)
+    exit_if_stopped(scores.progress.stopped, folder, over_budget=scores.progress.over_budget)
+    echo(f"run in {folder}: `formalimg view {folder}` shows every answer", err=True)
+    if all(one.passed is None for one in scores):
+        echo("nothing was scored: the last column says why, image by image", err=True)
+        raise typer.Exit(1)
+
+
+def _print_estimate(scoring: Scoring, folder: Path) -> None:
+    from formalimg.runs import estimate
+    from formalimg.scoring import TYPICAL_QUESTIONS
+
+    made, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)
+    known = [item.tags[0] for item in made.items.values() if item.prompt not in unwritten]
+    found = estimate(scoring.config(made, None), folder, scoring.judge)
+    echo(f"{scoring.judge.name}, in {folder}:")
+    echo(f"  prompts by formula         {known.count('formula'):>7,}")
+    echo(f"  prompts by known questions {len(known) - known.count('formula'):>7,}")
+    if scoring.builder.writer is not None:
+        writer = scoring.builder.writer.chat.name
+        echo(f"  prompts to take apart      {len(unwritten):>7,}  by {writer}, {TYPICAL_QUESTIONS} questions assumed")
+    echo(f"  images to judge            {found.verdicts:>7,}")
+    echo(f"  requests to the judge      {found.questions:>7,}  {dollars(found.judge_cost)}")
+
+
+def _print_terminal(scores: Scores) -> None:
+    from formalimg.scoring import score_table
+    from formalimg.tables import render_terminal
+
+    print_table(render_terminal([score_table(scores)]))
+
+
+def _print_markdown(scores: Scores) -> None:
+    print_data(scores.table())
+
+
+def _print_csv(scores: Scores) -> None:
+    from formalimg.tables import csv_text
+
+    columns = ("image", "prompt", "form", "passed", "score", "reason", "item")
+    print_data(csv_text(columns, ({name: getattr(one, name) for name in columns} for one in scores)))
+
+
+def _print_json(scores: Scores) -> None:
+    found = {"folder": str(scores.folder), "scores": [asdict(one) for one in scores]}
+    print_data(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+_PRINTERS: dict[str, Callable[[Scores], None]] = {
+    "terminal": _print_terminal,
+    "md": _print_markdown,
+    "csv": _print_csv,
+    "json": _print_json,
+}

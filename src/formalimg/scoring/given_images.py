@@ -1,0 +1,138 @@
+"""Given images: files, bytes and PIL images that are to be scored, as an image model that serves them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from formalimg._util.images import png_bytes
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Setting, is_any_image, scan_folder
+
+ImageInput: TypeAlias = Any
+"""An image: the path of a file, the bytes of a PNG, JPEG or WebP file, or a PIL image."""
+
+_MAX_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class GivenImage:
+    """An image to be scored.
+
+    Attributes:
+        name: the path of its file, as it was given, or its number.
+        sha256: the digest of its bytes.
+        load: reads its bytes.
+    """
+
+    name: str
+    sha256: str
+    load: Callable[[], bytes]
+
+    @property
+    def slug(self) -> str:
+        """The name of the file in plain letters, for the ids of items."""
+        return re.sub(r"[^a-z0-9]+", "-", Path(self.name).stem.lower()).strip("-")[:40] or "image"
+
+
+def open_given_image(given: ImageInput, number: int) -> GivenImage:
+    """Return an image that a user gave.
+
+    Args:
+        given: the image.
+        number: its number, by which it is called if it has no name.
+
+    Raises:
+        FormalimgError: if there is no such file, or it is no image.
+    """
+    if isinstance(given, str | os.PathLike):
+        path = Path(given)
+        return GivenImage(os.fspath(path), _digest(_read_file(path)), partial(_read_file, path))
+    if isinstance(given, bytes | bytearray | memoryview):
+        data = bytes(given)
+    elif callable(getattr(given, "save", None)) and hasattr(given, "mode"):
+        data = png_bytes(given if given.mode in ("1", "L", "LA", "P", "RGB", "RGBA") else given.convert("RGB"))
+    else:
+        raise FormalimgError(
+            f"image {number} is a {type(given).__name__}: give the path of a file, bytes, or a PIL image"
+        )
+    return GivenImage(f"image {number}", _digest(data), lambda: data)
+
+
+def find_image_files(paths: Sequence[Path]) -> list[Path]:
+    """Return these files, and the images in these folders in natural order.
+
+    Raises:
+        FormalimgError: if a path does not exist, or a folder holds no images.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = [path / file for file in scan_folder(str(path)).files if is_any_image(file)]
+            if not inside:
+                raise FormalimgError(f"{path} holds no images: give a folder with PNG, JPEG or WebP files")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise FormalimgError(f"there is no image {truncate(str(path), 100, 100)}: check the path")
+    return found
+
+
+class GivenImages:
+    """An image model that serves given images, by the id of the item that each belongs to.
+
+    Attributes:
+        name, settings, batch, concurrency, sees_spec, style: as for every image model.
+    """
+
+    name = "folder/given"
+    batch = 1
+    concurrency = 16
+    sees_spec = False
+    style = "none"
+
+    def __init__(self, images: Mapping[str, GivenImage]) -> None:
+        self.settings: Mapping[str, Setting] = {"version": 1}
+        self._images = images
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """Return the digest of the image of an item, so that another image is read anew."""
+        return self._images[item].sha256
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield the images as they are, one result per request."""
+        for request in requests:
+            image = self._images[request.item]
+            try:
+                data = await asyncio.to_thread(image.load)
+            except FormalimgError as error:
+                yield Failed(str(error))
+                continue
+            yield Generated(data, {"file": truncate(image.name, 150, 150)})
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise FormalimgError(f"there is no image {truncate(str(path), 100, 100)}: check the path")
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormalimgError(f"cannot read the image {truncate(str(path), 100, 100)}: {reason}") from error
+    if len(data) > _MAX_BYTES:
+        raise FormalimgError(f"{truncate(str(path), 100, 100)} is too large for an image: give one below 256 MB")
+    return data
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

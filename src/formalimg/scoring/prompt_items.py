@@ -1,0 +1,234 @@
+"""Items of free prompts: each prompt becomes a formula where our reader knows its English, else questions, else one.
+
+Ids follow from image, prompt and how the prompt is taken apart, so that the same call finds what an earlier one did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg._util.aio import run_sync
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.logic import complexity
+from formalimg.models import Setting, Spending
+from formalimg.runs import open_run
+from formalimg.scoring.given_images import GivenImage
+from formalimg.scoring.writer import QuestionWriter
+from formalimg.suites import (
+    FormulaSpec,
+    GraphQuestion,
+    Item,
+    QuestionSpec,
+    WordingError,
+    encode_item,
+    find_graph_problem,
+    suite,
+    suite_names,
+    understand,
+    whole_question,
+)
+
+FREE_PROMPTS = "free-prompts"
+"""The suite of items that are made of free prompts."""
+
+PromptForm: TypeAlias = Literal["auto", "formula", "questions", "whole"]
+FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
+"""What prompts become: a formula, questions, one question, or the first of these that is possible."""
+
+MAX_PROMPT = 10_000
+"""The most characters of a prompt."""
+
+_MAX_READ = 2_000
+"""The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
+
+TYPICAL_QUESTIONS = 6
+"""Questions of a prompt that nobody has taken apart yet, for estimates."""
+
+
+class ScoredPair(NamedTuple):
+    """An image, and the prompt that it is scored by."""
+
+    image: GivenImage
+    prompt: str
+
+
+class PromptItems(NamedTuple):
+    """The items of some pairs.
+
+    Attributes:
+        items: the items, by id, each once.
+        ids: the id of the item of each pair.
+        warnings: prompts that could not be taken apart, one line each.
+        cost: what writing questions cost now, in US dollars.
+    """
+
+    items: dict[str, Item[QuestionSpec]]
+    ids: list[str]
+    warnings: list[str]
+    cost: float = 0.0
+
+
+def read_formula(prompt: str) -> QuestionSpec | WordingError:
+    """Return the formula that a prompt says in the English of a suite, or why it cannot be read."""
+    why = WordingError("no suite has an English")
+    if len(prompt) > _MAX_READ:
+        return WordingError(f"it has more than {_MAX_READ:,} characters")
+    vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
+    # The words for natural scenes come first: these are about any image, and not about drawings of things.
+    for vocabulary in reversed(vocabularies):
+        try:
+            formula = understand(prompt, vocabulary).formula
+            complexity(formula)
+        except WordingError as error:
+            why = error
+        except (FormalimgError, RecursionError) as error:  # a formula that is read, but that nobody can judge by
+            why = WordingError(truncate(str(error), 100, 40))
+        else:
+            return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)
+    return why
+
+
+@dataclass(frozen=True)
+class PromptItemBuilder:
+    """Makes the items of pairs of image and prompt.
+
+    Attributes:
+        pairs: the images with their prompts.
+        form: what prompts become.
+        writer: writes questions; None if there is nobody to ask.
+        questions: the user's own questions, which are asked of every image; None for those of the prompts.
+    """
+
+    pairs: Sequence[ScoredPair]
+    form: PromptForm = "auto"
+    writer: QuestionWriter | None = None
+    questions: tuple[GraphQuestion, ...] | None = None
+    _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise FormalimgError(f"a prompt cannot become {self.form!r}: known are {', '.join(FORMS)}")
+        problem = None if self.questions is None else find_graph_problem(self.questions)
+        if problem is not None:
+            raise FormalimgError(f"your questions cannot be asked: {problem}")
+        if self.questions is not None and self.form not in ("auto", "questions"):
+            raise FormalimgError(f"questions of your own leave no {self.form} to judge by: give one of them")
+        if not self.pairs:
+            raise FormalimgError("there is nothing to score: give at least one image")
+        if self.form == "questions" and self.questions is None and self.writer is None:
+            raise FormalimgError("somebody has to write the questions: name a chat model with --writer")
+        for prompt in {pair.prompt for pair in self.pairs}:
+            self._read(prompt)
+
+    def _read(self, prompt: str) -> None:
+        """Find what a prompt becomes, as far as nobody has to be asked."""
+        if self.questions is not None:
+            self._specs[prompt] = QuestionSpec(self.questions)
+            return
+        if self.form in ("auto", "formula"):
+            found = read_formula(prompt)
+            if isinstance(found, QuestionSpec):
+                self._specs[prompt] = found
+                return
+            if self.form == "formula":
+                raise FormalimgError(
+                    f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({found}): give --as auto, or write it "
+                    "in the words of docs/wording.md"
+                )
+        if self.form == "whole" or self.writer is None:
+            self._specs[prompt] = QuestionSpec(whole_question(prompt))
+
+    @property
+    def known(self) -> list[QuestionSpec]:
+        """What prompts become, as far as nobody has to be asked."""
+        return list(self._specs.values())
+
+    def unwritten(self, folder: Path) -> list[str]:
+        """Return the prompts whose questions have to be written: those in the run folder are known."""
+        stored = self._stored(folder)
+        missing = (pair.prompt for name, pair in zip(self.ids, self.pairs, strict=True) if name not in stored)
+        return [prompt for prompt in dict.fromkeys(missing) if prompt not in self._specs]
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of the item of each pair: the same for the same image, prompt, and way to take it apart."""
+        asked_of = self.writer.settings if self.writer is not None else {}
+        return [f"{image.slug}-{self._digest(image, prompt, asked_of)[:10]}" for image, prompt in self.pairs]
+
+    def _digest(self, image: GivenImage, prompt: str, writer: Mapping[str, Setting]) -> str:
+        known = self._specs.get(prompt)
+        how = dict(writer) if known is None else encode_item(_item("0", prompt, known))
+        text = json.dumps([image.sha256, prompt, how], sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def folder(self, runs: Path) -> Path:
+        """Return the folder of the run: the same for the same images and prompts."""
+        text = "\n".join(sorted(set(self.ids)))
+        return runs / f"score-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def build(self, folder: Path, budget: float | None = None) -> PromptItems:
+        """Return the items; questions that are not in the run folder yet are written.
+
+        Args:
+            folder: the run folder, which may hold what an earlier call did.
+            budget: the most that writing may cost, in US dollars.
+
+        Raises:
+            OverBudgetError: if the budget is used up.
+            FormalimgError: if the writer does not answer.
+        """
+        specs = self._stored(folder)
+        to_write = self.unwritten(folder)
+        spending = Spending()
+        spending.budget = budget
+        warnings = []
+        written = dict(self._specs)
+        if to_write:
+            assert self.writer is not None, "without a writer, prompts are asked as a whole"
+            writer = self.writer
+            for prompt, found in run_sync(lambda: writer.write_all(to_write, spending)).items():
+                if found.failed:
+                    raise FormalimgError(f"no questions were written: {found.reason}; try again, or give --as whole")
+                if found.questions is None:
+                    warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {found.reason}")
+                written[prompt] = QuestionSpec(found.questions or whole_question(prompt))
+        items = {
+            name: _item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
+            for name, pair in zip(self.ids, self.pairs, strict=True)
+        }
+        return PromptItems(items, self.ids, warnings, spending.cost)
+
+    def estimated(self, folder: Path) -> PromptItems:
+        """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
+        typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
+        specs = self._stored(folder)
+        items = {
+            name: _item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))
+            for name, pair in zip(self.ids, self.pairs, strict=True)
+        }
+        return PromptItems(items, self.ids, [])
+
+    def _stored(self, folder: Path) -> dict[str, QuestionSpec]:
+        """Return what the run folder holds of these items: what was paid for once is not written again."""
+        if not (folder / "run.toml").exists():
+            return {}
+        with contextlib.closing(open_run(folder)) as run:
+            if run.manifest.suite != FREE_PROMPTS:
+                raise FormalimgError(f"{folder} holds a run of {run.manifest.suite}: choose another folder")
+            found = {name: run.suite_item(name) for name in set(self.ids)}
+        return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
+
+
+def _item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
+    form = "formula" if spec.formula is not None else "questions"
+    if [question.category for question in spec.questions] == ["whole"]:
+        form = "whole"
+    return Item(FREE_PROMPTS, name, 1, prompt, spec, (form,), "1")

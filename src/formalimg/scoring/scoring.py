@@ -1,0 +1,302 @@
+"""Score any image by any prompt: `score`, which makes items of the prompts and executes a run on the images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, overload
+
+from formalimg._util.strict_json import is_utf8
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
+from formalimg.models import ChatModel, open_chat_model
+from formalimg.runs import Identity, Progress, RunConfig, execute, open_run
+from formalimg.scoring.given_images import GivenImages, ImageInput, open_given_image
+from formalimg.scoring.prompt_items import (
+    FREE_PROMPTS,
+    MAX_PROMPT,
+    PromptForm,
+    PromptItemBuilder,
+    PromptItems,
+    ScoredPair,
+)
+from formalimg.scoring.reasons import failure_reason
+from formalimg.scoring.writer import QuestionWriter
+from formalimg.suites import GraphQuestion, read_questions
+
+JUDGE_VARIABLE = "FORMALIMG_JUDGE"
+"""Environment variable that names the judge where none is given."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well an image shows what a prompt asks for.
+
+    Attributes:
+        passed: whether it shows everything; None if it could not be scored.
+        score: the weighted share of parts that it shows, 0 to 1; None if it could not be scored.
+        parts: the questions, or the clauses of the formula, each with its own score and reason.
+        reason: what it does not show, or why it could not be scored, in English; empty if it shows everything.
+        image: the path of the file as it was given, or `image 1` and so on.
+        prompt: the prompt.
+        form: what the prompt became: formula, questions or whole.
+        item: the id of the item in the run.
+    """
+
+    passed: bool | None
+    score: float | None
+    parts: tuple[Part, ...]
+    reason: str
+    image: str
+    prompt: str
+    form: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True)
+class Scores(Sequence[Score]):
+    """The scores of some images, in their order.
+
+    Attributes:
+        scores: one for each image and prompt.
+        folder: the run folder, which holds everything, and which `formalimg view` opens.
+        progress: what this call did, without what earlier calls had done.
+        warnings: prompts that could not be taken apart, one line each.
+    """
+
+    scores: tuple[Score, ...]
+    folder: Path
+    progress: Progress
+    warnings: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Score, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Score | tuple[Score, ...]:
+        return self.scores[index]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def table(self) -> str:
+        """Return the scores as a Markdown table."""
+        from formalimg.scoring.score_tables import score_table  # here, because not everybody prints them
+        from formalimg.tables import render_markdown
+
+        return render_markdown(score_table(self))
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a table, which notebooks show."""
+        from formalimg.scoring.score_tables import score_table
+        from formalimg.tables import render_html
+
+        return render_html(score_table(self))
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.scores)
+
+
+def score(
+    images: ImageInput | Sequence[ImageInput],
+    prompts: str | Sequence[str] | None = None,
+    judge: str | Judge | Grounder | ChatModel | None = None,
+    *,
+    judge_options: Mapping[str, str] | None = None,
+    form: PromptForm = "auto",
+    writer: str | ChatModel | None = None,
+    writer_options: Mapping[str, str] | None = None,
+    questions: str | Path | Sequence[str | GraphQuestion] | None = None,
+    budget: float | None = None,
+    folder: str | Path | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Scores:
+    """Score images by prompts: no suite is needed.
+
+    A prompt becomes a formula where our English reader can read it, else yes/no questions written by a chat model, else
+    one question. The same call again resumes, and asks nothing twice.
+
+    Args:
+        images: an image or a list of them: paths, the bytes of files, or PIL images.
+        prompts: one prompt for all images, or one for each; may be left out if there are questions.
+        judge: a chat model that can see, or a grounder, by name or as an object; or a judge as an object. None for the
+            one that `FORMALIMG_JUDGE` names.
+        judge_options: options of a judge that is named.
+        form: what prompts become: `formula`, `questions`, `whole` (one question), or `auto`.
+        writer: the chat model that writes questions, by name or as an object; None for the judge, if it is one.
+        writer_options: options of a writer that is named.
+        questions: one's own questions, or a file of them, in place of those that follow from the prompts.
+        budget: stop, resumably, when this many US dollars are spent.
+        folder: the run folder; None for one in `runs` that belongs to these images and prompts.
+        on_progress: called after each step with the progress of the run.
+
+    Raises:
+        FormalimgError: if an argument is not valid; the message says what to do.
+    """
+    several = list(images) if isinstance(images, list | tuple) else [images]
+    own = _own_questions(questions)
+    if prompts is None and own is None:
+        raise FormalimgError("say what the images should show: give prompts, or questions")
+    given = question_text(own or ()) if prompts is None else prompts
+    words = [given] * len(several) if isinstance(given, str) else list(given)
+    if len(words) != len(several):
+        raise FormalimgError(
+            f"there are {len(several)} images and {len(words)} prompts: give one prompt for all, or one for each"
+        )
+    scoring = open_scoring(
+        [(image, prompt) for image, prompt in zip(several, words, strict=True)],
+        judge,
+        judge_options=judge_options,
+        form=form,
+        writer=writer,
+        writer_options=writer_options,
+        questions=own,
+    )
+    place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
+    return scoring.execute(place, budget, on_progress)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Images, prompts and a judge, before anything is asked.
+
+    Attributes:
+        builder: makes the items.
+        judge: judges the images.
+    """
+
+    builder: PromptItemBuilder
+    judge: Judge
+
+    def config(self, made: PromptItems, budget: float | None) -> RunConfig:
+        """Return the configuration of the run on these items."""
+        images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
+        return RunConfig(
+            list(made.items.values()), GivenImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
+        )
+
+    def execute(self, folder: Path, budget: float | None, on_progress: Callable[[Progress], None]) -> Scores:
+        """Write what has to be written, judge the images, and return their scores.
+
+        Raises:
+            FormalimgError: if the run cannot go on. What is done is kept.
+        """
+        made = self.builder.build(folder, budget)
+        left = None if budget is None else max(0.0, budget - made.cost)
+        progress = execute(self.config(made, left), folder, self.judge, on_progress=on_progress)
+        with closing(open_run(folder, Identity(self.judge.name, self.judge.settings))) as run:
+            judged = {one.outcome.item: one for one in run.judged([(name, 0) for name in made.items])}
+        scores = []
+        for name, pair in zip(made.ids, self.builder.pairs, strict=True):
+            item, verdict = made.items[name], judged[name].verdict
+            scores.append(
+                Score(
+                    None if isinstance(verdict, Unscored) else verdict.passed,
+                    judged[name].outcome.score,
+                    () if isinstance(verdict, Unscored) else verdict.parts,
+                    failure_reason(verdict, item.spec),
+                    pair.image.name,
+                    pair.prompt,
+                    item.tags[0],
+                    name,
+                )
+            )
+        return Scores(tuple(scores), folder, progress, tuple(made.warnings))
+
+
+def open_scoring(
+    pairs: Sequence[tuple[ImageInput, str]],
+    judge: str | Judge | Grounder | ChatModel | None,
+    *,
+    judge_options: Mapping[str, str] | None = None,
+    form: PromptForm = "auto",
+    writer: str | ChatModel | None = None,
+    writer_options: Mapping[str, str] | None = None,
+    questions: tuple[GraphQuestion, ...] | None = None,
+) -> Scoring:
+    """Open images, judge and writer, and refuse what cannot be scored before anything is paid.
+
+    Raises:
+        FormalimgError: if an argument is not valid; the message says what to do.
+    """
+    if writer is None and writer_options:
+        raise FormalimgError("options of a writer need a writer: name one")
+    opened = _open_judge(judge, judge_options)
+    chat = open_chat_model(writer, writer_options) if isinstance(writer, str) else writer
+    if not _answers_questions(opened):
+        chat = None  # nobody could answer what it writes
+    elif chat is None:
+        chat = _chat_of(opened)
+    builder = PromptItemBuilder(_open_pairs(pairs), form, None if chat is None else QuestionWriter(chat), questions)
+    _require_answerable(builder, opened)
+    return Scoring(builder, opened)
+
+
+def _open_pairs(pairs: Sequence[tuple[ImageInput, str]]) -> list[ScoredPair]:
+    found = []
+    for number, (image, prompt) in enumerate(pairs, 1):
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise FormalimgError(f"the prompt of image {number} is empty: give each image a prompt")
+        words = " ".join(prompt.split())
+        if len(words) > MAX_PROMPT or not is_utf8(words):
+            raise FormalimgError(
+                f"the prompt of image {number} has more than {MAX_PROMPT:,} characters, or is no text: give another"
+            )
+        found.append(ScoredPair(open_given_image(image, number), words))
+    return found
+
+
+def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mapping[str, str] | None) -> Judge:
+    if judge is None or isinstance(judge, str):
+        return open_judge(FREE_PROMPTS, judge or os.environ.get(JUDGE_VARIABLE) or None, options)
+    if options:
+        raise FormalimgError("options are for a judge that is named: give them where the judge is opened")
+    given: Any = judge
+    if isinstance(given, PromptJudge):
+        return given
+    if callable(getattr(given, "ask", None)) or callable(getattr(given, "ground", None)):
+        return open_prompt_judge(given)
+    if callable(getattr(given, "judge", None)):
+        return PromptJudge(given, given)
+    raise FormalimgError(f"a {type(given).__name__} cannot judge: give a chat model, a grounder or a judge")
+
+
+def _chat_of(judge: Judge) -> ChatModel | None:
+    """Return the chat model that a judge asks; None if it asks none."""
+    asked = judge.by_questions if isinstance(judge, PromptJudge) else judge
+    return getattr(asked, "chat", None)
+
+
+def _answers_questions(judge: Judge) -> bool:
+    return not isinstance(judge, PromptJudge) or judge.by_questions is not None
+
+
+def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
+    """Refuse prompts of which none can be judged, before anything is paid: a grounder answers no questions."""
+    if not _answers_questions(judge) and not any(spec.formula is not None for spec in builder.known):
+        raise FormalimgError(
+            f"{judge.name} finds objects and cannot answer questions, and no prompt could be read as a formula: "
+            "name a chat model that can see as the judge"
+        )
+
+
+def question_text(questions: Sequence[GraphQuestion]) -> str:
+    """Return questions as one text, which stands where there is no prompt."""
+    return truncate(" ".join(question.question for question in questions), 160, 40)
+
+
+def _own_questions(given: str | Path | Sequence[str | GraphQuestion] | None) -> tuple[GraphQuestion, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, str | Path):
+        return read_questions(given)
+    return tuple(
+        one if isinstance(one, GraphQuestion) else GraphQuestion(str(number), one)
+        for number, one in enumerate(given, 1)
+    )

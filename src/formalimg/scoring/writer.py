@@ -1,0 +1,154 @@
+"""The question writer: a chat model takes a prompt apart into yes/no questions, and the list is checked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models import Answered, ChatModel, Message, Setting, Spending, Unanswered, metered
+from formalimg.prompts import load_prompts
+from formalimg.suites import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_MAX_ATTEMPTS = 2
+_YES_NO = re.compile(
+    r"(is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|may|might|must)\b.*\?", re.IGNORECASE
+)
+"""A question that yes or no can answer begins with a verb."""
+
+
+class WrittenQuestion(BaseModel):
+    """One question, with the questions that it depends on."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: str
+    category: str
+    question: str
+    parents: list[str]
+
+
+class WrittenQuestions(BaseModel):
+    """All questions, parents first."""
+
+    model_config = ConfigDict(strict=True)
+
+    questions: list[WrittenQuestion]
+
+
+class Writing(NamedTuple):
+    """What became of a prompt.
+
+    Attributes:
+        questions: its questions; None if none could be written.
+        reason: why there are none, on one line.
+        failed: whether the writer did not answer at all, so that asking later may help.
+    """
+
+    questions: tuple[GraphQuestion, ...] | None
+    reason: str = ""
+    failed: bool = False
+
+
+class OverBudgetError(FormalimgError):
+    """The budget was used up before everything was done; what was paid for is kept."""
+
+
+class QuestionWriter:
+    """Takes prompts apart into questions.
+
+    Attributes:
+        chat: the chat model that writes.
+    """
+
+    def __init__(self, chat: ChatModel) -> None:
+        self.chat = chat
+        texts = load_prompts(_PROMPTS)
+        self._prompt, self._again = texts["question-writer"], texts["question-writer-again"]
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """All that shapes its questions."""
+        return {**self.chat.settings, "writer": self.chat.name, "prompt": str(self._prompt)}
+
+    async def write_all(self, prompts: Sequence[str], spending: Spending) -> dict[str, Writing]:
+        """Return the questions of these prompts.
+
+        Args:
+            prompts: different prompts.
+            spending: counts what it costs, and knows the budget.
+
+        Raises:
+            OverBudgetError: if the budget is used up. Answers are in the cache of the chat model, so that they are not
+                paid for again.
+            FormalimgError: if no call can succeed.
+        """
+        door = asyncio.Semaphore(max(1, self.chat.concurrency))
+
+        async def write(prompt: str) -> Writing:
+            async with door:
+                with metered(spending) as meter:
+                    found = await self._write(prompt)
+                    if meter.blocked:
+                        raise OverBudgetError(
+                            f"the budget of ${spending.budget} was used up by writing questions: give a larger one, or "
+                            "--as whole, which writes none"
+                        )
+                    return found
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                begun = {prompt: tasks.create_task(write(prompt)) for prompt in dict.fromkeys(prompts)}
+        except ExceptionGroup as errors:
+            # The caller must see what the user can fix, such as a wrong key, and not a group of it.
+            user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
+            raise next(user_errors, errors.exceptions[0]) from None
+        return {prompt: task.result() for prompt, task in begun.items()}
+
+    async def _write(self, prompt: str) -> Writing:
+        """Ask; if the questions are not valid, say why and ask once more."""
+        sent = self._prompt.fill({"prompt": prompt, "limit": str(MAX_QUESTIONS)})
+        messages = [Message("user", (sent,))]
+        problem = ""
+        for _ in range(_MAX_ATTEMPTS):
+            reply = await self.chat.ask(messages, WrittenQuestions)
+            if isinstance(reply, Unanswered):
+                return Writing(None, f"{self.chat.name}, {reply.kind}: {reply.reason}", reply.kind == "failed")
+            assert isinstance(reply, Answered), "there is no third kind of reply"
+            questions = tuple(map(_question, reply.value.questions))
+            found = find_graph_problem(questions) or _form_problem(questions)
+            if found is None:
+                return Writing(questions)
+            problem = found
+            messages += [
+                Message("assistant", (reply.raw,)),
+                Message("user", (self._again.fill({"problem": problem}),)),
+            ]
+        return Writing(None, f"{self.chat.name} wrote twice what cannot be asked: {problem}")
+
+
+def _question(written: WrittenQuestion) -> GraphQuestion:
+    category = written.category.strip().lower()
+    return GraphQuestion(
+        written.id.strip(),
+        " ".join(written.question.split()),
+        tuple(dict.fromkeys(parent.strip() for parent in written.parents)),
+        category=category if category in QUESTION_CATEGORIES else "other",
+    )
+
+
+def _form_problem(questions: Sequence[GraphQuestion]) -> str | None:
+    """Return which question yes or no does not answer, or cannot be shown; None if all are fine."""
+    for question in questions:
+        if not (question.id + question.question).isprintable():
+            return f"the question {truncate(question.id, 20, 20)!r} holds characters that cannot be shown"
+        if not _YES_NO.fullmatch(question.question):
+            return f"{truncate(question.question, 80, 20)!r} is not a question that yes or no answers"
+    return None

@@ -1,0 +1,118 @@
+"""The judge of question graphs: parents first, nothing asked in vain, and a score that cannot rise by showing less."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import QuestionGraphJudge, Unscored, Verdict, open_judge
+from formalimg.suites import GraphQuestion, Item, QuestionSpec
+from tests.support.concept_items import NOTHING, answers_by, questions_in
+from tests.support.scripted_chat import ScriptedChat, numbered
+
+CUP = GraphQuestion("cup", "Is there a cup?", category="object")
+RED = GraphQuestion("red", "Is the cup red?", ("cup",), category="attribute")
+GLOSSY = GraphQuestion("glossy", "Is the red glossy?", ("red",), category="attribute")
+NO_DOG = GraphQuestion("dog", "Is there a dog?", expected="no", weight=3.0)
+MODES: Any = ("each question", "all at once")
+
+
+def _item(*questions: GraphQuestion) -> Item[QuestionSpec]:
+    return Item("free-prompts", "one", 1, "A red cup, and no dog.", QuestionSpec(questions))
+
+
+def _judged(said: dict[str, str], *questions: GraphQuestion, **options: Any) -> tuple[Verdict, list[str]]:
+    chat = ScriptedChat({1: NOTHING}, answers_by(said))
+    found = asyncio.run(QuestionGraphJudge(chat, **options).judge(_item(*questions), numbered(1)))
+    assert isinstance(found, Verdict), found
+    asked = [
+        question
+        for (message,) in chat.conversations
+        for question in questions_in("\n".join(part for part in message.parts if isinstance(part, str)))
+    ]
+    return found, asked
+
+
+def test_questions_below_a_failed_one_are_not_asked_and_count_as_failed() -> None:
+    # In the order of the file, a child may come first.
+    found, asked = _judged({CUP.question: "no", NO_DOG.question: "no"}, GLOSSY, RED, CUP, NO_DOG)
+    assert sorted(asked) == [CUP.question, NO_DOG.question]
+    assert [(part.name, part.score, part.weight) for part in found.parts] == [
+        (GLOSSY.question, 0, 1),
+        (RED.question, 0, 1),
+        (CUP.question, 0, 1),
+        (NO_DOG.question, 1, 3),
+    ]
+    assert not found.passed
+    assert found.score == 0.5
+    assert found.parts[1].reason == "not asked, because this failed: Is there a cup?"
+    assert found.evidence["skipped"] == [
+        {"question": GLOSSY.question, "failed": RED.question},
+        {"question": RED.question, "failed": CUP.question},
+    ]
+
+
+def test_an_answer_of_no_is_good_where_it_is_expected() -> None:
+    found, _ = _judged({NO_DOG.question: "yes"}, NO_DOG)
+    assert (found.passed, found.score) == (False, 0)
+    found, _ = _judged({NO_DOG.question: "no"}, NO_DOG)
+    assert (found.passed, found.score) == (True, 1)
+
+
+def test_a_child_of_an_unwanted_thing_is_asked_only_if_the_thing_is_absent() -> None:
+    after = GraphQuestion("calm", "Is the street calm?", ("dog",))
+    _, asked = _judged({NO_DOG.question: "yes"}, NO_DOG, after)
+    assert asked == [NO_DOG.question]
+
+
+@given(some.data())
+def test_both_ways_to_ask_give_the_same_verdict_as_the_definition(data: some.DataObject) -> None:
+    """Compared with the definition: a question counts if it and all above it have their expected answers."""
+    count = data.draw(some.integers(1, 6))
+    questions = [
+        GraphQuestion(
+            str(number),
+            f"Is it {number}?",
+            tuple(map(str, data.draw(some.sets(some.integers(0, number - 1), max_size=2)))) if number else (),
+            data.draw(some.sampled_from(["yes", "no"])),
+            weight=float(data.draw(some.integers(1, 3))),
+        )
+        for number in range(count)
+    ]
+    said = {question.question: data.draw(some.sampled_from(["yes", "no"])) for question in questions}
+    good: dict[str, bool] = {}
+    for question in questions:
+        own = said[question.question] == question.expected
+        good[question.id] = own and all(good[parent] for parent in question.parents)
+    expected = [float(good[question.id]) for question in questions]
+    for requests in MODES:
+        found, _ = _judged(said, *questions, requests=requests)
+        assert [part.score for part in found.parts] == expected
+        assert found.passed == all(good.values())
+
+
+@pytest.mark.parametrize("requests", MODES)
+def test_without_an_answer_there_is_no_score(requests: Any) -> None:
+    chat = ScriptedChat({1: NOTHING}, answers_by({CUP.question: "perhaps", NO_DOG.question: "no"}))
+    found = asyncio.run(QuestionGraphJudge(chat, requests=requests).judge(_item(CUP, NO_DOG), numbered(1)))
+    assert isinstance(found, Unscored)
+    assert found.reason == "not understood"
+
+
+def test_items_of_other_kinds_are_not_judged() -> None:
+    chat = ScriptedChat({1: NOTHING}, answers_by({}))
+    found = asyncio.run(QuestionGraphJudge(chat).judge(Item("knolling", "1", 1, "", None), numbered(1)))
+    assert isinstance(found, Unscored)
+    assert chat.conversations == []
+
+
+def test_free_prompts_have_no_published_protocol_and_no_judge_offline() -> None:
+    with pytest.raises(FormalimgError, match="no published protocol"):
+        open_judge("free-prompts", "openai/x", protocol="published")
+    with pytest.raises(FormalimgError, match=r"--judge .*FORMALIMG_JUDGE"):
+        open_judge("free-prompts")
