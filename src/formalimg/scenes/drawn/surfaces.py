@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.textures import TextureCanvas, dot, polyline, stroke, text
+from formalimg.scenes.drawn.textures import PALE, TextureCanvas, dot, polyline, stroke, text
 
 
 def metal(canvas: TextureCanvas) -> IconDrawing:
@@ -60,25 +60,86 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
 
 
 def plastic(canvas: TextureCanvas) -> IconDrawing:
-    """Gloss."""
+    """Gloss that follows the edge, a bright window of light, and the triangle of arrows moulded into the middle."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    marks = []
-    for loop in canvas.inset(unit * 0.7, unit * 0.3)[:3]:
+    return canvas.over(_gloss(canvas) + _arrows(canvas))
+
+
+def _arrows(canvas: TextureCanvas) -> str:
+    """The triangle of three arrows of recyclable plastic, as large as fits the widest part."""
+    mask, radius = canvas.mask, 0.0
+    best = (0.0, 0.0)
+    cells = mask
+    while cells.cells.any():  # the last cells that erosion leaves are the middle of the widest part
+        rows, columns = cells.cells.nonzero()
+        row, column = float(rows.mean()), float(columns.mean())
+        nearest = ((rows - row) ** 2 + (columns - column) ** 2).argmin()
+        best = (
+            mask.frame.left + (float(columns[nearest]) - 0.5) * mask.cell,
+            mask.frame.top + (float(rows[nearest]) - 0.5) * mask.cell,
+        )
+        radius += mask.cell
+        cells = cells.eroded(mask.cell)
+    size = min(radius * 0.72, canvas.unit * 3.2)
+    x, y = best
+    lines, heads = [], []
+    for third in range(3):
+        turn = math.radians(-90 + 120 * third)
+        corner = x + size * math.cos(turn), y + size * math.sin(turn)
+        onward = math.radians(-90 + 120 * (third + 1))
+        end = x + size * math.cos(onward), y + size * math.sin(onward)
+        def along(part: float) -> tuple[float, float]:
+            return corner[0] + (end[0] - corner[0]) * part, corner[1] + (end[1] - corner[1]) * part
+        lines.append(polyline([along(0.16), along(0.62)]))
+        dx, dy = (end[0] - corner[0]) / (size * 1.732), (end[1] - corner[1]) / (size * 1.732)
+        tip, back = along(0.9), along(0.6)
+        wing = size * 0.3
+        heads.append(polyline([tip, (back[0] - dy * wing, back[1] + dx * wing), (back[0] + dy * wing, back[1] - dx * wing)]) + "Z")
+    shaft, edge = size * 0.26, max(1.0, size * 0.1)
+    data, tips = "".join(lines), "".join(heads)
+    under = f'<path d="{tips}" fill="{canvas.tones.line}" stroke="{canvas.tones.line}" stroke-width="{text(2 * edge)}"/>'
+    return (
+        stroke(data, canvas.tones.line, shaft + 2 * edge) + under + stroke(data, canvas.tones.light, shaft)
+        + f'<path d="{tips}" fill="{canvas.tones.light}"/>'
+    )
+
+
+def ceramic(canvas: TextureCanvas) -> IconDrawing:
+    """Pottery: a glaze over bare clay at the foot, a painted band of zigzags and dots, and gloss along the edge."""
+    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
+    left, right, bottom = frame.left, frame.left + frame.width, frame.top + frame.height
+    edge = bottom - frame.height * 0.17
+    waves = math.ceil(frame.width / (unit * 3)) + 1
+    ebb = "".join(f"q{text(unit * 1.5, unit * (0.7 if number % 2 else -0.7), unit * 3, 0)}" for number in range(waves))
+    clay = f"M{text(left, edge)}{ebb}V{text(bottom)}H{text(left)}Z"
+    marks = [f'<path d="{clay}" fill="#cf9566" stroke="#7a4a26" stroke-width="{text(max(1, unit * 0.14))}"/>']
+    rings = "".join(f"M{text(left, edge + unit * step)}H{right}" for step in (0.9, 1.5, 2.1, 2.7))
+    marks.append(stroke(rings, "#7a4a26", max(0.8, unit * 0.08), 0.6))
+    paint = "#27469c" if tones.body in PALE else "#ffffff"
+    for middle in (0.33, 0.62):
+        y, high = frame.top + frame.height * middle, unit * 0.62
+        lines = f"M{text(left, y - high * 1.7)}H{right}M{text(left, y + high * 1.7)}H{right}"
+        teeth = "".join(f"l{text(unit * 0.8, high * (-2 if number % 2 else 2))}" for number in range(math.ceil(frame.width / unit * 1.3)))
+        marks.append(stroke(lines, paint, max(1.2, unit * 0.22), 0.95))
+        marks.append(stroke(f"M{text(left, y - high)}{teeth}", paint, max(1.2, unit * 0.22), 0.95))
+        for number in range(math.ceil(frame.width / unit * 0.65)):
+            marks.append(dot(left + unit * 1.6 * number, y + high * 0.75, unit * 0.2, paint))
+    return canvas.over("".join(marks) + _gloss(canvas))
+
+
+def _gloss(canvas: TextureCanvas) -> str:
+    unit, marks = canvas.unit, []
+    for loop in canvas.inset(unit * 0.75, unit * 0.3)[:3]:
         run: list[tuple[float, float]] = []
         for point in [*loop, *loop[: len(loop) // 3]]:
             lit = -point.out_x - point.out_y > 0.75
             if lit:
                 run.append((point.x, point.y))
-            if (not lit or point is loop[-1]) and len(run) > 2:
-                marks.append(stroke(polyline(run), "#ffffff", unit * 0.42, 0.9))
+            elif len(run) > 4:
+                marks.append(stroke(polyline(run[1:-1]), "#ffffff", unit * 0.5, 0.92))
             if not lit:
                 run = []
-    return canvas.over("".join(marks))
-
-
-def ceramic(canvas: TextureCanvas) -> IconDrawing:
-    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    return canvas.over("")
+    return "".join(marks)
 
 
 def fur(canvas: TextureCanvas) -> IconDrawing:

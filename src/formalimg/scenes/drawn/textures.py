@@ -15,7 +15,7 @@ from functools import cached_property
 
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
 from formalimg.scenes.drawn.outline import OutlinePoint, SilhouetteMask, outline_points, silhouette_mask
-from formalimg.scenes.icon import Tones
+from formalimg.scenes.icon import Tones, palette
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,10 @@ def dot(x: float, y: float, radius: float, color: str, more: str = "") -> str:
     return f'<circle cx="{text(x)}" cy="{text(y)}" r="{text(radius)}" fill="{color}"{more}/>'
 
 
+PALE = frozenset(tones.body for name, tones in palette().colors.items() if name in ("white", "yellow", "pink"))
+"""Bodies on which blue and red show better than white."""
+
+
 # --- the materials
 
 
@@ -161,98 +165,113 @@ def brick(canvas: TextureCanvas) -> IconDrawing:
 
 
 def stone(canvas: TextureCanvas) -> IconDrawing:
-    """Speckles of three tones, chipped facets and a few cracks."""
+    """Rough blocks that fit into each other, lit from above, with speckles."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    marks = []
-    area = frame.width * frame.height / unit**2
-    for _ in range(round(area * 4.2)):
-        x = frame.left + canvas.random.random() * frame.width
-        y = frame.top + canvas.random.random() * frame.height
-        size = unit * canvas.random.uniform(0.08, 0.2)
-        color = canvas.random.choice((tones.ink, tones.dark, tones.light, tones.light, tones.ink))
-        corners = [
-            (x + size * canvas.random.uniform(0.5, 1.2) * math.cos(turn), y + size * canvas.random.uniform(0.5, 1.2) * math.sin(turn))
-            for turn in (0.2, 1.5, 2.7, 3.9, 5.2)
-        ]
-        marks.append(f'<path d="{polyline(corners)}Z" fill="{color}" opacity="0.8"/>')
-    for x, y in canvas.spots(4, unit * 0.6, unit * 4):
-        points = [(x, y)]
-        turn = canvas.random.uniform(0, 6.3)
-        for _ in range(5):
-            turn += canvas.random.uniform(-0.9, 0.9)
-            points.append((points[-1][0] + unit * 0.75 * math.cos(turn), points[-1][1] + unit * 0.75 * math.sin(turn)))
-        marks.append(stroke(polyline(points), tones.line, max(1.1, unit * 0.15), 0.9))
-        fork = points[2]
-        marks.append(stroke(polyline([fork, (fork[0] + unit * 0.6, fork[1] - unit * 0.5)]), tones.line, max(1, unit * 0.1), 0.9))
-    return canvas.over("".join(marks))
+    block = unit * 2.3
+    marks = [_cover(canvas, tones.line, 0.8)]
+    corners: dict[tuple[int, int], tuple[float, float]] = {}
+    rows, columns = math.ceil(frame.height / block) + 2, math.ceil(frame.width / block) + 2
+    for row in range(rows):
+        for half in range(2 * columns):  # the corners of bent hexagons, two to a block
+            lift = -0.2 if (half + row) % 2 else 0.2
+            x = frame.left + (half / 2 - 0.5 + canvas.random.uniform(-0.13, 0.13)) * block
+            y = frame.top + (row - 0.6 + lift + canvas.random.uniform(-0.13, 0.13)) * block
+            corners[half, row] = x, y
+    for row in range(rows - 1):
+        for half in range(row % 2, 2 * columns - 2, 2):
+            ring = [corners[half + side, row] for side in range(3)] + [corners[half + 2 - side, row + 1] for side in range(3)]
+            x, y = sum(point[0] for point in ring) / 6, sum(point[1] for point in ring) / 6
+            shade = canvas.random.choices((tones.body, tones.dark, tones.light), (5, 2, 2))[0]
+            for color, scale, shift in ((tones.dark, 0.84, 0.05), (shade, 0.8, 0), ("#ffffff", 0.5, -0.09)):
+                points = [(x + (a - x) * scale, y + (b - y) * scale + shift * block) for a, b in ring]
+                opacity = 0.25 if color == "#ffffff" else 1
+                marks.append(
+                    f'<path d="{polyline(points)}Z" fill="{color}" opacity="{opacity}" stroke="{color}"'
+                    f' stroke-width="{text(block * 0.1)}"/>'
+                )
+    for color, opacity in ((tones.ink, 0.8), ("#ffffff", 0.6)):
+        data = ""
+        for _ in range(round(frame.width * frame.height / unit**2)):
+            x = frame.left + canvas.random.random() * frame.width
+            y = frame.top + canvas.random.random() * frame.height
+            data += f"M{text(x, y)}l{text(unit * 0.06, unit * 0.04)}"
+        marks.append(stroke(data, color, max(0.9, unit * 0.13), opacity))
+    return canvas.over("".join(marks) + _details(canvas, 0.3))
 
 
 def fabric(canvas: TextureCanvas) -> IconDrawing:
-    """A basket weave of threads that go over and under each other, with crossing bands of a check."""
+    """A weave of threads that go over and under each other, in the bands of a check."""
     frame, tones = canvas.drawing.frame, canvas.tones
-    thread = max(2.6, canvas.unit * 0.42)
+    thread = max(3.2, canvas.unit * 0.5)
     marks = []
-    band = thread * 7
-    for number in range(math.ceil(frame.width / band)):
-        x = frame.left + (number + 0.25) * band
-        marks.append(_bar(x, frame.top, band * 0.36, frame.height, tones.dark, 0.5))
-    for number in range(math.ceil(frame.height / band)):
-        y = frame.top + (number + 0.25) * band
-        marks.append(_bar(frame.left, y, frame.width, band * 0.36, tones.dark, 0.5))
-    across, upright = [], []
+    band = thread * 6
+    for number in range(math.ceil(max(frame.width, frame.height) / band)):
+        start = (number + 0.3) * band
+        marks.append(_bar(frame.left + start, frame.top, band * 0.42, frame.height, tones.dark, 0.6))
+        marks.append(_bar(frame.left, frame.top + start, frame.width, band * 0.42, tones.dark, 0.6))
+    threads: dict[str, list[str]] = {tones.light: [], tones.ink: []}
     for row in range(math.ceil(frame.height / thread)):
         for column in range(math.ceil(frame.width / thread)):
             x, y = frame.left + (column + 0.5) * thread, frame.top + (row + 0.5) * thread
-            if (row + column) % 2:
-                across.append(f"M{text(x - thread * 0.36, y)}H{text(x + thread * 0.36)}")
-            else:
-                upright.append(f"M{text(x, y - thread * 0.36)}V{text(y + thread * 0.36)}")
-    marks.append(stroke("".join(across), tones.light, thread * 0.42, 0.75))
-    marks.append(stroke("".join(upright), tones.ink, thread * 0.34, 0.6))
+            level = (row + column) % 2
+            for side in (-0.24, 0.24):
+                across = f"M{text(x - thread * 0.34, y + side * thread)}h{text(thread * 0.68)}"
+                upright = f"M{text(x + side * thread, y - thread * 0.34)}v{text(thread * 0.68)}"
+                threads[tones.light if level else tones.ink].append(across if level else upright)
+    marks += [stroke("".join(data), color, thread * 0.2, 0.7) for color, data in threads.items() if data]
     return canvas.over("".join(marks))
 
 
 def leather(canvas: TextureCanvas) -> IconDrawing:
     """Pebbled grain, a soft sheen, and a seam of thick light thread along the edge."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    marks = []
-    pebble = unit * 0.62
-    for row in range(math.ceil(frame.height / pebble) + 1):
+    pebble = unit * 0.8
+    shade, shine = "", ""
+    for row in range(math.ceil(frame.height / pebble / 0.8) + 1):
         for column in range(math.ceil(frame.width / pebble) + 1):
-            x = frame.left + (column + 0.5 * (row % 2) + canvas.random.uniform(-0.22, 0.22)) * pebble
-            y = frame.top + (row + canvas.random.uniform(-0.22, 0.22)) * pebble
-            rx, ry = pebble * canvas.random.uniform(0.34, 0.5), pebble * canvas.random.uniform(0.3, 0.42)
-            start = f"M{text(x - rx, y)}A{text(rx, ry)} 0 0 0 {text(x + rx * 0.8, y + ry * 0.6)}"
-            marks.append(start)
-    grain = stroke("".join(marks), tones.ink, max(0.8, unit * 0.1), 0.5)
-    sheen = _sheen(canvas, 0.42)
-    return canvas.over(grain + sheen + _seam(canvas), _sheen_gradient(canvas, 0.42))
+            x = frame.left + (column + 0.5 * (row % 2) + canvas.random.uniform(-0.15, 0.15)) * pebble
+            y = frame.top + (row * 0.8 + canvas.random.uniform(-0.12, 0.12)) * pebble
+            rx, ry = pebble * canvas.random.uniform(0.36, 0.46), pebble * canvas.random.uniform(0.28, 0.38)
+            shade += f"M{text(x - rx, y)}A{text(rx, ry)} 0 0 0 {text(x + rx, y)}"
+            shine += f"M{text(x - rx * 0.5, y - ry * 0.6)}A{text(rx, ry)} 0 0 1 {text(x + rx * 0.5, y - ry * 0.6)}"
+    grain = stroke(shade, tones.ink, max(0.9, unit * 0.14), 0.7) + stroke(shine, tones.light, max(0.8, unit * 0.1), 0.7)
+    return canvas.over(grain + _sheen(canvas) + _seam(canvas), _sheen_gradient(canvas, 0.3))
 
 
 def paper(canvas: TextureCanvas) -> IconDrawing:
-    """Facets between straight creases, and the ruled lines of a writing pad."""
+    """A sheet of a writing pad that was folded: ruled lines with handwriting, a margin, and straight creases."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    marks = []
-    columns, rows = 4, 4
-    grid = [
-        [
-            (
-                frame.left + frame.width * (column + (canvas.random.uniform(-0.36, 0.36) if 0 < column < columns else 0)) / columns,
-                frame.top + frame.height * (row + (canvas.random.uniform(-0.36, 0.36) if 0 < row < rows else 0)) / rows,
-            )
-            for column in range(columns + 1)
-        ]
-        for row in range(rows + 1)
+    left, top, right, bottom = frame.left, frame.top, frame.left + frame.width, frame.top + frame.height
+    fold = [(left, top + frame.height * 0.62), (right, top + frame.height * 0.4)]
+    marks = [
+        f'<path d="{polyline([*fold, (right, bottom), (left, bottom)])}Z" fill="{tones.dark}" opacity="0.35"/>',
+        stroke(polyline(fold), "#ffffff", max(1.2, unit * 0.18), 0.7),
     ]
-    for row in range(rows):
-        for column in range(columns):
-            a, b, c, d = grid[row][column], grid[row][column + 1], grid[row + 1][column + 1], grid[row + 1][column]
-            for corners in ((a, b, c), (a, c, d)) if canvas.random.random() < 0.5 else ((a, b, d), (b, c, d)):
-                color, opacity = canvas.random.choice((("#ffffff", 0.5), ("#ffffff", 0.22), (tones.dark, 0.55), (tones.dark, 0.2)))
-                marks.append(
-                    f'<path d="{polyline(corners)}Z" fill="{color}" fill-opacity="{opacity}" stroke="{tones.ink}"'
-                    f' stroke-opacity="0.4" stroke-width="{text(max(0.8, unit * 0.07))}"/>'
-                )
+    gap = unit * 1.5
+    margin = left + frame.width * 0.2
+    rules, words = "", ""
+    for number in range(math.ceil(frame.height / gap)):
+        y = top + (number + 0.8) * gap
+        rules += f"M{text(left, y)}H{right}"
+        x = margin + unit * 0.5
+        while x < right - unit:
+            word = unit * canvas.random.uniform(1, 2.4)
+            words += f"M{text(x, y - unit * 0.12)}"
+            for _ in range(round(word / (unit * 0.42))):
+                high = unit * canvas.random.choice((0.5, 0.5, 0.9))
+                words += f"q{text(unit * 0.1, -high, unit * 0.21, -high * 0.4)}t{text(unit * 0.21, high * 0.4)}"
+            x += word + unit * 0.6
+    pale = tones.body in PALE
+    marks.append(stroke(rules, "#4a86e0" if pale else "#ffffff", max(1.1, unit * 0.12), 0.85))
+    marks.append(stroke(words, tones.ink, max(1.0, unit * 0.14), 0.9))
+    marks.append(stroke(f"M{text(margin, top)}V{bottom}", "#e23b3b" if pale else "#ffffff", max(1.2, unit * 0.16), 0.9))
+    for loop in canvas.inset(0, unit * 0.45):
+        torn = []
+        for point in loop:
+            depth = unit * canvas.random.uniform(0.1, 0.5)
+            torn.append((point.x - point.out_x * depth, point.y - point.out_y * depth))
+        marks.append(stroke(polyline(torn) + "Z", tones.ink if pale else tones.line, unit * 0.75, 0.55))
+        marks.append(stroke(polyline(torn) + "Z", "#ffffff", unit * 0.6))
     return canvas.over("".join(marks))
 
 
@@ -288,7 +307,7 @@ def _sheen_gradient(canvas: TextureCanvas, opacity: float) -> str:
     )
 
 
-def _sheen(canvas: TextureCanvas, opacity: float) -> str:
+def _sheen(canvas: TextureCanvas) -> str:
     return _cover(canvas, f"url(#{canvas.key}-sheen)", 1)
 
 
