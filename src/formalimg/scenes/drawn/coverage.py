@@ -51,6 +51,15 @@ class Coverage:
         points = zip(xs.tolist(), ys.tolist(), strict=True)
         return [Spot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
 
+    def top_of_run(self, x: float, y: float) -> float:
+        """Return how far up, from a painted point, everything is painted."""
+        rows, columns = self.cells.shape
+        column = min(columns - 1, max(0, int((x - self.frame.left) * columns / self.frame.width)))
+        row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
+        while row > 0 and self.cells[row - 1, column]:
+            row -= 1
+        return self.frame.top + row * self.frame.height / rows
+
     def scattered(self, count: int, random: Random, apart: float, spots: list[Spot] | None = None) -> list[Spot]:
         """Return up to `count` random painted spots that keep this distance in pixels from each other."""
         found: list[Spot] = []
@@ -80,9 +89,14 @@ def coverage(drawing: IconDrawing) -> Coverage:
         pixels = np.asarray(image.convert("RGBA")).astype(int)
     cells = pixels[..., 3] > _PAINTED
     families = {**palette().colors, **palette().others}
-    bodies = np.array([[int(tones.body[at : at + 2], 16) for at in (1, 3, 5)] for tones in families.values()])
-    nearest = np.abs(pixels[cells][:, None, :3] - bodies).sum(axis=-1).argmin(axis=1)
+    # All tones, as thin things are mostly outline.
+    tones = np.array([_rgb(tone) for tones in families.values() for tone in tones])
+    nearest = np.abs(pixels[cells][:, None, :3] - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
     color = list(families)[int(np.bincount(nearest, minlength=len(families)).argmax())]
     widths = [float(found) for found in _STROKE.findall(drawing.body)]
     pen = sorted(widths)[len(widths) // 2] if widths else min(width, height) / 64
     return Coverage(drawing.frame, cells, color, max(pen, MIN_LINE_WIDTH))
+
+
+def _rgb(tone: str) -> list[int]:
+    return [int(tone[at : at + 2], 16) for at in (1, 3, 5)]

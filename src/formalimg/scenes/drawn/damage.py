@@ -14,7 +14,6 @@ from formalimg.scenes.icon import PixelFrame
 _FLAMES = (("#e8471c", 1.0), ("#fb9a1c", 0.74), ("#ffe25c", 0.44))
 """The paint of each layer of a flame, and its share of the flame's size."""
 _FLAME_LINE = "#7a1505"
-_SMOKE = "#6b6762"
 
 
 def silhouette_in(drawing: IconDrawing, frame: PixelFrame) -> str:
@@ -76,19 +75,22 @@ def broken(drawing: IconDrawing, key: str) -> IconDrawing:
 
 def _crack(frame: PixelFrame, upright: bool, random: Random) -> list[Point]:
     """Return a zigzag through the middle of the frame, from beyond one side to beyond the other."""
+    length = frame.width if upright else frame.height
+    teeth = 6 if min(frame.width, frame.height) < 0.4 * max(frame.width, frame.height) else 10
+    deep = 0.075 * min(frame.width, frame.height)
     points = []
-    for number in range(11):
-        along = -0.1 + number * 0.12
-        off = 0.5 + (along - 0.5) * 0.12 + (0.05 if number % 2 else -0.05) * random.uniform(0.8, 1.3)
-        x, y = (along, off) if upright else (off, along)
-        points.append((frame.left + x * frame.width, frame.top + y * frame.height))
+    for number in range(teeth + 1):
+        along = (-0.1 + number * 1.2 / teeth) * length
+        off = (along - length / 2) * 0.12 + deep * random.uniform(0.7, 1.2) * (1 if number % 2 else -1)
+        middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height / 2
+        points.append((frame.left + along, middle_y + off) if upright else (middle_x + off, frame.top + along))
     return points
 
 
 def _side_cracks(crack: list[Point], upright: bool, way: int, random: Random, size: float) -> str:
     """Return fine cracks that leave the break on one side."""
     found = []
-    for x, y in crack[2:9:3]:
+    for x, y in crack[1:-1:2]:
         points = [(x, y)]
         for _ in range(3):
             ahead, aside = way * size * random.uniform(0.06, 0.1), size * random.uniform(-0.08, 0.08)
@@ -145,36 +147,36 @@ def burning(drawing: IconDrawing, room: PixelFrame, key: str) -> IconDrawing:
     random, frame = Random(key), drawing.frame
     pen = coverage(drawing).pen
     tongues = min(9, max(3, round(4 * frame.width / frame.height)))
-    smoke = ""
     back = _flames(frame, 1.0, tongues, random, pen)
-    low = PixelFrame(frame.left, frame.top, frame.width, frame.height)
-    front = _flames(low, 0.3, tongues + 2, random, pen)
-    body = f"{smoke}{back}{scaled(drawing.body, frame, room)}{front}"
+    front = _flames(frame, 0.27, tongues + 2, random, pen)
+    body = f"{back}{scaled(drawing.body, frame, room)}{front}"
     return IconDrawing(frame, body, silhouette_in(drawing, room), drawing.defs)
 
 
-def _flames(frame: PixelFrame, height: float, tongues: int, random: Random, pen: float) -> str:
+def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: float) -> str:
     """Return a row of flames on the frame's bottom; the highest reaches this share of its height."""
     left, bottom = frame.left + pen / 2, frame.top + frame.height - pen / 2
-    width, full = frame.width - pen, (frame.height - pen) * height
-    step = width / tongues
-    highest = tongues // 2
-    heights = [1.0 if number == highest else random.uniform(0.6, 0.88) for number in range(tongues)]
+    width, full = frame.width - pen, (frame.height - pen) * share
+    heights = [1.0 if number == tongues // 2 else random.uniform(0.6, 0.88) for number in range(tongues)]
     leans = [random.uniform(-0.25, 0.25) for _ in range(tongues)]
     parts = []
-    for paint, share in _FLAMES:
-        line = f' stroke="{_FLAME_LINE}" stroke-width="{number_text(pen)}"' if share == 1.0 else ""
-        inset = (1 - share) * step * 0.5
-        data = f"M{number_text(left + inset, bottom)}"
-        data += f"L{number_text(left + inset, bottom - full * 0.25 * share)}"
-        for number, (tall, lean) in enumerate(zip(heights, leans, strict=True)):
-            start, end = left + inset + number * (width - 2 * inset) / tongues, 0.0
-            end = start + (width - 2 * inset) / tongues
-            tip_x, tip_y = (start + end) / 2 + lean * step, bottom - full * tall * share
-            low = bottom - full * 0.3 * share
-            data += f"C{number_text(start - 0.12 * step, low - full * 0.28 * share, tip_x - 0.05 * step, tip_y + full * 0.25 * share, tip_x, tip_y)}"
-            data += f"C{number_text(tip_x + 0.3 * step, tip_y + full * 0.3 * share, end + 0.12 * step, low - full * 0.2 * share, end, low)}"
-        data += f"L{number_text(left + width - inset, bottom)}Z"
+    for paint, size in _FLAMES:
+        step, tall = width / tongues * (1 - (1 - size) / tongues), full * size
+        start = left + (width - step * tongues) / 2
+        # The row stands on a flat curve; its first and last tongue touch the sides.
+        data = f"M{number_text(start + step * tongues / 2, bottom)}"
+        data += f"C{number_text(start + step * 0.3, bottom, start, bottom - tall * 0.08, start, bottom - tall * 0.3)}"
+        for number, (height, lean) in enumerate(zip(heights, leans, strict=True)):
+            x, valley = start + number * step, bottom - tall * 0.3
+            tip_x, tip_y = x + step * (0.5 + lean), bottom - tall * height
+            rise, fall = tip_y + tall * 0.25, tip_y + tall * 0.3
+            data += f"C{number_text(x, valley - tall * 0.28, tip_x - 0.05 * step, rise, tip_x, tip_y)}"
+            data += f"C{number_text(tip_x + 0.3 * step, fall, x + step, valley - tall * 0.2, x + step, valley)}"
+        end = start + tongues * step
+        data += (
+            f"C{number_text(end, bottom - tall * 0.08, end - step * 0.3, bottom, start + step * tongues / 2, bottom)}Z"
+        )
+        line = f' stroke="{_FLAME_LINE}" stroke-width="{number_text(pen)}"' if size == 1.0 else ""
         parts.append(f'<path d="{data}" fill="{paint}"{line}/>')
     return "".join(parts)
 
@@ -197,7 +199,7 @@ def melting(drawing: IconDrawing, key: str) -> IconDrawing:
         across, down = (x - left) / width, (y - top) / height
         wide = 0.86 + 0.1 * down**2
         away = 0.5 + (across - 0.5) * wide + 0.03 * math.sin(4 * down + waves[0][1])
-        low = 0.05 * sag(across) * (1 - down) + 0.74 * down + 0.14 * sag(across) * down**2
+        low = 0.16 * sag(across) * (1 - down) + 0.68 * down + 0.2 * sag(1 - across) * down**2
         return left + away * width, top + low * height
 
     puddle = _own_puddle(frame, 0.8, found, random)
@@ -239,7 +241,7 @@ def _drips(found: Coverage, move: Callable[[float, float], Point], random: Rando
         x = columns[round((number + random.uniform(0.3, 0.7)) * (len(columns) - 1) / count)]
         edge_x, edge_y = move(x, lowest[x])
         half = size * random.uniform(0.026, 0.04)
-        start = edge_y - size * random.uniform(0.1, 0.3)
+        start = edge_y - found.pen - half
         end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - found.pen)
         left, right = edge_x - half, edge_x + half
         data = (

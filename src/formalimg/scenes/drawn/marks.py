@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Coverage, Spot, coverage
+from formalimg.scenes.drawn.coverage import Spot, coverage
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
 from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, polyline
 from formalimg.scenes.icon import PixelFrame
@@ -15,8 +15,8 @@ _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
 _MUD = {True: ("#54391d", "#2b1b0b", "#7d5c36"), False: ("#b89a63", "#5e4a25", "#d9c391")}
 """Fill, outline and gloss: dark mud, and dried clay for things that are as dark as mud themselves."""
 _DARK_AS_MUD = ("brown", "black")
-_RUST = ("#b4501a", "#5a2209", "#e58a3a")
-"""The rust itself, its flaking edge, and its fresh grains."""
+_RUST = ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a")
+"""Flakes of rust: the most common paint, that of streaks, fresh rust, old rust."""
 
 
 def unit(frame: PixelFrame) -> float:
@@ -25,16 +25,16 @@ def unit(frame: PixelFrame) -> float:
 
 
 def wet(drawing: IconDrawing, key: str) -> str:
-    """Return drops, some running down, for a drawing that stands in `puddle`."""
+    """Return drops, some of which have run down and left a trail."""
     random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
-    bottom = drawing.frame.top + drawing.frame.height
+    left, top, width, height = drawing.frame
     parts = []
-    for number, spot in enumerate(found.scattered(11, random, size * 0.2)):
-        r = size * random.uniform(0.055, 0.08)
-        x = min(max(spot.x, drawing.frame.left + r), drawing.frame.left + drawing.frame.width - r)
-        y = min(max(spot.y, drawing.frame.top + 2.2 * r), bottom - r)
-        if number % 3 == 0:
-            parts.append(_trail(x, max(drawing.frame.top + r, y - random.uniform(4, 6) * r), y, r))
+    for number, spot in enumerate(found.scattered(11, random, size * 0.19)):
+        r = size * random.uniform(0.045, 0.068)
+        x, y = min(max(spot.x, left + r), left + width - r), min(max(spot.y, top + 2.2 * r), top + height - r)
+        length = min(random.uniform(4, 6) * r, y - found.top_of_run(x, y) - r)
+        if number % 3 == 0 and length > 2.5 * r:
+            parts.append(_trail(x, y - length, y, r))
         parts.append(_drop(x, y, r, found.pen))
     return "".join(parts)
 
@@ -62,11 +62,17 @@ def _drop(x: float, y: float, r: float, pen: float) -> str:
     )
 
 
-def puddle(frame: PixelFrame, top: float, pen: float, key: str) -> str:
-    """Return a puddle that fills the frame's width from `top` to its bottom."""
+def puddle_height(frame: PixelFrame) -> float:
+    """Return the height in pixels of the puddle at the bottom of a frame."""
+    return min(0.2 * frame.height, 0.36 * frame.width)
+
+
+def puddle(frame: PixelFrame, pen: float, key: str) -> str:
+    """Return a puddle of water that fills the frame's width at its bottom."""
     random = Random(key)
-    middle_x, middle_y = frame.left + frame.width / 2, (top + frame.top + frame.height) / 2
-    across, down = (frame.width - pen) / 2, (frame.top + frame.height - top - pen) / 2
+    tall = puddle_height(frame)
+    middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height - tall / 2
+    across, down = (frame.width - pen) / 2, (tall - pen) / 2
     points = []
     for number in range(16):
         angle = number * math.pi / 8
@@ -82,75 +88,84 @@ def puddle(frame: PixelFrame, top: float, pen: float, key: str) -> str:
     return f'<path d="{closed_curve(points)}" {edge}/>{ripples}'
 
 
-def dirty(drawing: IconDrawing, key: str) -> str:
-    """Return splashes of mud over the drawing, more of them below."""
+def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
+    """Return mud that covers the foot of the drawing, and splashes of it that may reach over its edge."""
     random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
     fill, edge, gloss = _MUD[found.color not in _DARK_AS_MUD]
-    middle = drawing.frame.top + drawing.frame.height * 0.55
-    low = [spot for spot in found.spots() if spot.y > middle]
-    places = found.scattered(4, random, size * 0.3, low) + found.scattered(3, random, size * 0.34)
+    left, top, width, height = drawing.frame
+    line = top + height - min(0.14 * height, 0.3 * size)
+    swell = 0.05 * size
+    wave = [(left + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
+    coat = closed_curve([*wave, (left + width * 1.2, top + height * 1.1), (left - width * 0.2, top + height * 1.1)])
+    foot = f'<path d="{coat}" fill="{fill}" stroke="{edge}" stroke-width="{number_text(found.pen * 0.8)}"/>'
     parts = []
-    for number, spot in enumerate(places):
-        r = size * random.uniform(0.075, 0.105) * (1 if number < 5 else 0.7)
+    # The upper part, where faces are, gets smaller splashes.
+    middle = top + height * 0.45
+    high = [spot for spot in found.spots() if spot.y < middle]
+    low = [spot for spot in found.spots() if middle <= spot.y < line]
+    for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
+        r = size * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
         parts.extend(_splash(spot, r, random, drawing.frame, (fill, edge, gloss), found.pen))
-    for spot in found.scattered(16, random, size * 0.09):
-        r = size * random.uniform(0.012, 0.022)
-        parts.append(f'<circle cx="{number_text(spot.x)}" cy="{number_text(spot.y)}" r="{number_text(r)}" fill="{fill}"/>')
-    return "".join(parts)
+    for x, y in found.scattered(18, random, size * 0.08):
+        parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
+    return foot, "".join(parts)
+
+
+def _dot(x: float, y: float, r: float, fill: str) -> str:
+    return f'<circle cx="{number_text(x)}" cy="{number_text(y)}" r="{number_text(r)}" fill="{fill}"/>'
 
 
 def _splash(
     spot: Spot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
 ) -> list[str]:
-    """Return a blot with fingers, and the droplets that it threw."""
+    """Return a blot with lobes, and the droplets that it threw."""
     fill, edge, gloss = paints
-    reach = 1.5 * r
-    x = min(max(spot.x, frame.left + reach), max(frame.left + reach, frame.left + frame.width - reach))
-    y = min(max(spot.y, frame.top + reach), max(frame.top + reach, frame.top + frame.height - reach))
-    turn = random.uniform(0, math.pi)
+    reach = 1.7 * r
+    x = min(max(spot.x, frame.left + reach), frame.left + frame.width - reach)
+    y = min(max(spot.y, frame.top + reach), frame.top + frame.height - reach)
+    turn = random.uniform(0, 2 * math.pi)
+    waves = [(count, size, random.uniform(0, 2 * math.pi)) for count, size in ((2, 0.16), (3, 0.17), (5, 0.15))]
     points: list[Point] = []
-    for number in range(18):
-        angle = turn + number * math.pi / 9
-        length = r * (random.uniform(1.15, 1.5) if number % 3 == 0 else random.uniform(0.7, 0.85))
-        points.append((x + length * math.cos(angle), y + length * math.sin(angle)))
+    for number in range(24):
+        angle = number * math.pi / 12
+        length = r * (1 + sum(size * math.sin(count * angle + phase) for count, size, phase in waves))
+        points.append((x + 1.15 * length * math.cos(angle), y + length * math.sin(angle)))
     blot = f'<path d="{closed_curve(points)}" fill="{fill}" stroke="{edge}" stroke-width="{number_text(pen * 0.8)}"/>'
     shine = (
-        f'<path d="M{number_text(x - 0.45 * r, y)}q{number_text(0, -0.4 * r, 0.45 * r, -0.45 * r)}" fill="none"'
-        f' stroke="{gloss}" stroke-width="{number_text(r * 0.18)}"/>'
+        f'<path d="M{number_text(x - 0.5 * r, y)}q{number_text(0, -0.4 * r, 0.5 * r, -0.5 * r)}"'
+        f' fill="none" stroke="{gloss}" stroke-width="{number_text(r * 0.16)}"/>'
     )
     thrown = []
-    for number in range(4):
-        angle = turn + number * math.pi / 2 + random.uniform(-0.5, 0.5)
-        away, small = r * random.uniform(1.7, 2.2), r * random.uniform(0.14, 0.26)
-        far_x, far_y = x + away * math.cos(angle), y + away * math.sin(angle)
-        thrown.append(
-            f'<circle cx="{number_text(far_x)}" cy="{number_text(far_y)}" r="{number_text(small)}" fill="{fill}"'
-            f' stroke="{edge}" stroke-width="{number_text(pen * 0.6)}"/>'
-        )
+    for number in range(5):
+        angle = turn + number * 2 * math.pi / 5 + random.uniform(-0.4, 0.4)
+        away, small = r * random.uniform(1.6, 2.1), r * random.uniform(0.12, 0.27)
+        far = (x + 1.15 * away * math.cos(angle), y + away * math.sin(angle))
+        thrown.append(_dot(*far, small, fill))
     return [blot, shine, *thrown]
 
 
 def rusty(drawing: IconDrawing, key: str) -> tuple[str, str]:
-    """Return patches of rust with flaking edges and streaks below them, and the gradient that they refer to."""
+    """Return patches of flaking rust with streaks below them, and the gradient that they refer to."""
     random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
     fade = (
         f'<linearGradient id="{key}-streak" x1="0" y1="0" x2="0" y2="1">'
-        f'<stop offset="0" stop-color="{_RUST[0]}" stop-opacity="0.95"/>'
-        f'<stop offset="1" stop-color="{_RUST[0]}" stop-opacity="0"/></linearGradient>'
+        f'<stop offset="0" stop-color="{_RUST[1]}" stop-opacity="0.9"/>'
+        f'<stop offset="1" stop-color="{_RUST[1]}" stop-opacity="0"/></linearGradient>'
     )
     streaks, patches = [], []
-    for number, spot in enumerate(found.scattered(7, random, size * 0.27)):
-        r = size * random.uniform(0.1, 0.14) * (1 if number < 4 else 0.65)
+    count = 7 if found.cells.mean() > 0.4 else 12  # thin things show little of a patch
+    for number, spot in enumerate(found.scattered(count, random, size * 0.27)):
+        r = size * random.uniform(0.11, 0.15) * (1 if number < 4 else 0.7)
         streaks.append(_streaks(spot, r, random, f"{key}-streak"))
-        patches.append(_patch(spot, r, random, found))
+        patches.append(_patch(spot, r, random))
     return "".join(streaks + patches), fade
 
 
 def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     found = []
-    for _ in range(3):
-        x, width = spot.x + r * random.uniform(-0.7, 0.6), r * random.uniform(0.15, 0.28)
-        length = r * random.uniform(1.8, 3.2)
+    for _ in range(5):
+        x, width = spot.x + r * random.uniform(-0.9, 0.8), r * random.uniform(0.08, 0.2)
+        length = r * random.uniform(1.5, 3.2)
         found.append(
             f'<rect x="{number_text(x)}" y="{number_text(spot.y)}" width="{number_text(width)}"'
             f' height="{number_text(length)}" fill="url(#{fade})"/>'
@@ -158,35 +173,20 @@ def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     return "".join(found)
 
 
-def _patch(spot: Spot, r: float, random: Random, found: Coverage) -> str:
-    """Return a jagged patch: paint that lifts, the dark edge of the rust, the rust and its grains."""
-    rust, edge, grain = _RUST
-    turn = random.uniform(0, math.pi)
-    lengths = [r * random.uniform(0.72, 1.2) for _ in range(17)]
-
-    def ring(scale: float) -> str:
-        corners = [turn + number * 2 * math.pi / 17 for number in range(17)]
-        return (
-            polyline(
-                [
-                    (spot.x + scale * length * 1.15 * math.cos(angle), spot.y + scale * length * math.sin(angle))
-                    for angle, length in zip(corners, lengths, strict=True)
-                ]
-            )
-            + "Z"
-        )
-
-    parts = [
-        f'<path d="{ring(1.0)}" fill="{edge}" stroke="{found.tones.light}" stroke-width="{number_text(found.pen)}"/>',
-        f'<path d="{ring(0.8)}" fill="{rust}"/>',
-    ]
-    for number in range(18):
-        angle, away = random.uniform(0, 2 * math.pi), r * math.sqrt(random.uniform(0, 0.62))
-        x, y = spot.x + away * 1.1 * math.cos(angle), spot.y + away * math.sin(angle)
-        side = r * random.uniform(0.05, 0.13)
-        paint = edge if number % 2 else grain
-        parts.append(
-            f'<rect x="{number_text(x)}" y="{number_text(y)}" width="{number_text(side * 1.3)}"'
-            f' height="{number_text(side)}" fill="{paint}"/>'
-        )
-    return "".join(parts)
+def _patch(spot: Spot, r: float, random: Random) -> str:
+    """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
+    flakes = []
+    stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)
+    for _ in range(90):
+        away, angle = random.uniform(0, 1) ** 0.7, random.uniform(0, 2 * math.pi)
+        along, aside = stretch * away * r * math.cos(angle), away * r * math.sin(angle) / stretch
+        x = spot.x + along * math.cos(turn) - aside * math.sin(turn)
+        y = spot.y + along * math.sin(turn) + aside * math.cos(turn)
+        side = r * random.uniform(0.12, 0.28) * (1.2 - 0.8 * away)
+        corners = []
+        for corner in range(6):
+            way, reach = corner * math.pi / 3 + random.uniform(-0.4, 0.4), side * random.uniform(0.6, 1.3)
+            corners.append((x + reach * math.cos(way), y + reach * math.sin(way)))
+        paint = _RUST[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
+        flakes.append((-side, f'<path d="{polyline(corners)}Z" fill="{paint}"/>'))
+    return "".join(flake for _, flake in sorted(flakes))

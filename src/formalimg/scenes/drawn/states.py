@@ -15,13 +15,17 @@ from formalimg.scenes.icon import PixelFrame
 OVERLAYS = ("wet", "dirty", "rusty", "broken", "burning", "melting")
 """The states that are drawn over any icon."""
 
-_ROOMS = {"wet": (0.06, 0.0, 0.94, 0.92), "burning": (0.14, 0.26, 0.86, 0.97)}
-"""The part of the frame in which the icon itself is drawn, as fractions: the rest is for the puddle and the flames."""
 
-
-def room(state: str) -> tuple[float, float, float, float]:
-    """Return the part of a box (left, top, right, bottom as fractions) that the thing keeps in a state."""
-    return _ROOMS.get(state, (0.0, 0.0, 1.0, 1.0))
+def room(frame: PixelFrame, state: str) -> PixelFrame:
+    """Return the part of a frame in which the thing itself is drawn in a state; the rest is puddle or flames."""
+    left, top, width, height = frame
+    if state == "wet":
+        side = round(0.05 * width)
+        return PixelFrame(left + side, top, width - 2 * side, height - round(0.4 * marks.puddle_height(frame)))
+    if state == "burning":
+        side, above = round(0.13 * width), round(0.26 * height)
+        return PixelFrame(left + side, top + above, width - 2 * side, height - above - round(0.04 * height))
+    return frame
 
 
 def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
@@ -40,13 +44,14 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
         case "wet":
             return _wet(drawing, key)
         case "dirty":
-            return _marked(drawing, marks.dirty(drawing, key), "", key)
+            return _marked(drawing, *marks.dirty(drawing, key), "", key)
         case "rusty":
-            return _rusty(drawing, key)
+            rust, fade = marks.rusty(drawing, key)
+            return _marked(drawing, rust, "", fade, key)
         case "broken":
             return broken(drawing, key)
         case "burning":
-            return burning(drawing, _room_in(drawing.frame, state), key)
+            return burning(drawing, room(drawing.frame, state), key)
         case "melting":
             return melting(drawing, key)
         case "lying":
@@ -54,37 +59,22 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
     raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {', '.join(OVERLAYS)}")
 
 
-def _room_in(frame: PixelFrame, state: str) -> PixelFrame:
-    left, top, right, bottom = room(state)
-    return PixelFrame(
-        frame.left + round(left * frame.width),
-        frame.top + round(top * frame.height),
-        round((right - left) * frame.width),
-        round((bottom - top) * frame.height),
-    )
-
-
 def _wet(drawing: IconDrawing, key: str) -> IconDrawing:
     frame, pen = drawing.frame, coverage(drawing).pen
-    space = _room_in(frame, "wet")
-    top = frame.top + frame.height - min(0.2 * frame.height, 0.36 * frame.width)
+    space = room(frame, "wet")
     moved = IconDrawing(space, scaled(drawing.body, frame, space), silhouette_in(drawing, space), drawing.defs)
-    body = marks.puddle(frame, top, pen, key) + moved.body + marks.wet(moved, key)
+    body = marks.puddle(frame, pen, key) + moved.body + marks.wet(moved, key)
     return IconDrawing(frame, body, moved.silhouette, drawing.defs)
 
 
-def _marked(drawing: IconDrawing, marked: str, defs: str, key: str) -> IconDrawing:
-    """Add marks that may reach over the edge of the drawing, but not of its frame."""
+def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
+    """Add marks: some only where the drawing is painted, some that may reach over its edge but not its frame's."""
     left, top, width, height = drawing.frame
-    clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
-    body = f'{drawing.body}<g clip-path="url(#{key}-frame)">{marked}</g>'
-    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + clip)
-
-
-def _rusty(drawing: IconDrawing, key: str) -> IconDrawing:
-    """Add marks that only what is painted can have."""
-    marked, defs = marks.rusty(drawing, key)
     whole = f'<g id="{key}-whole">{drawing.body}</g>'
     mask = f'<mask id="{key}-alpha" mask-type="alpha"><use href="#{key}-whole"/></mask>'
-    body = f'<use href="#{key}-whole"/><g mask="url(#{key}-alpha)">{marked}</g>'
-    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask)
+    clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
+    body = (
+        f'<use href="#{key}-whole"/><g mask="url(#{key}-alpha)">{on_it}</g>'
+        f'<g clip-path="url(#{key}-frame)">{over_it}</g>'
+    )
+    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask + clip)
