@@ -58,7 +58,7 @@ class Coverage:
         row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
         while row > 0 and self.cells[row - 1, column]:
             row -= 1
-        return self.frame.top + row * self.frame.height / rows
+        return self.frame.top + row * self.frame.height / int(rows)
 
     def scattered(self, count: int, random: Random, apart: float, spots: list[Spot] | None = None) -> list[Spot]:
         """Return up to `count` random painted spots that keep this distance in pixels from each other."""

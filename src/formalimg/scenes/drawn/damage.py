@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 
 from formalimg.scenes.drawn.coverage import Coverage, coverage
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.svg_paths import Point, closed_curve, moved_path, moved_paths, number_text, polyline
+from formalimg.scenes.drawn.svg_paths import (
+    Point,
+    moved_path,
+    moved_paths,
+    number_text,
+    path_element,
+    polyline,
+    puddle_curve,
+)
 from formalimg.scenes.icon import PixelFrame
 
 _FLAMES = (("#e8471c", 1.0), ("#fb9a1c", 0.74), ("#ffe25c", 0.44))
@@ -45,7 +54,7 @@ def number_text_exact(*numbers: float) -> str:
 def broken(drawing: IconDrawing, key: str) -> IconDrawing:
     """Cut a drawing in two along a zigzag, and move the halves apart."""
     found, random = coverage(drawing), Random(key)
-    left, top, width, height = drawing.frame
+    width, height = drawing.frame.width, drawing.frame.height
     upright = height > 1.3 * width
     crack = _crack(drawing.frame, upright, random)
     far = width + height
@@ -65,9 +74,9 @@ def broken(drawing: IconDrawing, key: str) -> IconDrawing:
         cracks = _side_cracks(crack, upright, 1 if number else -1, random, min(width, height))
         parts.append(
             f'<g transform="translate({number_text(dx, dy)}) rotate({number_text(angle, x, y)})">'
-            f'<g clip-path="url(#{key}-half{number})"><use href="#{key}-whole"/><g mask="url(#{key}-alpha)"'
-            f' fill="none" stroke="{line}"><path d="{polyline(crack)}" stroke-width="{number_text(found.pen * 3)}"/>'
-            f'<path d="{cracks}" stroke-width="{number_text(found.pen * 1.1)}"/></g></g></g>'
+            f'<g clip-path="url(#{key}-half{number})"><use href="#{key}-whole"/><g mask="url(#{key}-alpha)">'
+            f"{path_element(polyline(crack), None, line, found.pen * 3)}"
+            f"{path_element(cracks, None, line, found.pen * 1.1)}</g></g></g>"
         )
     body = f'<g transform="{fit}">{"".join(parts)}</g>'
     return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + "".join(defs))
@@ -133,7 +142,7 @@ def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
     """Return whether a point is right of (or, for upright frames, below) the crack."""
     along, off = (x, y) if upright else (y, x)
     line = crack if upright else [(b, a) for a, b in crack]
-    for (start, start_off), (end, end_off) in zip(line, line[1:], strict=False):
+    for (start, start_off), (end, end_off) in pairwise(line):
         if start <= along <= end:
             return off > start_off + (end_off - start_off) * (along - start) / (end - start)
     return off > line[-1][1]
@@ -176,8 +185,7 @@ def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: 
         data += (
             f"C{number_text(end, bottom - tall * 0.08, end - step * 0.3, bottom, start + step * tongues / 2, bottom)}Z"
         )
-        line = f' stroke="{_FLAME_LINE}" stroke-width="{number_text(pen)}"' if size == 1.0 else ""
-        parts.append(f'<path d="{data}" fill="{paint}"{line}/>')
+        parts.append(path_element(data, paint, _FLAME_LINE if size == 1.0 else None, pen))
     return "".join(parts)
 
 
@@ -202,29 +210,20 @@ def melting(drawing: IconDrawing, key: str) -> IconDrawing:
         low = 0.16 * sag(across) * (1 - down) + 0.68 * down + 0.2 * sag(1 - across) * down**2
         return left + away * width, top + low * height
 
-    puddle = _own_puddle(frame, 0.8, found, random)
+    puddle = _own_puddle(found, 0.2 * height, random)
     drips = _drips(found, move, random)
     body = puddle + moved_paths(drawing.body, move) + drips
     silhouette = "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
     return IconDrawing(frame, body, silhouette, moved_paths(drawing.defs, move))
 
 
-def _own_puddle(frame: PixelFrame, top: float, found: Coverage, random: Random) -> str:
-    left, first, width, height = frame
-    pen = found.pen
-    middle_x, across, down = left + width / 2, (width - pen) / 2, (height * (1 - top) - pen) / 2
-    middle_y = first + height - down - pen / 2
-    points = []
-    for number in range(16):
-        angle = number * math.pi / 8
-        reach = 1.0 if number % 4 == 0 else random.uniform(0.84, 1.0)
-        points.append((middle_x + across * reach * math.cos(angle), middle_y + down * reach * math.sin(angle)))
-    tones = found.tones
-    return (
-        f'<path d="{closed_curve(points)}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{number_text(pen)}"/>'
-        f'<path d="M{number_text(middle_x - across * 0.75, middle_y + down * 0.35)}q{number_text(across * 0.3, down * 0.4, across * 0.7, down * 0.35)}"'
-        f' fill="none" stroke="{tones.light}" stroke-width="{number_text(pen * 1.6)}"/>'
-    )
+def _own_puddle(found: Coverage, height: float, random: Random) -> str:
+    """Return a puddle in the drawing's own colour."""
+    frame, pen, tones = found.frame, found.pen, found.tones
+    x, y = frame.left + frame.width * 0.13, frame.top + frame.height - height * 0.33
+    shine = f"M{number_text(x, y)}q{number_text(frame.width * 0.15, height * 0.2, frame.width * 0.35, height * 0.17)}"
+    pool = path_element(puddle_curve(frame, height, pen, random), tones.body, tones.line, pen)
+    return pool + path_element(shine, None, tones.light, pen * 1.6)
 
 
 def _drips(found: Coverage, move: Callable[[float, float], Point], random: Random) -> str:
@@ -243,17 +242,15 @@ def _drips(found: Coverage, move: Callable[[float, float], Point], random: Rando
         half = size * random.uniform(0.026, 0.04)
         start = edge_y - found.pen - half
         end = min(edge_y + size * random.uniform(0.08, 0.16), frame.top + frame.height - half - found.pen)
-        left, right = edge_x - half, edge_x + half
+        left, right, waist = edge_x - half, edge_x + half, start + 2 * half
         data = (
-            f"M{number_text(left - half, start)}C{number_text(left, start, left, start + half, left, start + 2 * half)}"
+            f"M{number_text(left - half, start)}C{number_text(left, start, left, start + half, left, waist)}"
             f"L{number_text(left, end)}A{number_text(half, half)} 0 0 0 {number_text(right, end)}"
-            f"L{number_text(right, start + 2 * half)}C{number_text(right, start + half, right, start, right + half, start)}"
+            f"L{number_text(right, waist)}C{number_text(right, start + half, right, start, right + half, start)}"
         )
-        parts.append(
-            f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{number_text(found.pen)}"/>'
-            f'<path d="{polyline([(edge_x - half * 0.3, start + 2 * half), (edge_x - half * 0.3, end - half * 0.4)])}"'
-            f' fill="none" stroke="{tones.light}" stroke-width="{number_text(half * 0.5)}"/>'
-        )
+        shine = polyline([(edge_x - half * 0.3, waist), (edge_x - half * 0.3, max(waist, end - half * 0.4))])
+        parts.append(path_element(data, tones.body, tones.line, found.pen))
+        parts.append(path_element(shine, None, tones.light, half * 0.5))
     return "".join(parts)
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 from formalimg.scenes.drawn.coverage import Spot, coverage
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, polyline
+from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
 
 _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
@@ -41,10 +41,8 @@ def wet(drawing: IconDrawing, key: str) -> str:
 
 def _trail(x: float, top: float, bottom: float, r: float) -> str:
     data = polyline([(x, top), (x, bottom)])
-    return (
-        f'<path d="{data}" fill="none" stroke="{_WATER[0]}" stroke-opacity="0.75" stroke-width="{number_text(r * 0.9)}"/>'
-        f'<path d="{data}" fill="none" stroke="{_WATER[2]}" stroke-opacity="0.8" stroke-width="{number_text(r * 0.25)}"/>'
-    )
+    film, shine = path_element(data, None, _WATER[0], r * 0.9), path_element(data, None, _WATER[2], r * 0.25)
+    return f'<g opacity="0.75">{film}{shine}</g>'
 
 
 def _drop(x: float, y: float, r: float, pen: float) -> str:
@@ -55,11 +53,8 @@ def _drop(x: float, y: float, r: float, pen: float) -> str:
         f"A{number_text(r, r)} 0 0 1 {number_text(x - r, y)}"
         f"C{number_text(x - r, y - 0.8 * r, x - 0.25 * r, tip + 0.8 * r, x, tip)}Z"
     )
-    return (
-        f'<path d="{data}" fill="{_WATER[0]}" stroke="{_WATER[1]}" stroke-width="{number_text(pen * 0.9)}"/>'
-        f'<path d="M{number_text(x - 0.5 * r, y - 0.1 * r)}q{number_text(0, 0.6 * r, 0.5 * r, 0.65 * r)}" fill="none"'
-        f' stroke="{_WATER[2]}" stroke-width="{number_text(r * 0.32)}"/>'
-    )
+    shine = f"M{number_text(x - 0.5 * r, y - 0.1 * r)}q{number_text(0, 0.6 * r, 0.5 * r, 0.65 * r)}"
+    return path_element(data, _WATER[0], _WATER[1], pen * 0.9) + path_element(shine, None, _WATER[2], r * 0.32)
 
 
 def puddle_height(frame: PixelFrame) -> float:
@@ -69,23 +64,14 @@ def puddle_height(frame: PixelFrame) -> float:
 
 def puddle(frame: PixelFrame, pen: float, key: str) -> str:
     """Return a puddle of water that fills the frame's width at its bottom."""
-    random = Random(key)
     tall = puddle_height(frame)
-    middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height - tall / 2
-    across, down = (frame.width - pen) / 2, (tall - pen) / 2
-    points = []
-    for number in range(16):
-        angle = number * math.pi / 8
-        # The four ends touch the sides; between them the edge wobbles.
-        reach = 1.0 if number % 4 == 0 else random.uniform(0.86, 0.99)
-        points.append((middle_x + across * reach * math.cos(angle), middle_y + down * reach * math.sin(angle)))
+    x, y = number_text(frame.left + frame.width / 2), number_text(frame.top + frame.height - tall / 2)
     ripples = "".join(
-        f'<ellipse cx="{number_text(middle_x)}" cy="{number_text(middle_y)}" rx="{number_text(across * share)}"'
-        f' ry="{number_text(down * share)}" fill="none" stroke="{_WATER[2]}" stroke-width="{number_text(pen)}"/>'
+        f'<ellipse cx="{x}" cy="{y}" rx="{number_text(frame.width / 2 * share)}" ry="{number_text(tall / 2 * share)}"'
+        f' fill="none" stroke="{_WATER[2]}" stroke-width="{number_text(pen)}"/>'
         for share in (0.8, 0.55)
     )
-    edge = f'fill="{_WATER[0]}" stroke="{_WATER[1]}" stroke-width="{number_text(pen)}"'
-    return f'<path d="{closed_curve(points)}" {edge}/>{ripples}'
+    return path_element(puddle_curve(frame, tall, pen, Random(key)), _WATER[0], _WATER[1], pen) + ripples
 
 
 def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
@@ -97,7 +83,7 @@ def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
     swell = 0.05 * size
     wave = [(left + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
     coat = closed_curve([*wave, (left + width * 1.2, top + height * 1.1), (left - width * 0.2, top + height * 1.1)])
-    foot = f'<path d="{coat}" fill="{fill}" stroke="{edge}" stroke-width="{number_text(found.pen * 0.8)}"/>'
+    foot = path_element(coat, fill, edge, found.pen * 0.8)
     parts = []
     # The upper part, where faces are, gets smaller splashes.
     middle = top + height * 0.45
@@ -130,18 +116,15 @@ def _splash(
         angle = number * math.pi / 12
         length = r * (1 + sum(size * math.sin(count * angle + phase) for count, size, phase in waves))
         points.append((x + 1.15 * length * math.cos(angle), y + length * math.sin(angle)))
-    blot = f'<path d="{closed_curve(points)}" fill="{fill}" stroke="{edge}" stroke-width="{number_text(pen * 0.8)}"/>'
-    shine = (
-        f'<path d="M{number_text(x - 0.5 * r, y)}q{number_text(0, -0.4 * r, 0.5 * r, -0.5 * r)}"'
-        f' fill="none" stroke="{gloss}" stroke-width="{number_text(r * 0.16)}"/>'
-    )
+    blot = path_element(closed_curve(points), fill, edge, pen * 0.8)
+    shine = f"M{number_text(x - 0.5 * r, y)}q{number_text(0, -0.4 * r, 0.5 * r, -0.5 * r)}"
     thrown = []
     for number in range(5):
         angle = turn + number * 2 * math.pi / 5 + random.uniform(-0.4, 0.4)
         away, small = r * random.uniform(1.6, 2.1), r * random.uniform(0.12, 0.27)
         far = (x + 1.15 * away * math.cos(angle), y + away * math.sin(angle))
         thrown.append(_dot(*far, small, fill))
-    return [blot, shine, *thrown]
+    return [blot, path_element(shine, None, gloss, r * 0.16), *thrown]
 
 
 def rusty(drawing: IconDrawing, key: str) -> tuple[str, str]:
@@ -188,5 +171,5 @@ def _patch(spot: Spot, r: float, random: Random) -> str:
             way, reach = corner * math.pi / 3 + random.uniform(-0.4, 0.4), side * random.uniform(0.6, 1.3)
             corners.append((x + reach * math.cos(way), y + reach * math.sin(way)))
         paint = _RUST[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
-        flakes.append((-side, f'<path d="{polyline(corners)}Z" fill="{paint}"/>'))
+        flakes.append((-side, path_element(f"{polyline(corners)}Z", paint)))
     return "".join(flake for _, flake in sorted(flakes))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from random import Random
 
-from formalimg.scenes.icon import PathCommand, path_commands
+from formalimg.scenes.icon import PathCommand, PixelFrame, path_commands
 
 Point = tuple[float, float]
 """A point of the image, in pixels."""
@@ -19,6 +20,12 @@ _STEPS = 12
 def number_text(*numbers: float) -> str:
     """Return numbers as SVG text, to a hundredth of a pixel."""
     return " ".join(f"{number:.2f}".rstrip("0").rstrip(".") for number in numbers)
+
+
+def path_element(data: str, fill: str | None = None, line: str | None = None, width: float = 0.0) -> str:
+    """Return a path in these paints; without a fill it is only a line."""
+    stroke = f' stroke="{line}" stroke-width="{number_text(width)}"' if line else ""
+    return f'<path d="{data}" fill="{fill or "none"}"{stroke}/>'
 
 
 def polyline(points: Sequence[Point]) -> str:
@@ -36,6 +43,19 @@ def closed_curve(points: Sequence[Point]) -> str:
         second = (end[0] - (after[0] - start[0]) / 6, end[1] - (after[1] - start[1]) / 6)
         steps.append(f"C{number_text(*first, *second, *end)}")
     return "".join(steps) + "Z"
+
+
+def puddle_curve(frame: PixelFrame, height: float, pen: float, random: Random) -> str:
+    """Return path data of a puddle that fills the frame's width at its bottom, drawn by a pen of this width."""
+    across, down = (frame.width - pen) / 2, (height - pen) / 2
+    x, y = frame.left + frame.width / 2, frame.top + frame.height - height / 2
+    points = []
+    for number in range(16):
+        angle = number * math.pi / 8
+        # The four ends touch the sides; between them the edge wobbles.
+        reach = 1.0 if number % 4 == 0 else random.uniform(0.85, 0.99)
+        points.append((x + across * reach * math.cos(angle), y + down * reach * math.sin(angle)))
+    return closed_curve(points)
 
 
 def moved_paths(markup: str, move: Callable[[float, float], Point]) -> str:
