@@ -21,7 +21,7 @@ _RUST = ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a")
 
 def unit(frame: PixelFrame) -> float:
     """Return the length in pixels that marks are measured by: that of a typical side, less for narrow frames."""
-    return min(math.sqrt(frame.width * frame.height), 1.7 * min(frame.width, frame.height))
+    return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
 def wet(drawing: IconDrawing, key: str) -> str:
