@@ -156,22 +156,15 @@ def along_edges(tones: Plane, size: int, radius: float) -> Plane:
     # The doubled angle can be averaged: the two sides of an edge point to opposite ways.
     double_x, double_y = across * across - down * down, 2 * across * down
     kernel = max(1, int(radius * 3))
-    double_x, double_y = _box(double_x, kernel), _box(double_y, kernel)
+    double_x, double_y = box_mean(double_x, kernel), box_mean(double_y, kernel)
     return (np.arctan2(double_y, double_x) / 2 + np.pi / 2).astype(np.float32)
 
 
-def _box(values: Plane, radius: int) -> Plane:
-    """Return the mean of the square of `2 * radius + 1` pixels around each pixel."""
+def box_mean(values: Plane, radius: int) -> Plane:
+    """Return the mean of the square of `2 * radius + 1` pixels around each pixel, of one value each."""
     width = 2 * radius + 1
-    for axis in (0, 1):
-        padding = [(radius + 1, radius) if axis == side else (0, 0) for side in (0, 1)]
-        padding += [(0, 0)] * (values.ndim - 2)
-        total = np.cumsum(np.pad(values, padding, mode="edge"), axis=axis, dtype=np.float64)
-        length = values.shape[axis]
-        ahead, behind = [slice(None)] * values.ndim, [slice(None)] * values.ndim
-        ahead[axis], behind[axis] = slice(width, width + length), slice(0, length)
-        values = ((total[tuple(ahead)] - total[tuple(behind)]) / width).astype(np.float32)
-    return values
-
-
-box_mean = _box
+    rows, columns = values.shape
+    padded = np.pad(values, ((radius + 1, radius), (radius + 1, radius)), mode="edge").astype(np.float64)
+    total = padded.cumsum(axis=0).cumsum(axis=1)
+    corners = total[width:, width:] - total[:rows, width:] - total[width:, :columns] + total[:rows, :columns]
+    return (corners / width**2).astype(np.float32)

@@ -16,10 +16,12 @@ from formalimg.scenes.drawn.styles.flat import (
     saturated,
     step,
 )
-from formalimg.scenes.icon import palette
 
 _CELLS = 112
 """The pixels of pixel art: the width of the image in them."""
+
+_TONES = 40
+"""The tones of pixel art, at most."""
 
 _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]], np.float32) / 16
 """The order in which the pixels of a square change from one tone to the next."""
@@ -29,7 +31,7 @@ def pixel_art(flat: FlatDrawing) -> Image.Image:
     """Square pixels in few colours: sprites with a dark outline on a dithered sky and ground."""
     small = flat.image.resize((_CELLS, _CELLS), Image.Resampling.BOX)
     things = plane(picture(flat.things).resize((_CELLS, _CELLS), Image.Resampling.BOX)) > 0.5
-    tones = _snapped(plane(small))
+    tones = _few_tones(flat, plane(small))
     around = np.zeros_like(things)
     for axis in (0, 1):
         for shift in (1, -1):
@@ -49,11 +51,13 @@ def pixel_art(flat: FlatDrawing) -> Image.Image:
     return picture(result.astype(np.float32)).resize((flat.size, flat.size), Image.Resampling.NEAREST)
 
 
-def _snapped(tones: Plane) -> Plane:
-    """Return the nearest tones of the palette."""
-    known = [*palette().colors.values(), *palette().others.values()]
-    hexes = sorted({tone for entry in known for tone in entry} | set(palette().accents.values()))
-    table = np.array([[int(tone[at : at + 2], 16) for at in (1, 3, 5)] for tone in hexes], np.float32) / 255
+def _few_tones(flat: FlatDrawing, tones: Plane) -> Plane:
+    """Return the nearest of the few tones that most of the things have, so that no mixture makes a new colour."""
+    pixels = np.asarray(flat.image)[flat.things > 0.5]
+    if not len(pixels):
+        return tones
+    few = Image.fromarray(pixels[:, None]).quantize(_TONES).getpalette()
+    table = np.asarray(few, np.float32).reshape(-1, 3) / 255
     distance = ((tones[:, :, None] - table) ** 2).sum(axis=-1)
     return table[distance.argmin(axis=-1)]
 
@@ -64,11 +68,9 @@ def pop_art(flat: FlatDrawing) -> Image.Image:
     down, across = flat.position
     loud = np.array([[0.99, 0.85, 0.10], [0.98, 0.30, 0.58], [0.10, 0.75, 0.88], [0.98, 0.55, 0.15]], np.float32)
     loud = loud[flat.random.permutation(4)]
-    dotted = np.array([[0.98, 0.45, 0.15], [0.99, 0.90, 0.20], [0.99, 0.95, 0.90], [0.99, 0.85, 0.20]], np.float32)
     panel = (down > 0.5).astype(int) * 2 + (across > 0.5).astype(int)
     fade = np.clip(0.85 - 1.1 * np.abs((down * 2) % 1 - 0.5) - 0.5 * np.abs((across * 2) % 1 - 0.5), 0.12, 1)
     back = mixed(loud[panel], (1.0, 1.0, 1.0), _dots(flat, 20, fade * 0.62))
-    del dotted
     seam = np.minimum(np.abs(down - 0.5), np.abs(across - 0.5)) < 0.004
     back = np.where(seam[..., None], np.float32(0.05), back)
     tones = saturated(np.clip((flat.rgb - 0.5) * 1.15 + 0.53, 0, 1), 1.45)
@@ -96,30 +98,45 @@ def _dots(flat: FlatDrawing, pitch: float, share: Plane) -> Plane:
 
 
 def graffiti(flat: FlatDrawing) -> Image.Image:
-    """Spray paint on a brick wall: fuzzy edges, overspray, drips, and a bold double contour."""
+    """Spray paint on a brick wall: clouds of colour, overspray, tags, drips, and a bold double contour."""
     u, random = flat.unit, flat.random
     wall = plane(_bricks(flat))
     grain = random.standard_normal((flat.size, flat.size)).astype(np.float32)
-    wall = wall * (1 + 0.05 * grain[..., None]) * (0.85 + 0.3 * flat.noise(4)[..., None])
-    drips, drip_tones = _drips(flat)
+    wall = wall * ((1 + 0.05 * grain) * (0.85 + 0.3 * flat.noise(4)))[..., None]
     speck = random.random_sample((flat.size, flat.size)).astype(np.float32)
-    cloud = blurred(flat.things, 30 * u)
-    halo_tone = np.array([[0.10, 0.85, 0.85], [0.98, 0.25, 0.65], [0.75, 0.95, 0.20]][random.randint(3)], np.float32)
-    mist = np.clip(cloud * 1.25 - 0.04, 0, 0.9)
-    result = mixed(wall, halo_tone, mist * (0.55 + 0.45 * (speck < mist)) * 0.85)
-    # The paint of the things thins out to single drops at its edge.
-    tones = saturated(np.clip(flat.rgb * 1.05, 0, 1), 1.35)
-    result = mixed(result, (0.97, 0.97, 0.97), step(flat.grown(flat.things, 17) + 0.25 * (speck - 0.5), 0.5, 0.2))
-    result = mixed(result, (0.03, 0.03, 0.05), step(flat.grown(flat.things, 10) + 0.25 * (speck - 0.5), 0.5, 0.2))
+    loud = np.array([[0.10, 0.85, 0.85], [0.98, 0.25, 0.65], [0.70, 0.92, 0.15], [0.98, 0.55, 0.10]], np.float32)
+    loud = loud[random.permutation(4)]
+    result = wall
+    for tone in loud[1:3]:
+        tag = plane(_tag(flat))
+        result = mixed(result, tone, step(blurred(tag, 2.5 * u) + 0.3 * (speck - 0.5), 0.5, 0.25) * 0.85)
+    mist = np.clip(blurred(flat.grown(flat.things, 44), 16 * u) * 1.1, 0, 1)
+    result = mixed(result, loud[0], mist * np.where(speck < mist, 0.95, 0.35))
+    rough = 0.25 * (speck - 0.5)  # paint thins out to single drops at its edge
+    result = mixed(result, (0.97, 0.97, 0.97), step(flat.grown(flat.things, 17) + rough, 0.5, 0.2))
+    result = mixed(result, (0.03, 0.03, 0.05), step(flat.grown(flat.things, 10) + rough, 0.5, 0.2))
+    drips, drip_tones = _drips(flat)
     result = mixed(result, drip_tones, drips)
-    through = 0.96 - 0.20 * step(gray(wall), 0.62, 0.04)  # joints of the wall are seen through the paint
-    result = mixed(result, tones * (1 + 0.05 * grain[..., None]), flat.things * through)
-    shine = np.roll(flat.things, (-round(9 * u), -round(9 * u)), (0, 1)) - np.roll(
-        blurred(flat.things, 2 * u), (round(4 * u), round(4 * u)), (0, 1)
-    )
-    del shine
-    spots = step(flat.noise(60), 0.985, 0.004) * (1 - flat.things)
-    return picture(mixed(result, halo_tone * 0.8, spots))
+    through = 0.97 - 0.15 * step(gray(wall), 0.62, 0.04)  # joints of the wall are seen through the paint
+    tones = saturated(np.clip(flat.rgb * 1.05, 0, 1), 1.35) * (1 + 0.05 * grain[..., None])
+    return picture(mixed(result, tones, flat.things * through))
+
+
+def _tag(flat: FlatDrawing) -> Image.Image:
+    """A scrawl in one go, like a signature that nobody can read, with the runs below it."""
+    image = Image.new("L", (flat.size, flat.size), 0)
+    pen = ImageDraw.Draw(image)
+    random, u = flat.random, flat.unit
+    left, top, high = random.uniform(60, 350), random.uniform(120, 700), random.uniform(90, 150)
+    turns = np.linspace(0, random.uniform(4, 6) * np.pi, 160)
+    x = (left + turns * 28 + 26 * np.sin(turns * 1.9)) * u
+    y = (top + high * np.sin(turns) * (0.6 + 0.4 * np.sin(turns * 0.37)) - turns * 3) * u
+    points = list(zip(x.tolist(), y.tolist(), strict=True))
+    pen.line(points, fill=255, width=round(15 * u), joint="curve")
+    for at in random.randint(0, len(points), 5):
+        x_at, y_at = points[at]
+        pen.line((x_at, y_at, x_at, y_at + random.uniform(30, 90) * u), fill=255, width=max(2, round(5 * u)))
+    return image
 
 
 def _bricks(flat: FlatDrawing) -> Image.Image:
@@ -157,51 +174,47 @@ def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
 
 
 def cubism(flat: FlatDrawing) -> Image.Image:
-    """Everything broken into facets: each shows the scene a little shifted and turned, in its own light, dark-edged."""
-    size, random = flat.size, flat.random
-    side = 13
-    grid = (np.indices((side, side)).reshape(2, -1).T + 0.5 + random.uniform(-0.46, 0.46, (side * side, 2))) / side
-    owner, edge = _facets(size, grid, side)
-    shift = random.normal(0, 11, (len(grid), 2)).astype(np.float32)
-    turn = random.normal(0, 0.10, len(grid)).astype(np.float32)
-    zoom = 1 + random.normal(0, 0.04, len(grid)).astype(np.float32)
+    """Straight cuts through everything: each facet shows the scene shifted and turned, in its own light and shade."""
+    random = flat.random
     down, across = flat.position
-    y, x = (down - grid[owner, 0].astype(np.float32)) * 1000, (across - grid[owner, 1].astype(np.float32)) * 1000
-    sine, cosine = np.sin(turn)[owner], np.cos(turn)[owner]
-    from_y = (x * sine + y * cosine) * zoom[owner] - y + shift[owner, 0]
-    from_x = (x * cosine - y * sine) * zoom[owner] - x + shift[owner, 1]
-    earth = np.array([[0.80, 0.70, 0.50], [0.62, 0.55, 0.42], [0.52, 0.56, 0.56], [0.72, 0.62, 0.52], [0.42, 0.40, 0.38]])
-    back = earth[random.randint(0, 5, len(grid))].astype(np.float32)[owner]
+    cuts = 14
+    code = np.zeros(down.shape, np.int32)
+    shade = np.ones(down.shape, np.float32)
+    edge = np.zeros(down.shape, np.float32)
+    for number in range(cuts):
+        turn = [0.35, 1.25, 2.05, 2.75][number % 4] + random.normal(0, 0.16)
+        place = (np.array([number * 5 % cuts, number]) + random.random_sample(2)) / cuts
+        away = ((across - place[1]) * np.cos(turn) + (down - place[0]) * np.sin(turn)).astype(np.float32)
+        code |= (away > 0).astype(np.int32) << number
+        # A plane that begins dark at its cut and fades: the passages between facets.
+        side = away if number % 2 else -away
+        shade *= 1 - 0.20 * np.exp(-np.clip(side, 0, 1) / 0.07) * (side > 0)
+        edge = np.maximum(edge, np.clip(1.9 - np.abs(away) * 1000, 0, 1))
+    _, owner = np.unique(code, return_inverse=True)
+    owner = owner.reshape(code.shape)
+    count = int(owner.max()) + 1
+    area = np.bincount(owner.ravel(), minlength=count)
+    middle_y = np.bincount(owner.ravel(), down.ravel(), count) / area
+    middle_x = np.bincount(owner.ravel(), across.ravel(), count) / area
+    # Splinters are moved less than large facets: what lies in them would be lost.
+    moved = np.clip(np.sqrt(area / code.size) / 0.1, 0, 1)
+    turn_of = random.uniform(-0.12, 0.12, count) * moved
+    sine, cosine = np.sin(turn_of).astype(np.float32)[owner], np.cos(turn_of).astype(np.float32)[owner]
+    y = (down - middle_y.astype(np.float32)[owner]) * 1000
+    x = (across - middle_x.astype(np.float32)[owner]) * 1000
+    shift = (random.uniform(-13, 13, (2, count)) * moved).astype(np.float32)
+    from_y, from_x = x * sine + y * (cosine - 1) + shift[0][owner], x * (cosine - 1) - y * sine + shift[1][owner]
+    earth = np.array(
+        [[0.83, 0.73, 0.53], [0.66, 0.58, 0.44], [0.57, 0.60, 0.60], [0.75, 0.65, 0.54], [0.48, 0.45, 0.42]], np.float32
+    )
+    back = earth[random.randint(0, 5, count)][owner]
     things = flat.warped(flat.things, from_y, from_x)
-    tones = mixed(back, flat.warped(flat.rgb, from_y, from_x), things)
-    # Each facet is lit from its own side.
-    lean = random.random_sample(len(grid)) * 2 * np.pi
-    light = (x * np.cos(lean)[owner] + y * np.sin(lean)[owner]) / 1000 * side
-    tones = tones * (1 + 0.24 * np.clip(light, -1, 1))[..., None].astype(np.float32)
-    return picture(mixed(tones, (0.10, 0.08, 0.07), edge * 0.85))
-
-
-def _facets(size: int, points: Plane, side: int) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.intp]], Plane]:
-    """Return which point each pixel belongs to, by straight-edged cells, and where two cells meet."""
-    small = min(size, 512)
-    line = (np.arange(small, dtype=np.float32) + 0.5) / small
-    best = np.full((small, small), np.inf, np.float32)
-    owner = np.zeros((small, small), np.intp)
-    for number, (row, column) in enumerate(points.astype(np.float32)):
-        reach = 2.6 / side
-        rows = slice(max(0, int((row - reach) * small)), int((row + reach) * small) + 1)
-        columns = slice(max(0, int((column - reach) * small)), int((column + reach) * small) + 1)
-        # A stretched distance gives long splinters instead of round cells.
-        away = (line[rows, None] - row) ** 2 * 0.7 + (line[None, columns] - column) ** 2 * 1.5
-        away = away + (line[rows, None] - row) * (line[None, columns] - column) * 0.9
-        better = away < best[rows, columns]
-        best[rows, columns] = np.where(better, away, best[rows, columns])
-        owner[rows, columns] = np.where(better, number, owner[rows, columns])
-    owner = np.asarray(Image.fromarray(owner.astype(np.int32)).resize((size, size), Image.Resampling.NEAREST)).astype(np.intp)
-    meets = np.zeros((size, size), np.float32)
-    meets[:, 1:] = owner[:, 1:] != owner[:, :-1]
-    meets[1:] = np.maximum(meets[1:], owner[1:] != owner[:-1])
-    return owner, step(blurred(meets, 1.4 * size / 1000), 0.22, 0.1)
+    light = random.uniform(0.92, 1.2, count).astype(np.float32)[owner] * shade
+    tones = mixed(back, flat.warped(flat.rgb, from_y, from_x), things) * light[..., None]
+    contour = np.clip(flat.grown(things, 3.5) - things, 0, 1)
+    tones = mixed(tones, (0.10, 0.08, 0.07), np.maximum(edge * 0.75, contour))
+    streaks = flat.noise(0, 300, 60) - 0.5
+    return picture(tones * (1 + 0.10 * streaks[..., None]))
 
 
 def cyberpunk(flat: FlatDrawing) -> Image.Image:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from formalimg.scenes.drawn.ground import HORIZON
 from formalimg.scenes.drawn.styles.flat import (
     FlatDrawing,
     Plane,
@@ -44,10 +45,13 @@ def sketch(flat: FlatDrawing) -> Image.Image:
     pencil = saturated(tones * 0.92, 1.2)
     # Strokes of the pencil under the things: where a hand would shade the ground.
     result = mixed(np.stack([paper, paper, paper * 0.985], -1), pencil, np.clip(cover, 0, 0.95) * flat.things)
-    down, across = flat.position
-    scribble = 0.5 + 0.5 * np.sin((columns * 0.55 + rows + bend * 2) * (2 * np.pi / (9 * flat.unit)))
-    shade = step(scribble, 0.62, 0.2) * step(flat.noise(5) * (1 - np.abs(down - 0.62) * 4), 0.42, 0.08)
-    result = mixed(result, (0.45, 0.45, 0.47), shade * (1 - flat.things) * 0.45 * (0.6 + 0.4 * tooth))
+    # A loose horizon, scribbled in one go.
+    down, _ = flat.position
+    height = np.abs(down - HORIZON - 0.012 * (flat.noise(0, 1, 9) - 0.5))
+    ground = step(-height, -0.0012, 0.0006) + 0.8 * step(-np.abs(height - 0.007), -0.0008, 0.0005)
+    scribble = 0.5 + 0.5 * np.sin((columns * 0.8 + rows * 0.55 + bend) * (2 * np.pi / (8 * flat.unit)))
+    ground = ground + 0.6 * step(scribble, 0.75, 0.15) * step(0.055 * flat.noise(0, 1, 7) - np.abs(down - 0.63), 0, 0.004)
+    result = mixed(result, (0.35, 0.35, 0.37), np.clip(ground, 0, 1) * (1 - flat.things) * (0.35 + 0.4 * tooth))
     return picture(mixed(result, (0.17, 0.17, 0.19), np.clip(lines * pressure * (0.65 + 0.55 * tooth), 0, 1)))
 
 
@@ -59,8 +63,8 @@ def ink(flat: FlatDrawing) -> Image.Image:
     tones = flat.warped(gray(flat.rgb), down, across)
     edges = flat.warped(np.maximum(flat.edges * flat.grown(flat.things, 2), _rim(flat.things)), down, across)
     # The brush: a thin line everywhere, swelling with pressure.
-    soft = blurred(step(edges, 0.10, 0.06), 2.4 * flat.unit)
-    lines = step(soft, 0.40 - 0.34 * flat.noise(9), 0.05)
+    soft = blurred(step(edges, 0.10, 0.06), 3 * flat.unit)
+    lines = step(soft, 0.32 - 0.28 * flat.noise(9), 0.05)
     streaks = flat.noise(0, 220, 30)
     lines *= 1 - 0.75 * step(streaks, 0.80, 0.05) * step(flat.noise(11), 0.55, 0.1)
     paper = np.array([0.955, 0.935, 0.885], np.float32) * (1 - 0.03 * flat.noise(120)[..., None])
@@ -68,7 +72,7 @@ def ink(flat: FlatDrawing) -> Image.Image:
     pool = np.clip(blurred(things, 1.5 * flat.unit) - blurred(things, 10 * flat.unit), 0, 1) * things
     wash = np.clip(wash * 0.72 + 0.22 * pool, 0, 0.9)
     # A pale wet wash behind, which ran.
-    mist = step(flat.noise(4) + 0.25 * (flat.noise(20) - 0.5), 0.62, 0.16) * 0.20
+    mist = step(flat.noise(0, 12, 3) + 0.5 * (flat.noise(0, 70, 12) - 0.5), 0.66, 0.22) * 0.24
     mist = np.maximum(mist, 0.30 * np.clip(blurred(things, 26 * flat.unit) - things, 0, 1))
     splash = plane(_splashes(flat))
     amount = np.maximum.reduce([wash, mist * (1 - things), lines * 0.97, splash * 0.93 * (1 - things)])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from formalimg.scenes.drawn.ground import HORIZON
 from formalimg.scenes.drawn.styles.flat import (
     FlatDrawing,
     Plane,
@@ -21,38 +24,48 @@ from formalimg.scenes.drawn.styles.flat import (
     step,
 )
 
+_ANGLES = 256
+"""The directions of strokes are known for this many rows and columns."""
+
 _STROKE_RESOLUTION = 512
 """Strokes are smeared at this size and enlarged: bristles are wider than a pixel."""
 
 
 def oil_painting(flat: FlatDrawing) -> Image.Image:
-    """Smooth patches of thick paint in long strokes along the forms, lit from the side, on canvas."""
+    """Thick paint in broad strokes along the forms, with the marks of bristles, lit from the side, on canvas."""
     down, across = flat.position
-    warm, cool = np.array([0.56, 0.40, 0.22], np.float32), np.array([0.33, 0.29, 0.22], np.float32)
-    clouds = flat.noise(5)[..., None] * 0.55 + flat.noise(14)[..., None] * 0.25
-    back = cool + (warm - cool) * (clouds + (1 - down[..., None]) * 0.25)
-    back = back * (1.12 - 0.5 * ((across - 0.5) ** 2 + (down - 0.45) ** 2))[..., None]
-    back *= np.where(down > 0.6, 0.8, 1.0).astype(np.float32)[..., None]
-    tones = _kuwahara(mixed(back, flat.rgb * 0.96, flat.things), max(2, round(5 * flat.unit)))
+    warm, cool = np.array([0.74, 0.64, 0.43], np.float32), np.array([0.27, 0.34, 0.31], np.float32)
+    light = 0.75 * flat.noise(4) + 0.5 * (1 - down) - 0.35 * (down > HORIZON)
+    light = light - 0.9 * ((across - 0.5) ** 2 + (down - 0.4) ** 2)
+    back = cool + (warm - cool) * np.clip(light, 0, 1.2)[..., None]
+    u = flat.unit
+    image = picture(back)
+    pen = ImageDraw.Draw(image)
+    # Strokes follow the things near them and wander elsewhere.
+    target = mixed(back, flat.rgb, flat.things)
+    free = enlarged(1 - blurred(flat.grown(flat.things, 14), 12 * u), _ANGLES)
+    angle = along_edges(target, _ANGLES, 2.5) + (enlarged(flat.noise(5), _ANGLES) - 0.5) * 1.6 * free
+    _dabs(flat, pen, back, angle, Dab(2200, 75 * u, 20 * u, 0.06))
+    smooth = _kuwahara(flat.image, max(1, round(2 * u)))
+    image.paste(picture(smooth), mask=picture(flat.things))
+    _dabs(flat, pen, smooth, angle, Dab(5000, 18 * u, 5 * u, 0.06, 0.15), step(flat.grown(flat.things, -12), 0.9, 0.01))
+    tones = plane(image)
+    # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
     size = _STROKE_RESOLUTION
-    angle = along_edges(tones, size, 5) + (enlarged(flat.noise(9), size) - 0.5) * 1.6
-    strokes = smeared(flat.random.random_sample((size, size)).astype(np.float32), angle, 14)
-    strokes = (strokes - strokes.mean()) / (strokes.std() + 1e-6)
-    # The relief of the paint: lit where it rises towards the upper left.
-    relief = enlarged(strokes, flat.size)
-    light = (np.roll(relief, (2, 2), (0, 1)) - relief) * 0.11
-    tones = tones + (relief * 0.035 + np.clip(light, -0.25, 0.3))[..., None]
-    pitch = 5.0 * flat.unit
+    bristles = enlarged(smeared(flat.random.random_sample((size, size)).astype(np.float32), enlarged(angle, size), 9), flat.size)
+    bristles = (bristles - bristles.mean()) / (bristles.std() + 1e-6)
+    height = blurred(gray(tones), 1.2 * u)
+    relief = np.clip((np.roll(height, (-2, -2), (0, 1)) - height) * 1.4, -0.10, 0.16)
+    pitch = 5.0 * u
     rows, columns = np.indices((flat.size, flat.size), np.float32)
     weave = np.sin(rows * (2 * np.pi / pitch)) + np.sin(columns * (2 * np.pi / pitch))
-    return picture(np.clip(tones * (1 + 0.022 * weave[..., None]), 0, 1))
+    return picture((tones + relief[..., None]) * (1 + 0.055 * bristles + 0.02 * weave)[..., None])
 
 
-def _kuwahara(tones: Plane, radius: int) -> Plane:
+def _kuwahara(image: Image.Image, half: int) -> Plane:
     """Return each pixel as the mean of whichever square beside it is the most even: flat patches with sharp edges."""
-    half = max(1, radius // 2)
-    means = box_mean(tones, half)
-    brightness = gray(tones)
+    means = plane(image.filter(ImageFilter.BoxBlur(half)))
+    brightness = gray(plane(image))
     spread = box_mean(brightness * brightness, half) - box_mean(brightness, half) ** 2
     best, result = np.full(spread.shape, np.inf, np.float32), means
     for row in (-half, half):
@@ -72,12 +85,14 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
     # Outlines are painted over by what is beside them: pigment has none.
     width = max(3, round(4 * flat.unit) | 1)
     unlined = plane(flat.image.filter(ImageFilter.MaxFilter(width)).filter(ImageFilter.MedianFilter(3)))
-    tones = flat.warped(mixed(unlined, flat.rgb, np.full(flat.things.shape, 0.35, np.float32)), down, across)
+    tones = flat.warped(mixed(unlined, flat.rgb, np.full(flat.things.shape, 0.5, np.float32)), down, across)
     things = blurred(flat.warped(flat.things, down, across), 1.2 * flat.unit)
     paper = np.array([0.985, 0.975, 0.95], np.float32)
     # Pigment lets the paper through: unevenly, more at its middle and less at its edges, where it pools.
     pool = np.clip(things - blurred(things, 9 * flat.unit), 0, 1)
     strength = 0.66 + 0.30 * (flat.noise(7) - 0.5) + 0.34 * (flat.noise(22) - 0.5) + 0.75 * pool
+    strength += 0.25 * (1 - gray(tones))  # dark pigment is thick
+    strength = np.clip(strength, 0, 1)
     pigment = paper * (1 - strength[..., None]) + saturated(tones, 1.25) * strength[..., None]
     pigment *= (1 - 0.30 * step(pool, 0.40, 0.14))[..., None]
     wash = _wash(flat)
@@ -85,7 +100,7 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
     run = blurred(mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit)
     result = mixed(wash * (0.45 + 0.55 * run), pigment, things)
     grain = flat.random.standard_normal((flat.size, flat.size)).astype(np.float32)
-    grain = box_mean(grain, max(1, round(0.8 * flat.unit)))
+    grain = grain + np.roll(grain, 1, 0) + np.roll(grain, 1, 1)
     lit = np.roll(grain, (1, 1), (0, 1)) - grain
     return picture(result * (1 + 0.045 * lit / lit.std())[..., None])
 
@@ -110,38 +125,40 @@ def _wash(flat: FlatDrawing) -> Plane:
 
 def impressionism(flat: FlatDrawing) -> Image.Image:
     """Short separate dabs of bright broken colour, larger for the background than for the things."""
-    down, across = flat.position
+    down, _ = flat.position
     light = flat.noise(6)[..., None]
-    sky = np.array([0.62, 0.78, 0.95], np.float32) * (1 - light) + np.array([0.98, 0.88, 0.72], np.float32) * light
-    field = np.array([0.55, 0.72, 0.42], np.float32) * (1 - light) + np.array([0.93, 0.83, 0.50], np.float32) * light
-    level = step(down, 0.60, 0.05)[..., None]
-    back = sky * (1 - level) + field * level
+    sky = np.array([0.58, 0.74, 0.94], np.float32) * (1 - light) + np.array([0.98, 0.86, 0.74], np.float32) * light
+    field = np.array([0.50, 0.68, 0.40], np.float32) * (1 - light) + np.array([0.92, 0.80, 0.50], np.float32) * light
+    level = step(down, HORIZON, 0.05)[..., None]
     unlined = plane(flat.image.filter(ImageFilter.MaxFilter(3)))
-    target = mixed(back, saturated(unlined * 0.96 + 0.03, 1.15), flat.things)
+    target = mixed(sky * (1 - level) + field * level, saturated(unlined * 0.96 + 0.03, 1.15), flat.things)
     image = picture(target * 0.92)
     pen = ImageDraw.Draw(image)
-    angle = along_edges(target, 256, 3)
+    angle = along_edges(target, _ANGLES, 3)
     u = flat.unit
-    _dabs(flat, pen, target, angle, 5200, 22 * u, 9 * u, 0.16, None)
-    _dabs(flat, pen, target, angle, 15000, 11 * u, 4.2 * u, 0.11, flat.things)
+    _dabs(flat, pen, target, angle, Dab(9000, 26 * u, 9.5 * u, 0.12))
+    _dabs(flat, pen, target, angle, Dab(16000, 12 * u, 4.6 * u, 0.10), flat.things)
     edge = step(blurred(flat.edges, 1.5 * u), 0.03, 0.02) * flat.things
-    _dabs(flat, pen, plane(flat.image), angle, 14000, 5.5 * u, 2.3 * u, 0.06, edge)
+    shaded = 0.6 * flat.rgb + 0.4 * unlined
+    _dabs(flat, pen, shaded, angle, Dab(14000, 6.5 * u, 2.6 * u, 0.06), edge)
     return image
 
 
+class Dab(NamedTuple):
+    """How strokes are painted: how many at most, their size in pixels, how far their tones and angles vary."""
+
+    count: int
+    length: float
+    width: float
+    variety: float
+    wander: float = 0.35
+
+
 def _dabs(
-    flat: FlatDrawing,
-    pen: ImageDraw.ImageDraw,
-    target: Plane,
-    angle: Plane,
-    count: int,
-    length: float,
-    width: float,
-    variety: float,
-    where: Plane | None,
+    flat: FlatDrawing, pen: ImageDraw.ImageDraw, target: Plane, angle: Plane, dab: Dab, where: Plane | None = None
 ) -> None:
-    """Paint `count` short strokes in the tones of the target, each a little off, where there is something."""
-    random = flat.random
+    """Paint strokes in the tones of the target, each a little off, where there is something."""
+    random, count = flat.random, dab.count
     if where is None:
         rows, columns = random.randint(0, flat.size, count), random.randint(0, flat.size, count)
     else:
@@ -149,25 +166,25 @@ def _dabs(
         if not len(places):
             return
         # As many as the area needs: small things are covered as densely as large ones.
-        count = min(count, int(len(places) / (length * width) * 3) + 1)
+        count = min(count, int(len(places) / (dab.length * dab.width) * 3) + 1)
         chosen = places[random.randint(0, len(places), count)]
         rows, columns = chosen // flat.size, chosen % flat.size
-    small = angle[rows * 256 // flat.size, columns * 256 // flat.size] + random.normal(0, 0.35, count)
-    tones = target[rows, columns] + random.normal(0, variety, (count, 3)) * 0.6 + random.normal(0, variety * 0.5, (count, 1))
-    colors = (np.clip(tones, 0, 1) * 255).astype(int)
-    reach = length * (0.7 + 0.6 * random.random_sample(count)) / 2
-    x, y = np.cos(small) * reach, np.sin(small) * reach
-    thick = max(1, round(width))
-    for number in range(count):
-        start = (columns[number] - x[number], rows[number] - y[number])
-        end = (columns[number] + x[number], rows[number] + y[number])
-        pen.line((*start, *end), fill=tuple(colors[number]), width=thick)
+    scale = len(angle)
+    turn = angle[rows * scale // flat.size, columns * scale // flat.size] + random.normal(0, dab.wander, count)
+    off = random.normal(0, dab.variety * 0.6, (count, 3)) + random.normal(0, dab.variety * 0.5, (count, 1))
+    colors = (np.clip(target[rows, columns] + off, 0, 1) * 255).astype(int).tolist()
+    reach = dab.length * (0.7 + 0.6 * random.random_sample(count)) / 2
+    x, y = np.cos(turn) * reach, np.sin(turn) * reach
+    ends = np.stack([columns - x, rows - y, columns + x, rows + y], axis=-1).tolist()
+    thick = max(1, round(dab.width))
+    for line, color in zip(ends, colors, strict=True):
+        pen.line(line, fill=tuple(color), width=thick)
 
 
 def expressionism(flat: FlatDrawing) -> Image.Image:
     """Forms bent out of shape, harsh colour, black contours, and a sky of burning waves."""
     down, across = flat.position
-    bend = 11.0
+    bend = 14.0
     dy = np.sin(across * 15 + flat.noise(3) * 5) * bend * 0.6
     dx = np.sin(down * 13 + flat.noise(3) * 5) * bend
     tones = flat.warped(flat.rgb, dy, dx)
