@@ -35,7 +35,7 @@ def apply(image: Image, style: str, seed: int) -> Image:
     """Return the drawing in a style: same image, style and seed, same pixels.
 
     Args:
-        image: a square drawing on the ground (`formalimg.scenes.drawn.ground`).
+        image: a square drawing on the ground of drawn worlds, or on any plain ground.
         style: one of `STYLES`.
         seed: what chance decides (strokes, splashes, facets).
 
@@ -50,6 +50,13 @@ def apply(image: Image, style: str, seed: int) -> Image:
     if image.width != image.height:
         raise FormalimgError(f"a style needs a square image, not {image.width} × {image.height}: draw the scene first")
     return renderer(FlatDrawing(image.convert("RGB"), seed))
+
+
+def sheet() -> Image:
+    """Render one scene without a style and in every style, each with its name."""
+    from formalimg.scenes.drawn.styles.sheet import style_sheet
+
+    return style_sheet()
 
 
 @cache

@@ -48,7 +48,7 @@ class FlatDrawing:
     @cached_property
     def things(self) -> Plane:
         """1 where something is drawn, 0 where the ground is seen."""
-        difference = np.abs(self.rgb - plane(ground(self.size))).max(axis=-1)
+        difference = np.abs(self.rgb - _ground_of(self.rgb)).max(axis=-1)
         mask = Image.fromarray((difference > _LEAST_DIFFERENCE).astype(np.uint8) * 255)
         # The middle of three by three pixels: single pixels at edges are neither holes nor things.
         return plane(mask.filter(ImageFilter.MedianFilter(3)))
@@ -88,6 +88,17 @@ class FlatDrawing:
         y = np.clip(np.rint(rows + down * self.unit), 0, self.size - 1).astype(np.int32)
         x = np.clip(np.rint(columns + across * self.unit), 0, self.size - 1).astype(np.int32)
         return np.asarray(tones[y, x])
+
+
+def _ground_of(rgb: Plane) -> Plane:
+    """Return the empty ground of a drawing: the usual one, or the tone that most of its border has."""
+    usual = plane(ground(len(rgb)))
+    border = np.concatenate([rgb[0], rgb[-1], rgb[:, 0], rgb[:, -1]])
+    expected = np.concatenate([usual[0], usual[-1], usual[:, 0], usual[:, -1]])
+    if (np.abs(border - expected).max(axis=-1) <= _LEAST_DIFFERENCE).mean() > 0.5:
+        return usual
+    tones, counts = np.unique(border, axis=0, return_counts=True)
+    return np.broadcast_to(tones[counts.argmax()], rgb.shape)
 
 
 def plane(image: Image.Image) -> Plane:
