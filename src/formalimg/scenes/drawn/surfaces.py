@@ -88,18 +88,27 @@ def _arrows(canvas: TextureCanvas) -> str:
         corner = x + size * math.cos(turn), y + size * math.sin(turn)
         onward = math.radians(-90 + 120 * (third + 1))
         end = x + size * math.cos(onward), y + size * math.sin(onward)
+
         def along(part: float) -> tuple[float, float]:
             return corner[0] + (end[0] - corner[0]) * part, corner[1] + (end[1] - corner[1]) * part
+
         lines.append(polyline([along(0.16), along(0.62)]))
         dx, dy = (end[0] - corner[0]) / (size * 1.732), (end[1] - corner[1]) / (size * 1.732)
         tip, back = along(0.9), along(0.6)
         wing = size * 0.3
-        heads.append(polyline([tip, (back[0] - dy * wing, back[1] + dx * wing), (back[0] + dy * wing, back[1] - dx * wing)]) + "Z")
+        heads.append(
+            polyline([tip, (back[0] - dy * wing, back[1] + dx * wing), (back[0] + dy * wing, back[1] - dx * wing)])
+            + "Z"
+        )
     shaft, edge = size * 0.26, max(1.0, size * 0.1)
     data, tips = "".join(lines), "".join(heads)
-    under = f'<path d="{tips}" fill="{canvas.tones.line}" stroke="{canvas.tones.line}" stroke-width="{text(2 * edge)}"/>'
+    under = (
+        f'<path d="{tips}" fill="{canvas.tones.line}" stroke="{canvas.tones.line}" stroke-width="{text(2 * edge)}"/>'
+    )
     return (
-        stroke(data, canvas.tones.line, shaft + 2 * edge) + under + stroke(data, canvas.tones.light, shaft)
+        stroke(data, canvas.tones.line, shaft + 2 * edge)
+        + under
+        + stroke(data, canvas.tones.light, shaft)
         + f'<path d="{tips}" fill="{canvas.tones.light}"/>'
     )
 
@@ -119,7 +128,10 @@ def ceramic(canvas: TextureCanvas) -> IconDrawing:
     for middle in (0.33, 0.62):
         y, high = frame.top + frame.height * middle, unit * 0.62
         lines = f"M{text(left, y - high * 1.7)}H{right}M{text(left, y + high * 1.7)}H{right}"
-        teeth = "".join(f"l{text(unit * 0.8, high * (-2 if number % 2 else 2))}" for number in range(math.ceil(frame.width / unit * 1.3)))
+        teeth = "".join(
+            f"l{text(unit * 0.8, high * (-2 if number % 2 else 2))}"
+            for number in range(math.ceil(frame.width / unit * 1.3))
+        )
         marks.append(stroke(lines, paint, max(1.2, unit * 0.22), 0.95))
         marks.append(stroke(f"M{text(left, y - high)}{teeth}", paint, max(1.2, unit * 0.22), 0.95))
         for number in range(math.ceil(frame.width / unit * 0.65)):
@@ -160,7 +172,10 @@ def fur(canvas: TextureCanvas) -> IconDrawing:
             reach = long * canvas.random.uniform(0.75, 1.0)
             lean = canvas.random.uniform(0.1, 0.5) * reach
             tip = (x + point.out_x * reach - point.out_y * lean, y + point.out_y * reach + point.out_x * lean)
-            tip = (min(max(tip[0], frame.left + 1), frame.left + frame.width - 1), min(max(tip[1], frame.top + 1), frame.top + frame.height - 1))
+            tip = (
+                min(max(tip[0], frame.left + 1), frame.left + frame.width - 1),
+                min(max(tip[1], frame.top + 1), frame.top + frame.height - 1),
+            )
             nx, ny = shrink(loop[(number + 1) % len(loop)].x, loop[(number + 1) % len(loop)].y)
             bend = (x + point.out_x * reach * 0.6, y + point.out_y * reach * 0.6)
             start = "M" + text(x, y) if not data else ""
@@ -168,7 +183,10 @@ def fur(canvas: TextureCanvas) -> IconDrawing:
             root = (x - point.out_x * reach * 0.7, y - point.out_y * reach * 0.7)
             over.append(f"M{text(*root)}Q{text(*bend, *tip)}")
         outer.append(data + "Z")
-    edge = "".join(f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(max(1.1, unit * 0.1))}"/>' for data in outer)
+    edge = "".join(
+        f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(max(1.1, unit * 0.1))}"/>'
+        for data in outer
+    )
     hair = stroke("".join(over), tones.body, unit * 0.42) + stroke("".join(over), tones.ink, max(0.8, unit * 0.07), 0.5)
     strokes: dict[str, list[str]] = {tones.ink: [], tones.light: []}
     mask = canvas.mask.eroded(unit * 0.3)
@@ -180,7 +198,9 @@ def fur(canvas: TextureCanvas) -> IconDrawing:
                 a, b = shrink(x + canvas.random.uniform(-0.2, 0.2) * unit, y + canvas.random.uniform(-0.2, 0.2) * unit)
                 lean = canvas.random.uniform(-0.35, 0.35) * unit
                 length = canvas.random.uniform(0.6, 1.0) * unit
-                strokes[canvas.random.choice(tuple(strokes))].append(f"M{text(a, b)}q{text(lean, length * 0.4, lean * 0.4, length)}")
+                strokes[canvas.random.choice(tuple(strokes))].append(
+                    f"M{text(a, b)}q{text(lean, length * 0.4, lean * 0.4, length)}"
+                )
             x += unit * 0.6
         y += unit * 0.6
     hairs = "".join(stroke("".join(data), color, max(1, unit * 0.12), 0.75) for color, data in strokes.items() if data)

@@ -162,7 +162,7 @@ def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
     below = things[:-1] & ~things[1:]
     places = np.argwhere(below)
     pixels = np.asarray(flat.image)
-    for row, column in places[flat.random.permutation(len(places))[: 26]]:
+    for row, column in places[flat.random.permutation(len(places))[:26]]:
         length, radius = (25 + 60 * flat.random.random_sample()) * flat.unit, 3.6 * flat.unit
         inside = pixels[max(0, row - round(9 * flat.unit)), column]
         tone = tuple(int(part) for part in inside)

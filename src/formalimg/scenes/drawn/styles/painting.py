@@ -52,7 +52,9 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
     tones = plane(image)
     # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
     size = _STROKE_RESOLUTION
-    bristles = enlarged(smeared(flat.random.random_sample((size, size)).astype(np.float32), enlarged(angle, size), 9), flat.size)
+    bristles = enlarged(
+        smeared(flat.random.random_sample((size, size)).astype(np.float32), enlarged(angle, size), 9), flat.size
+    )
     bristles = (bristles - bristles.mean()) / (bristles.std() + 1e-6)
     height = blurred(gray(tones), 1.2 * u)
     relief = np.clip((np.roll(height, (-2, -2), (0, 1)) - height) * 1.4, -0.10, 0.16)
@@ -97,7 +99,9 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
     pigment *= (1 - 0.30 * step(pool, 0.40, 0.14))[..., None]
     wash = _wash(flat)
     # Colour that ran out of the things into the wet paper around them.
-    run = blurred(mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit)
+    run = blurred(
+        mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit
+    )
     result = mixed(wash * (0.45 + 0.55 * run), pigment, things)
     grain = flat.random.standard_normal((flat.size, flat.size)).astype(np.float32)
     grain = grain + np.roll(grain, 1, 0) + np.roll(grain, 1, 1)
