@@ -5,12 +5,19 @@ States that change what a thing is made of (open, sliced, sleeping) have icons o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import marks
+from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
 from formalimg.scenes.drawn.coverage import coverage
 from formalimg.scenes.drawn.damage import broken, burning, melting, scaled, silhouette_in
-from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.icon import PixelFrame
+from formalimg.scenes.drawn.drawing_sheet import SheetCell, drawing_sheet
+from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
+from formalimg.scenes.icon import PixelFrame, palette
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 OVERLAYS = ("wet", "dirty", "rusty", "broken", "burning", "melting")
 """The states that are drawn over any icon."""
@@ -55,6 +62,53 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
         case "melting":
             return melting(drawing, key)
     raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {', '.join(OVERLAYS)}")
+
+
+def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
+    """Return how a class is drawn in a state: `icon` shows it already, `variant`, `overlay`, or `undrawable`."""
+    entry, limits = catalog.classes.get(label), catalog.word("state", state)
+    if entry is None or limits.always or label in limits.beside or {"", state}.intersection(entry.undrawable):
+        return "undrawable"
+    if state in entry.shows:
+        return "icon"
+    if state in entry.variants:
+        return "variant"
+    return "overlay" if state in OVERLAYS else "undrawable"
+
+
+def sheet() -> Image:
+    """Render some things in every state that can be drawn over them, in all colours."""
+    catalog = drawn_catalog()
+    colors = [*palette().colors, "orange", "purple"]
+    tones = {**palette().colors, **palette().others}
+
+    def cell(state: str, label: str, color: str, number: int) -> SheetCell:
+        icon = catalog.icon(label)
+        if icon is None:
+            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of states")
+        paints = {**palette().accents, **tones[color]._asdict()}
+
+        def draw(frame: PixelFrame) -> IconDrawing:
+            return apply(icon_drawing(icon, frame, paints, 1.5), state, f"s{number}")
+
+        return SheetCell(f"{color} {label}, {state}", icon.aspect, draw)
+
+    cells = []
+    for row, state in enumerate(OVERLAYS):
+        for column, label in enumerate(_SHEET_CLASSES[state]):
+            number = row * len(colors) + column
+            cells.append(cell(state, label, colors[(3 * column + 2 * row) % len(colors)], number))
+    return drawing_sheet(cells, len(_SHEET_CLASSES["wet"]))
+
+
+_SHEET_CLASSES = {
+    "wet": ("cup", "bird", "bench", "book", "car", "shoes", "bottle", "teddy bear"),
+    "dirty": ("dog", "boat", "plate", "bed", "child", "hat", "clock", "umbrella"),
+    "rusty": ("key", "car", "chair", "pan", "bicycle", "refrigerator", "spoon", "toy car"),
+    "broken": ("bowl", "laptop", "lamp", "glasses", "house", "fork", "mirror", "bus"),
+    "burning": ("tree", "sofa", "shirt", "rug", "wardrobe", "boat", "backpack", "desk"),
+    "melting": ("cake", "clock", "pizza", "sandwich", "cup", "ball", "chair", "bottle"),
+}
 
 
 def _wet(drawing: IconDrawing, key: str) -> IconDrawing:
