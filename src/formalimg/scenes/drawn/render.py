@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from formalimg.scenes.drawing import DrawingError, outline_width, pixel_frame
-from formalimg.scenes.drawn import materials, states, styles
+from formalimg.scenes.drawn import materials, shapes, states, styles
 from formalimg.scenes.drawn.catalog import FRONT, DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.scenes.drawn.ground import render_on_ground
 from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
@@ -106,8 +106,6 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
     tones = object_tones(obj, entry)
     frame = pixel_frame(obj, size)
     if obj.shape is not None and obj.shape != NO_WORD:
-        from formalimg.scenes.drawn import shapes
-
         icon = shapes.apply(icon, obj.shape)
     paints = {**palette().accents, **tones._asdict()}
     drawing = icon_drawing(icon, frame, paints, outline_width(frame, size))

@@ -147,7 +147,7 @@ def _speed_lines(flat: FlatDrawing) -> Image.Image:
 
 def cartoon(flat: FlatDrawing) -> Image.Image:
     """Bright flat colour in two tones, thick black contours, a blue sky with puffy clouds and a green ground."""
-    size, u = flat.size, flat.unit
+    u = flat.unit
     # Thick lines: what is dark spreads.
     width = max(3, round(4 * u) | 1)
     thick = plane(flat.image.filter(ImageFilter.MinFilter(width)))
@@ -184,7 +184,8 @@ def _cartoon_ground(flat: FlatDrawing) -> Image.Image:
     pen.rectangle((0, floor, size, size), fill="#7ed957")
     pen.line((0, floor, size, floor), fill=black, width=line)
     for _ in range(26):
-        x, y = random.randint(0, size), floor + (0.06 + 0.9 * random.random_sample()) * (size - floor)
+        root, foot = random.randint(0, size), floor + (0.06 + 0.9 * random.random_sample()) * (size - floor)
         for dx in (-9, 0, 9):
-            pen.line((x, y, x + dx * u, y - (16 if dx else 22) * u), fill="#2e8b2e", width=max(2, round(4 * u)))
+            tip = (root + dx * u, foot - (16 if dx else 22) * u)
+            pen.line((root, foot, *tip), fill="#2e8b2e", width=max(2, round(4 * u)))
     return image
