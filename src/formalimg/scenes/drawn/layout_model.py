@@ -242,9 +242,8 @@ class LayoutModel:
             return
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        for start, end, at in (("xmin", "xmax", at_x), ("ymin", "ymax", at_y)):
-            self.model.add(_SHARE * thing.measure(start) <= at)
-            self.model.add(_SHARE * thing.measure(end) >= at)
+        self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax"))
+        self._between(at_y, _SHARE * thing.measure("ymin"), _SHARE * thing.measure("ymax"))
         self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
@@ -282,8 +281,9 @@ class LayoutModel:
         self.model.add(rise <= height).only_enforce_if(before)
 
     def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
-        self.model.add(share >= least).only_enforce_if(*when)
-        self.model.add(share <= most).only_enforce_if(*when)
+        for constraint in (self.model.add(share >= least), self.model.add(share <= most)):
+            if when:
+                constraint.only_enforce_if(*when)
 
     # --- all objects together
 
