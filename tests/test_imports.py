@@ -43,6 +43,7 @@ MAY_IMPORT = {
         "reporting",
     },
 }
+MAY_IMPORT["results"] = {*MAY_IMPORT["reporting"], "reporting"}
 MAY_IMPORT["rewards.server"] = {*MAY_IMPORT["web"], "web", "rewards"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 

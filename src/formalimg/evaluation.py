@@ -1,75 +1,49 @@
-"""Evaluate an image model in one call: `evaluate` and `run`."""
+"""Evaluate an image model in one call: `evaluate` and `run`; judge the images of a run again: `judge`."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from formalimg import __version__
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Protocol, check_protocol, open_judge
-from formalimg.models import CallableModel, ChatModel, ImageModel, Setting, open_chat_model, open_image_model
-from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
+from formalimg.judges import CallableJudge, Judge, Protocol, check_protocol, open_judge
+from formalimg.models import (
+    CallableModel,
+    ChatModel,
+    ImageModel,
+    Setting,
+    open_chat_model,
+    open_image_model,
+    option_texts,
+    require_parameters,
+)
+from formalimg.results import Evaluation
+from formalimg.runs import Identity, Progress, RunBuilder, RunConfig, execute, judge_run, run_name, script_progress
 from formalimg.scenes import Scene
-from formalimg.stats import MissingPolicy, Summary
-from formalimg.suites import Condition, Item
+from formalimg.suites import Condition, Item, StyleText
 
 RUNS = Path("runs")
 """The default folder of runs, relative to the current folder."""
 
+JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
+"""Takes a PIL image and an item; see `CallableJudge` for what it may return."""
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The result of a run.
-
-    Attributes:
-        folder: the run folder, which holds everything.
-        progress: what this call did, without what earlier calls had done.
-    """
-
-    folder: Path
-    progress: Progress
-
-    @cached_property
-    def run(self) -> StoredRun:
-        """The run, opened for reading."""
-        return open_run(self.folder)
-
-    def summary(self, *, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Summary:
-        """Return the numbers: pass rates per level, bands, G_ε, or what the suite has in their place, with intervals.
-
-        Args:
-            missing: how images without a verdict count: `exclude`, `fail` or `error`.
-            epsilon: the pass rate to hold; the suite's own if None.
-        """
-        from formalimg.reporting import compare  # here, because it is large
-
-        return compare([self.run], missing=missing, epsilon=epsilon).sections[0].rows[0].summary
-
-    def table(self, *, missing: MissingPolicy = "exclude") -> str:
-        """Return the numbers as a Markdown table."""
-        from formalimg.reporting import compare, render  # here, because it is large
-
-        return render(compare([self.run], missing=missing), "md")
-
-    def write_report(self, path: str | Path, *, missing: MissingPolicy = "exclude") -> Path:
-        """Write the report as one self-contained HTML file and return its path."""
-        from formalimg.reporting import write_html
-
-        write_html([self.run], Path(path), missing=missing)
-        return Path(path)
+ProgressCallback: TypeAlias = Callable[[Progress], None]
 
 
 def run(
     suite: str = "knolling",
     model: str | ImageModel = "builtin/reader",
-    judge: str | Judge | None = None,
+    judge: str | Judge | JudgeFunction | None = None,
     *,
+    model_options: Mapping[str, object] | None = None,
+    judge_options: Mapping[str, object] | None = None,
     protocol: Protocol = "default",
     items: str | Path | Iterable[Item[Any]] | None = None,
     levels: Collection[int] | None = None,
@@ -78,20 +52,27 @@ def run(
     seed: int = 1,
     size: int = 1024,
     condition: Condition | None = None,
+    style: Literal["auto"] | StyleText = "auto",
     layouts: Mapping[str, Scene] | None = None,
     rewriter: str | ChatModel | None = None,
     budget: float | None = None,
     folder: str | Path | None = None,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    progress: bool = True,
+    on_progress: ProgressCallback | None = None,
 ) -> Evaluation:
     """Generate the images of a suite with an image model, judge them, and store everything in a run folder.
 
-    The same call again resumes where the last one ended, whatever ended it.
+    The same call again resumes where the last one ended, whatever ended it. What a function as a judge does is unknown,
+    so with one each call is a new run, unless `folder` names the run to resume.
 
     Args:
         suite: the benchmark, such as `knolling`.
         model: the image model, by name (`builtin/reader`, `folder/…`) or as an object.
-        judge: the judge, by name or as an object; None for the judge of the suite that works offline.
+        judge: the judge: by name, as an object, or any function `(image, item) -> bool | float | dict`, as
+            `CallableJudge` takes it; None for the judge of the suite that works offline.
+        model_options: options of a model that is named, as `-M` on the command line: `{"quality": "low"}`.
+        judge_options: options of a judge that is named, as `-J` on the command line; of a function those of
+            `CallableJudge`: `name`, `settings`, `concurrency`, `threshold`.
         protocol: how the judge asks and scores: `default`, or as `published`; `paper` and `official-code` where the
             paper and its published code differ. For judges that are named.
         items: the path of the items, or the items; None for the default suite.
@@ -100,25 +81,24 @@ def run(
         samples: images per item.
         seed: the base seed of all images, for models that can be seeded.
         size: width and height to request, in pixels.
-        condition: how items are presented to the model; None for the prompt, behind the style text that suits the
-            model.
+        condition: how items are presented to the model; None for the prompt.
+        style: the style text before the prompts: `long`, `short`, `none`; `auto` for that of the condition if it has
+            one, else the one that suits the model, as on the command line.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
         rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
         budget: stop, resumably, when the folder has cost this many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
+        progress: whether progress is shown in a terminal or notebook, and now and then in a log file.
         on_progress: called after each step with the progress of the run.
 
     Raises:
         FormalimgError: if an argument is not valid; the message says what to do.
     """
-    model = open_image_model(model) if isinstance(model, str) else model
-    if judge is None or isinstance(judge, str):
-        judge = open_judge(suite, judge, protocol=protocol)
-    elif protocol != "default":
-        check_protocol(protocol)
-        raise FormalimgError(
-            f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"
-        )
+    model = _opened_model(model, model_options)
+    is_new = folder is None and _is_function(judge)
+    judge = _opened_judge(suite, judge, judge_options, protocol)
+    if style != "auto":
+        condition = replace(condition or Condition(), style=style)
     builder = RunBuilder(
         suite,
         f"formalimg {__version__}",
@@ -129,13 +109,16 @@ def run(
         seed=seed,
         size=size,
         condition=condition,
-        auto_style=condition is None,
+        auto_style=style == "auto" and (condition is None or condition.style == "none"),
         layouts=layouts,
         budget=budget,
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
     place = builder.folder(model, RUNS) if folder is None else Path(folder)
-    return Evaluation(place, execute(builder.config(model, place), place, judge, on_progress=on_progress))
+    config = builder.config(model, place)
+    place = _new_folder(_dated(place)) if is_new else place
+    with _shown(_title(config), progress, on_progress) as callback:
+        return Evaluation(place, execute(config, place, judge, on_progress=callback), _identity(judge))
 
 
 def evaluate(
@@ -144,6 +127,7 @@ def evaluate(
     *,
     name: str = "",
     settings: Mapping[str, Setting] | None = None,
+    model_options: Mapping[str, Setting] | None = None,
     batch: int = 1,
     concurrency: int = 1,
     folder: str | Path | None = None,
@@ -159,16 +143,124 @@ def evaluate(
         suite: the benchmark, such as `knolling`.
         name: the name of the model in tables.
         settings: what shapes its images and should be on record.
+        model_options: further arguments of the function, which are recorded too: `{"steps": 30}`.
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, protocol, items, levels, per_level, samples, seed, size, condition, layouts,
-            rewriter, budget, on_progress.
+        options: as for `run`: judge, judge_options, protocol, items, levels, per_level, samples, seed, size, condition,
+            style, layouts, rewriter, budget, progress, on_progress.
     """
-    model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
+    given = dict(model_options or {})
+    function = functools.partial(generate, **given) if given and callable(generate) else generate
+    named = name or f"python/{getattr(generate, '__qualname__', type(generate).__name__)}"
+    require_parameters(generate, given, named)
+    model = CallableModel(
+        function, name=named, settings={**given, **(settings or {})}, batch=batch, concurrency=concurrency
+    )
     if folder is None:
-        folder = _new_folder(RUNS / f"{run_name(suite, model.name)}-{datetime.now():%Y%m%d-%H%M%S}")
+        folder = _new_folder(_dated(RUNS / run_name(suite, model.name)))
     return run(suite, model, folder=folder, **options)
+
+
+def judge(
+    run: str | Path | Evaluation,
+    judge: str | Judge | JudgeFunction | None = None,
+    *,
+    judge_options: Mapping[str, object] | None = None,
+    protocol: Protocol = "default",
+    budget: float | None = None,
+    progress: bool = True,
+    on_progress: ProgressCallback | None = None,
+) -> Evaluation:
+    """Judge the images of a run that this judge has not scored yet, and return its verdicts on all of them.
+
+    Verdicts of other judges stay: an earlier `Evaluation` of the same folder still shows those of its own judge.
+
+    Args:
+        run: the run folder, or the result of an earlier call.
+        judge: the judge, by name, as an object, or as a function, as for `run`.
+        judge_options: options of the judge, as for `run`.
+        protocol: how the judge asks and scores, as for `run`.
+        budget: stop, resumably, when the folder has cost this many US dollars in all.
+        progress: whether progress is shown, as for `run`.
+        on_progress: called after each step with the progress of the run.
+
+    Raises:
+        FormalimgError: if an argument is not valid; the message says what to do.
+    """
+    place = run.folder if isinstance(run, Evaluation) else Path(run)
+    manifest = Evaluation(place).run.manifest
+    opened = _opened_judge(manifest.suite, judge, judge_options, protocol, manifest.task)
+    title = f"judging {manifest.suite}, {manifest.model.name}, by {opened.name}"
+    with _shown(title, progress, on_progress) as callback:
+        return Evaluation(place, judge_run(place, opened, budget=budget, on_progress=callback), _identity(opened))
+
+
+def _opened_model(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
+    if isinstance(model, str):
+        return open_image_model(model, option_texts(options or {}))
+    if options:
+        raise FormalimgError(f"model_options are for models by name: give them to {model.name} when it is opened")
+    return model
+
+
+def _opened_judge(
+    suite: str,
+    judge: str | Judge | JudgeFunction | None,
+    options: Mapping[str, object] | None,
+    protocol: Protocol,
+    task: str = "image",
+) -> Judge:
+    if judge is None or isinstance(judge, str):
+        return open_judge(suite, judge, option_texts(options or {}), task, protocol)
+    check_protocol(protocol)
+    if protocol != "default":
+        raise FormalimgError(
+            f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"
+        )
+    if not _is_function(judge):
+        if options:
+            raise FormalimgError("judge_options are for judges by name, and functions: set them when it is opened")
+        return judge  # type: ignore[return-value]
+    known = ("name", "settings", "concurrency", "threshold")
+    for option in options or {}:
+        if option not in known:
+            raise FormalimgError(f"a function as a judge has no option {option!r}: it has {', '.join(known)}")
+    arguments: dict[str, Any] = dict(options or {})
+    return CallableJudge(judge, **arguments)  # type: ignore[arg-type]
+
+
+def _is_function(judge: object) -> bool:
+    return callable(judge) and not hasattr(judge, "judge")
+
+
+def _identity(judge: Judge) -> Identity:
+    return Identity(judge.name, judge.settings)
+
+
+def _title(config: RunConfig) -> str:
+    style = config.condition.style
+    return f"{config.items[0].suite}, {config.model.name}" + (f", {style} style text" if style != "none" else "")
+
+
+@contextlib.contextmanager
+def _shown(title: str, progress: bool, on_progress: ProgressCallback | None) -> Iterator[ProgressCallback]:
+    """Yield the callback of a run: it shows progress, if that is wanted, and calls the user's."""
+    own = on_progress or (lambda _: None)
+    if not progress:
+        yield own
+        return
+    with script_progress(title) as shown:
+
+        def both(now: Progress) -> None:
+            shown(now)
+            own(now)
+
+        yield both
+
+
+def _dated(place: Path) -> Path:
+    return place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S}")
 
 
 def _new_folder(preferred: Path) -> Path:

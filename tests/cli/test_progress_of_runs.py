@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-from formalimg.cli.progress import run_progress
+import formalimg
 from formalimg.errors import FormalimgError
-from formalimg.runs import Progress
+from formalimg.runs import Progress, run_progress, script_progress
+from tests.support.models import Speckles, small_items
 
 pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
 
@@ -19,7 +22,7 @@ _TITLE = "knolling, diffusers//models/sdxl"
 _WORKERS = "3 workers: 1.25/s, 1.31/s, 0.98/s; 1 starting"
 _SHOWING = f"""
 import os, time
-from formalimg.cli.progress import run_progress
+from formalimg.runs import run_progress
 from formalimg.runs import Progress
 
 with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:
@@ -87,3 +90,56 @@ def test_a_run_that_cannot_go_on_says_that_it_still_waits(capsys: pytest.Capture
     with run_progress(_TITLE) as update:
         update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
     assert capsys.readouterr().err.endswith("; cannot continue: work in progress is still saved; Ctrl-C discards it\n")
+
+
+_SCRIPT = """
+import formalimg
+from tests.support.models import Speckles, small_items
+
+formalimg.run(items=small_items(3), model=Speckles(), judge=lambda image, item: True, folder={folder!r}, **{options!r})
+"""
+
+
+def _shown_in_a_terminal(code: str) -> str:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=_environment())
+    os.close(theirs)
+    shown = b""
+    try:
+        while more := os.read(ours, 65536):
+            shown += more
+    except OSError:  # how a terminal ends
+        pass
+    os.close(ours)
+    assert process.wait(60) == 0
+    return shown.decode()
+
+
+def test_a_script_shows_a_bar_in_a_terminal_unless_told_not_to(tmp_path: Path) -> None:
+    shown = _shown_in_a_terminal(_SCRIPT.format(folder=str(tmp_path / "run"), options={}))
+    assert "knolling, test/speckles, long style text" in shown
+    assert "3/3 made" in shown
+    silent = _shown_in_a_terminal(_SCRIPT.format(folder=str(tmp_path / "other"), options={"progress": False}))
+    assert silent == ""
+
+
+def test_a_script_in_a_log_file_says_ever_less(capsys: pytest.CaptureFixture[str]) -> None:
+    with script_progress(_TITLE) as update:
+        update(Progress(9, 0))
+        assert capsys.readouterr().err == ""
+        for ago in (20, 20, 31, 31, 61):
+            update._last = time.monotonic() - ago  # type: ignore[attr-defined]
+            update(Progress(9, 0))
+    assert len(capsys.readouterr().err.splitlines()) == 3
+
+
+def test_progress_is_given_to_the_caller_too(tmp_path: Path) -> None:
+    seen: list[int] = []
+    formalimg.run(
+        items=small_items(3),
+        model=Speckles(),
+        judge=lambda image, item: True,
+        folder=tmp_path / "run",
+        on_progress=lambda progress: seen.append(progress.judged),
+    )
+    assert seen[-1] == 3

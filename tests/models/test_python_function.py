@@ -102,7 +102,11 @@ def test_another_version_of_the_file_is_another_model() -> None:
         (".x:paint", {}, "is not the name of a module"),
         ("my_models:print_it", {}, "names no function: it has no callable print_it"),
         ("my_models:number", {}, "names no function"),
-        ("my_models:paint", {"step": "3"}, "no option 'step': it has batch, concurrency, steps, style, fast"),
+        (
+            "my_models:paint",
+            {"step": "3"},
+            "no option 'step': did you mean steps? it has batch, concurrency, steps, style, fast",
+        ),
         ("my_models:paint", {"seed": "3"}, "no option 'seed'"),
         ("my_models:paint", {"batch": "0"}, "whole number, 1 or more"),
     ],

@@ -1,8 +1,9 @@
-"""Run a coroutine from synchronous code, also inside a notebook that already has a running event loop."""
+"""Coroutines from synchronous code, also where an event loop is running, as in notebooks; functions from async code."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -36,3 +37,12 @@ def _interrupts_cancel() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+async def call_function(function: Callable[..., Any], *values: object, **named: object) -> Any:
+    """Return what a user's function returns: a coroutine is awaited, anything else runs in a thread of its own."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*values, **named)
+    output = await asyncio.to_thread(function, *values, **named)
+    # Objects and partial functions do not always show beforehand that they are async.
+    return await output if inspect.isawaitable(output) else output

@@ -105,9 +105,8 @@ def _judge_groundings(
     out: Path | None,
 ) -> list[tuple[Path, Judge]]:
     """Make a run of the grounding files of each model."""
-    from formalimg.cli.progress import run_progress
     from formalimg.judges import GroundedImages, GroundingFileJudge, find_grounding_folders
-    from formalimg.runs import RunConfig, execute, run_name
+    from formalimg.runs import RunConfig, execute, run_name, run_progress
     from formalimg.suites import load, suite, suite_names
 
     grounded = next(one for one in suite_names() if suite(one).judge == "scene")

@@ -16,7 +16,6 @@ from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.estimate_output import print_estimates, unknown_class_warnings, unscorable_warnings
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
-from formalimg.cli.progress import run_progress
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -168,7 +167,7 @@ def judge_images(
     folder: Path, judge: Reopenable[Judge], title: str, budget: float | None, engine: EngineOptions
 ) -> None:
     """Judge the images of a run that this judge has not scored yet."""
-    from formalimg.runs import judge_run
+    from formalimg.runs import judge_run, run_progress
 
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
@@ -211,9 +210,12 @@ def _execute(
     engine: EngineOptions,
 ) -> None:
     """Generate the images while the first judge judges them; then let the other judges judge."""
-    from formalimg.runs import execute
+    from formalimg.runs import execute, run_progress
 
     title = f"{config.items[0].suite}, {config.model.name}"
+    if config.condition.style != "none":
+        text = f"the {config.condition.style} style text goes before each prompt"
+        echo(f"{title}: {text} (--style none sends the prompt alone)", err=True)
     first = next(iter(judges), None)
     with engine.open(model, first) as opened, run_progress(title, opened.rates_text) as on_progress:
         result = execute(

@@ -14,7 +14,6 @@ from formalimg.cli import options
 from formalimg.cli.estimate_output import dollars
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.output import print_table
-from formalimg.cli.progress import run_progress
 from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
 from formalimg.cli.streams import echo, print_data
 
@@ -113,7 +112,8 @@ def score_command(
 
     The same command again resumes, and asks nothing twice. Exit code 1 if nothing could be scored.
     """
-    from formalimg.scoring import (  # here, so that help comes up faster
+    from formalimg.runs import run_progress  # here, so that help comes up faster
+    from formalimg.scoring import (
         OverBudgetError,
         open_scoring,
         pair_images,

@@ -8,6 +8,7 @@ from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
+    from formalimg.judges.callable_judge import CallableJudge
     from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, ConditionResult, certify
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.judges",
     {
+        "callable_judge": ["CallableJudge"],
         "certification": ["PUBLISHED_PARSER", "Certificate", "ConditionResult", "certify"],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
@@ -83,6 +85,7 @@ __all__ = [
     "PUBLISHED_PARSER",
     "BoxConvention",
     "BoxCount",
+    "CallableJudge",
     "Certificate",
     "ClauseJudge",
     "ConditionResult",

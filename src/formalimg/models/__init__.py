@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
-    from formalimg.models.options import Options, sampling_options
+    from formalimg.models.options import Options, option_texts, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
-    from formalimg.models.public_identity import stored_text
-    from formalimg.models.python_function import CallableModel, open_python_function
+    from formalimg.models.public_identity import stored_settings, stored_text
+    from formalimg.models.python_function import CallableModel, open_python_function, require_parameters
     from formalimg.models.registry import (
         Provider,
         chat_model_providers,
@@ -83,10 +83,10 @@ __getattr__ = lazy_exports(
         ],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
         "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
-        "options": ["Options", "sampling_options"],
+        "options": ["Options", "option_texts", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
-        "public_identity": ["stored_text"],
-        "python_function": ["CallableModel", "open_python_function"],
+        "public_identity": ["stored_settings", "stored_text"],
+        "python_function": ["CallableModel", "open_python_function", "require_parameters"],
         "registry": [
             "Provider",
             "chat_model_providers",
@@ -168,6 +168,7 @@ __all__ = [
     "open_folder",
     "open_image_model",
     "open_python_function",
+    "option_texts",
     "parse_answer",
     "published_index",
     "read_aside",
@@ -175,10 +176,12 @@ __all__ = [
     "redact",
     "redact_values",
     "require_modules",
+    "require_parameters",
     "requires",
     "sampling_options",
     "scan_folder",
     "silence_libraries",
+    "stored_settings",
     "stored_text",
     "unknown_cost_advice",
 ]

@@ -269,6 +269,26 @@ def sampling_options(
     return {names[option]: value for option, value in wanted.items() if option in names}
 
 
+def option_texts(given: Mapping[str, object]) -> dict[str, str]:
+    """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out.
+
+    Raises:
+        FormalimgError: if a value is neither text, a path, a number, True, False, nor a list or dict of these.
+    """
+    return {name: _option_text(name, value) for name, value in given.items() if value is not None}
+
+
+def _option_text(name: str, value: object) -> str:
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        raise FormalimgError(
+            f"the option {name} is a {type(value).__name__}: give text, a number, or True or False"
+        ) from None
+
+
 def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:
     """Return the settings that have a value."""
     return {name: value for name, value in settings.items() if value is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 import importlib
@@ -12,10 +11,12 @@ import io
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from formalimg._util.aio import call_function
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.image import Generated, ImageRequest, ImageResult, Refused
@@ -32,8 +33,6 @@ class CallableModel:
     """
 
     sees_spec = False
-    style = "none"
-    """A function gets the prompt of the item as it is, unless another style is requested."""
 
     def __init__(
         self,
@@ -81,11 +80,7 @@ class CallableModel:
 
     async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
         taken = {name: value for name, value in arguments.items() if name in self._takes}
-        if inspect.iscoroutinefunction(self._function):
-            return await self._function(prompts, **taken)
-        output = await asyncio.to_thread(self._function, prompts, **taken)
-        # Objects and partial functions do not always show beforehand that they are async.
-        return await output if inspect.isawaitable(output) else output
+        return await call_function(self._function, prompts, **taken)
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:
@@ -135,7 +130,7 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
     batch = given.integer("batch", 1, minimum=1)
     concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
     arguments = {name: _parse_value(text) for name, text in given.with_prefix("").items()}
-    _require_parameters(function, arguments, model)
+    require_parameters(function, arguments, f"python/{model}")
     return CallableModel(
         functools.partial(function, **arguments) if arguments else function,
         name=f"python/{model}",
@@ -185,7 +180,17 @@ def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., A
     return function
 
 
-def _require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
+def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
+    """Check that a function takes these options besides its prompt, seed and size.
+
+    Args:
+        function: the function.
+        arguments: the options.
+        model: the name of the model, for messages.
+
+    Raises:
+        FormalimgError: if it has no parameter of such a name.
+    """
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # some functions written in C have no signature
@@ -200,8 +205,11 @@ def _require_parameters(function: Callable[..., Any], arguments: Mapping[str, Se
     ]
     for name in arguments:
         if name not in named:
+            near = get_close_matches(name, named, 1)
             has = ", ".join(["batch", "concurrency", *named])
-            raise FormalimgError(f"python/{model} has no option {name!r}: it has {has}")
+            raise FormalimgError(
+                f"{model} has no option {name!r}: {f'did you mean {near[0]}? ' if near else ''}it has {has}"
+            )
 
 
 def _parse_value(text: str) -> Setting:

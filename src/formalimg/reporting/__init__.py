@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
-    from formalimg.reporting.report import render, terminal_table, write_html
+    from formalimg.reporting.report import plain_table, render, terminal_table, write_html
     from formalimg.reporting.run_export import ExportedRun, export_run
 
 __getattr__ = lazy_exports(
@@ -47,7 +47,7 @@ __getattr__ = lazy_exports(
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
-        "report": ["render", "terminal_table", "write_html"],
+        "report": ["plain_table", "render", "terminal_table", "write_html"],
         "run_export": ["ExportedRun", "export_run"],
     },
 )
@@ -81,6 +81,7 @@ __all__ = [
     "make_thumbnail",
     "page_style",
     "parse_figure_formats",
+    "plain_table",
     "reference_rows",
     "render",
     "study_figures",

@@ -107,6 +107,12 @@ def terminal_text(comparison: Comparison, width: int | None = None, *, details: 
     return terminal_plain_text(terminal_table(comparison, details=details), width)
 
 
+def plain_table(comparison: Comparison, width: int | None = None) -> str:
+    """Return the main table of each suite as plain text, for `print`; by default as wide as the terminal."""
+    tables = [main_table(section, comparison) for section in comparison.sections]
+    return terminal_plain_text(render_terminal(tables), width)
+
+
 class _TerminalReport(NamedTuple):
     comparison: Comparison
     details: bool

@@ -36,9 +36,13 @@ from formalimg.runs.rows import PlannedItem, RunCost
 
 if TYPE_CHECKING:
     from formalimg.runs.cost_estimate import RunEstimate, estimate
+    from formalimg.runs.progress_display import run_progress, script_progress
 
-# Lazy, because only dry runs estimate.
-__getattr__ = lazy_exports("formalimg.runs", {"cost_estimate": ["RunEstimate", "estimate"]})
+# Lazy, because only dry runs estimate, and programs may show progress themselves.
+__getattr__ = lazy_exports(
+    "formalimg.runs",
+    {"cost_estimate": ["RunEstimate", "estimate"], "progress_display": ["run_progress", "script_progress"]},
+)
 
 __all__ = [
     "MAX_SAMPLES",
@@ -82,5 +86,7 @@ __all__ = [
     "read_manifest_table",
     "require_supported",
     "run_name",
+    "run_progress",
+    "script_progress",
     "set_aside",
 ]

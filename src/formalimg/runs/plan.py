@@ -84,10 +84,12 @@ def require_supported(model: ImageModel, suite: str) -> None:
 
 
 def default_style(suite: str, model: ImageModel) -> StyleText:
-    """Return the style text that suits a model: long, short or none.
+    """Return the style text of `--style auto`: the same for every model that reads a prompt, whatever the way in.
 
-    Knolling was published with a long text, and a short one for models that read few words. A model that reads few
-    has an attribute `style` that says so; built-in models and folders of images need none.
+    Knolling was published with a long text, and a short one for models that read few words. So it is long, for remote
+    models, programs and functions alike, unless the model has an attribute `style`: `short` where its text encoders
+    read few tokens; `none` for built-in models, which know one style only, and for images that exist already, for
+    which nothing is sent.
     """
     style: StyleText = getattr(model, "style", "long")
     return style if suite_of(suite).has_style_text and style in get_args(StyleText) else "none"

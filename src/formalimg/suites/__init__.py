@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.synthesis import Recipe, make_items
     from formalimg.suites.formula.wording import (
         WordingError,
+        clause_in_words,
         is_equivalent_as_written,
         parse_prompt,
         realize,
@@ -162,7 +163,14 @@ __getattr__ = lazy_exports(
         "download": ["PullError", "PullResult", "BenchmarkSource", "pull", "source", "source_names"],
         "formula.census": ["count_contents"],
         "formula.synthesis": ["Recipe", "make_items"],
-        "formula.wording": ["WordingError", "realize", "is_equivalent_as_written", "parse_prompt", "understand"],
+        "formula.wording": [
+            "WordingError",
+            "clause_in_words",
+            "realize",
+            "is_equivalent_as_written",
+            "parse_prompt",
+            "understand",
+        ],
         "formula.wording.lexicon": ["lexicon"],
         "questions.files": ["read_questions"],
         "questions.spec": [
@@ -251,6 +259,7 @@ __all__ = [
     "cf_world_file",
     "check_group",
     "check_groups",
+    "clause_in_words",
     "complete_binding",
     "concept_census",
     "concept_statements",

@@ -100,7 +100,7 @@ class FolderModel:
     concurrency = 16
     sees_spec = False
     style = "none"
-    """The prompts of premade images are not ours to style."""
+    """Nothing is sent: the images exist already, whatever they were asked for with."""
 
     def __init__(self, given: str, path: Path, layout: str, folder: FolderListing | None) -> None:
         self.name = f"folder/{given}"

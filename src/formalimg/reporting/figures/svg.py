@@ -96,6 +96,14 @@ class Figure(NamedTuple):
         )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
 
+    def __repr__(self) -> str:
+        return f"<Figure {self.name}: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figure for notebooks: on white, in every theme, with its caption."""
+        drawn = self.element(width="640", style="max-width: 100%; height: auto; border-radius: 4px")
+        return str(join(drawn, element("p", self.note, style="max-width: 640px; font-size: 12px; opacity: 0.7")))
+
     def element(self, **attributes: str) -> Markup:
         """Return the figure as an element of a page, as wide as there is room unless the attributes say it."""
         return element(

@@ -6,6 +6,7 @@ from formalimg._util.lazy import lazy_exports
 from formalimg.suites.formula.wording.lexicon import WordingError
 
 if TYPE_CHECKING:
+    from formalimg.suites.formula.wording.clause_sentence import clause_in_words
     from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
     from formalimg.suites.formula.wording.parser import parse_prompt, understand
     from formalimg.suites.formula.wording.realization import realize
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 # Lazy, because baselines read the lexicon and word nothing.
 __getattr__ = lazy_exports(
     "formalimg.suites.formula.wording",
-    {"equivalence": ["is_equivalent_as_written"], "parser": ["parse_prompt", "understand"], "realization": ["realize"]},
+    {
+        "clause_sentence": ["clause_in_words"],
+        "equivalence": ["is_equivalent_as_written"],
+        "parser": ["parse_prompt", "understand"],
+        "realization": ["realize"],
+    },
 )
 
-__all__ = ["WordingError", "is_equivalent_as_written", "parse_prompt", "realize", "understand"]
+__all__ = ["WordingError", "clause_in_words", "is_equivalent_as_written", "parse_prompt", "realize", "understand"]

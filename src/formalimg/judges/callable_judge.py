@@ -1,0 +1,171 @@
+"""Python functions as judges: `CallableJudge`, for any function `(image, item) -> bool | float | dict`."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from numbers import Real
+from typing import Any
+
+from formalimg._util.aio import call_function
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.models import Setting, redact, stored_settings
+from formalimg.suites import Item
+
+_RESERVED = ("passed", "parts", "reason")
+_WANTED = "give True or False, a number from 0 to 1, or a dict of such parts"
+
+
+class CallableJudge:
+    """A Python function as a judge.
+
+    The function takes a PIL image (upright, RGB) and the `Item`; it may be async. What it returns:
+
+    - True or False: the image passes, or fails.
+    - A number from 0 to 1: a score; the image passes from `threshold` on.
+    - A dict of parts by name, each True, False or a number from 0 to 1: the image passes if all parts do.
+    - A dict with `passed`, `parts` and `reason`, of which `reason` is optional, and one of the others.
+    - None: the function cannot tell. The image is unscored, never 0, and so is one for which it raises an exception.
+    - A `Verdict` or `Unscored`, as it is.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str = "",
+        settings: Mapping[str, Setting] | None = None,
+        concurrency: int = 1,
+        threshold: float = 0.5,
+    ) -> None:
+        """Wrap a function.
+
+        Args:
+            function: takes an image and an item.
+            name: name in tables; that of the function if empty.
+            settings: what else shapes its answers, to record. A digest of its source code is recorded too, because
+                another version of it is another judge; what it reads from elsewhere is not seen.
+            concurrency: maximum number of concurrent calls; one unless the function is thread-safe, or async.
+            threshold: the score from which an image or a part passes, where the function returns numbers.
+
+        Raises:
+            FormalimgError: if it is not a function of an image and an item, or a value is out of its limits.
+        """
+        _require_two_parameters(function)
+        if concurrency < 1:
+            raise FormalimgError(f"a concurrency of {concurrency} judges nothing: give 1 or more")
+        if not 0 < threshold <= 1:
+            raise FormalimgError(f"a threshold of {threshold} tells nothing apart: give one above 0, and at most 1")
+        self._function = function
+        self._threshold = threshold
+        self.name = name or f"python/{_name_of(function)}"
+        digest = _code_digest(function)
+        own: dict[str, Setting] = {"threshold": threshold, **({"code": digest} if digest else {})}
+        self.settings: Mapping[str, Setting] = stored_settings({**own, **(settings or {})})
+        self.concurrency = concurrency
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Return what the function says about the image; what it raises makes the image unscored."""
+        try:
+            answer = await call_function(self._function, image.pil, item)
+        except Exception as error:  # also an error of ours inside the function: it concerns this image alone
+            text = redact(" ".join(str(error).split()))
+            return Unscored("judge failed", f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        if isinstance(answer, Verdict | Unscored):
+            return answer
+        if answer is None:
+            return Unscored("not understood", f"{self.name} cannot tell: it returned None")
+        try:
+            return self._verdict(answer)
+        except ValueError as error:
+            return Unscored("judge failed", f"{self.name} {error}")
+
+    def _verdict(self, answer: object) -> Verdict:
+        """Return the verdict that an answer stands for.
+
+        Raises:
+            ValueError: if it stands for none; the message says what to return.
+        """
+        if not isinstance(answer, Mapping):
+            score = _score(answer, "an answer")
+            return Verdict(score >= self._threshold, () if _is_bool(answer) else (Part("score", "score", score),))
+        if not answer.keys() & {"passed", "parts"}:
+            answer = {"parts": answer}
+        strange = [str(name) for name in answer if name not in _RESERVED]
+        if strange:
+            raise ValueError(f"returned {', '.join(strange)} beside passed and parts: put it into parts")
+        listed = answer.get("parts") or {}
+        if not isinstance(listed, Mapping):
+            raise ValueError(f"returned parts that are {_described(listed)}: give a dict by name")
+        if not listed and "passed" not in answer:
+            raise ValueError(f"returned an empty dict: {_WANTED}")
+        parts = tuple(Part(str(name), "part", _score(value, repr(name))) for name, value in listed.items())
+        if "passed" in answer:
+            passed = _score(answer["passed"], "passed") >= self._threshold
+        else:
+            passed = all(part.score >= self._threshold for part in parts)
+        reason = answer.get("reason")
+        return Verdict(passed, parts, {"explanation": str(reason)} if reason else {})
+
+
+def _require_two_parameters(function: object) -> None:
+    if not callable(function):
+        raise FormalimgError(f"{function!r} judges nothing: give a function of an image and an item")
+    try:
+        inspect.signature(function).bind(None, None)
+    except ValueError:  # some functions written in C have no signature
+        return
+    except TypeError:
+        raise FormalimgError(
+            f"{_name_of(function)} cannot be called with an image and an item: write it as def judge(image, item)"
+        ) from None
+
+
+def _name_of(function: object) -> str:
+    if isinstance(function, partial):
+        return _name_of(function.func)
+    return str(getattr(function, "__qualname__", type(function).__qualname__)).removeprefix("<locals>.")
+
+
+def _code_digest(function: Any) -> str:
+    """Return a digest of the function's source code, or of its byte code where there is no source; else empty."""
+    function = inspect.unwrap(function.func if isinstance(function, partial) else function)
+    compiled = getattr(function, "__code__", None)
+    try:
+        if compiled is not None and compiled.co_name == "<lambda>":
+            raise OSError("a lambda shares its lines with others")
+        code = inspect.getsource(function).encode()
+    except (TypeError, OSError):
+        if compiled is None:
+            return ""
+        code = (
+            compiled.co_code
+            + repr((compiled.co_names, [getattr(one, "co_code", one) for one in compiled.co_consts])).encode()
+        )
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # numpy has its own
+
+
+def _score(value: object, what: str) -> float:
+    """Return a truth value or a number from 0 to 1 as a score.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    if _is_bool(value):
+        return float(bool(value))
+    if not isinstance(value, Real) and getattr(value, "ndim", None) == 0:
+        value = value.item()  # type: ignore[attr-defined]  # a scalar of torch or numpy
+    if isinstance(value, Real) and 0 <= float(value) <= 1:
+        return float(value)
+    raise ValueError(f"returned {what} that is {_described(value)}: {_WANTED}")
+
+
+def _described(value: object) -> str:
+    return f"{value!r:.40}" if value is None or isinstance(value, Real) else f"a {type(value).__name__}"

@@ -1,0 +1,54 @@
+"""What packages export: `dir` lists it, tab completion finds it, and each name can be imported."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import formalimg
+
+SOURCE = Path(formalimg.__file__).parent
+README = Path(__file__).parents[1] / "README.md"
+
+
+def _lazy_packages() -> list[str]:
+    """All packages of ours that export lazily."""
+    return sorted(
+        ".".join(("formalimg", *path.parent.relative_to(SOURCE).parts))
+        for path in SOURCE.rglob("__init__.py")
+        if "lazy_exports(" in path.read_text(encoding="utf-8")
+    )
+
+
+@pytest.mark.parametrize("package", _lazy_packages())
+def test_dir_lists_what_a_package_exports(package: str) -> None:
+    module = import_module(package)
+    public = {name for name in dir(module) if not name.startswith("_")}
+    exported = {name for name in module.__all__ if not name.startswith("_")}
+    assert exported <= public
+    if package != "formalimg":  # which also has its packages
+        assert exported == public
+    for name in public:
+        assert getattr(module, name) is not None
+
+
+def test_dir_is_complete_before_anything_is_loaded() -> None:
+    code = "import formalimg, sys; print(*dir(formalimg)); assert 'formalimg.logic' not in sys.modules"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {*formalimg.__all__, "judges", "models", "reporting"} <= set(listed)
+    assert not {"import_module", "lazy_exports", "TYPE_CHECKING"} & set(listed)
+
+
+def test_what_the_readme_uses_is_public() -> None:
+    text = README.read_text(encoding="utf-8")
+    used = set(re.findall(r"\bformalimg\.(\w+)\(", text))
+    for block in re.findall(r"from formalimg import [\w, ]+", text):
+        used.update(alias.name for node in ast.parse(block).body for alias in node.names)
+    assert used
+    assert used | {"solve", "reward", "judge"} <= set(dir(formalimg))
