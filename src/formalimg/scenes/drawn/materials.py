@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import surfaces, textures
+from formalimg.scenes.drawn.fur import fur
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.textures import TextureCanvas
+from formalimg.scenes.drawn.texture_canvas import TextureCanvas
 from formalimg.scenes.icon import Tones, palette
 
 _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
@@ -15,7 +16,7 @@ _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
     "metal": surfaces.metal,
     "glass": surfaces.glass,
     "plastic": surfaces.plastic,
-    "fluffy": surfaces.fur,
+    "fluffy": fur,
     "fabric": textures.fabric,
     "ceramic": surfaces.ceramic,
     "leather": textures.leather,

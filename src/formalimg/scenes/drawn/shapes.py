@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
@@ -71,7 +72,9 @@ def apply(icon: Icon, shape: str) -> Icon:
     def place(x: float, y: float) -> Point:
         u, v = widen(x / icon.width, y / icon.height)
         # A triangle has its room at the bottom.
-        return outline.bend(0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down)
+        return outline.bend(
+            0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down
+        )
 
     bent = []
     for part in icon.shapes:
@@ -117,7 +120,7 @@ def _hull_side(points: set[Point], side: int) -> list[Point]:
 
 
 def _at(side: Sequence[Point], y: float) -> float:
-    for (x0, y0), (x1, y1) in zip(side, side[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(side):
         if y0 <= y <= y1:
             return x0 + (x1 - x0) * (y - y0) / (y1 - y0) if y1 > y0 else x0
     return side[0][0] if y < side[0][1] else side[-1][0]
