@@ -1,1 +1,1 @@
-"""The drawn worlds of Natural and ConceptMix: icons with materials, shapes and states, laid out in depth."""
+"""Drawn worlds: scenes with materials, states, depth, contact and style that can be solved, drawn and evaluated."""
