@@ -7,9 +7,12 @@ generator that is seeded by the material: the same drawing has the same bytes.
 from __future__ import annotations
 
 import math
+import re
 
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
 from formalimg.scenes.drawn.texture_canvas import PALE, TextureCanvas, bar, polyline, stroke, text
+
+_FILL = re.compile(r' fill="#[0-9a-f]{6}"')
 
 
 def wood(canvas: TextureCanvas) -> IconDrawing:
@@ -68,7 +71,7 @@ def brick(canvas: TextureCanvas) -> IconDrawing:
             size = f'width="{text(wide - joint)}" height="{text(high - joint)}" rx="{text(joint / 2)}"'
             edge = f'stroke="{tones.ink}" stroke-opacity="0.55" stroke-width="{text(max(0.7, joint * 0.4))}"'
             marks.append(f'<rect x="{text(x)}" y="{text(y)}" {size} fill="{shade}" {edge}/>')
-    return canvas.over("".join(marks) + _details(canvas, 0.38))
+    return canvas.over("".join(marks) + _details(canvas))
 
 
 def stone(canvas: TextureCanvas) -> IconDrawing:
@@ -105,7 +108,7 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
             y = frame.top + canvas.random.random() * frame.height
             data += f"M{text(x, y)}l{text(unit * 0.06, unit * 0.04)}"
         marks.append(stroke(data, color, max(0.9, unit * 0.13), opacity))
-    return canvas.over("".join(marks) + _details(canvas, 0.3))
+    return canvas.over("".join(marks) + _details(canvas))
 
 
 def fabric(canvas: TextureCanvas) -> IconDrawing:
@@ -189,9 +192,11 @@ def paper(canvas: TextureCanvas) -> IconDrawing:
     return canvas.over("".join(marks))
 
 
-def _details(canvas: TextureCanvas, opacity: float) -> str:
-    """The icon once more, see-through: its parts stay visible on a texture that covers them."""
-    return f'<g opacity="{opacity}">{canvas.drawing.body}</g>'
+def _details(canvas: TextureCanvas) -> str:
+    """The icon once more over a texture that covers it: its parts see-through, and all of its lines."""
+    body = canvas.drawing.body
+    lines = _FILL.sub(' fill="none"', body)
+    return f'<g opacity="0.25">{body}</g><g opacity="0.8">{lines}</g>'
 
 
 def _seam(canvas: TextureCanvas) -> str:
