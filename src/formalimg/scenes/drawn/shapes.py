@@ -37,7 +37,8 @@ SHAPES = {
 
 _EDGE = 0.06
 """The free margin between the outline of a shape and the icon in it, as a part of the shape's size."""
-_OUTLINE_WIDTH = 2.2
+_RIM = 0.03
+"""The thickness of a shape's outline, as a part of its size: a ring inside it, as a thicker pen would leave the frame."""
 _LONGEST = 0.03
 """Straight lines are cut into pieces of this part of the icon before they are bent."""
 _WIDENING = 0.75
@@ -85,8 +86,16 @@ def apply(icon: Icon, shape: str) -> Icon:
         lines = [line.dense(_LONGEST * max(icon.width, icon.height)) for line in polylines(part.commands)]
         moved = [Polyline(tuple(place(x, y) for x, y in line.points), line.closed) for line in lines]
         bent.append(part._replace(commands=tuple(command for line in moved for command in line.commands())))
-    rims = [part._replace(fill=None, width=_OUTLINE_WIDTH) for part in outline.parts if part.line]
+    rims = [_rim(part) for part in outline.parts if part.line]
     return Icon(icon.label, outline.width, outline.height, icon.other, (*outline.parts, *bent, *rims))
+
+
+def _rim(part: IconShape) -> IconShape:
+    (ring,) = polylines(part.commands)
+    points = ring.dense(1).points
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    inner = Polyline(tuple((x + (a - x) * (1 - _RIM), y + (b - y) * (1 - _RIM)) for a, b in ring.points), closed=True)
+    return IconShape((*part.commands, *inner.commands()), "line", "line", 1, ())
 
 
 def _row_widening(icon: Icon) -> Callable[[float, float], Point]:

@@ -16,7 +16,8 @@ _MILKY = 0.6
 _CLEAR = 0.45
 """The opacity of glass without a colour."""
 
-_CLAY, _FIRED_CLAY = "#cf9566", "#7a4a26"
+_CLAY, _FIRED_CLAY = "#d6a67c", "#7a4a26"
+"""The clay is nearer to the ground than to any colour, so that the glaze is what counts as one."""
 
 
 def metal(canvas: TextureCanvas) -> IconDrawing:
@@ -75,7 +76,7 @@ def ceramic(canvas: TextureCanvas) -> IconDrawing:
     """Pottery: a glaze over bare clay at the foot, painted bands of zigzags and dots, and gloss along the edge."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     left, right, bottom = frame.left, frame.left + frame.width, frame.top + frame.height
-    edge = bottom - frame.height * 0.17
+    edge = bottom - frame.height * 0.15
     waves = math.ceil(frame.width / (unit * 3)) + 1
     ebb = "".join(f"q{text(unit * 1.5, unit * (0.7 if number % 2 else -0.7), unit * 3, 0)}" for number in range(waves))
     clay = f"M{text(left, edge)}{ebb}V{text(bottom)}H{text(left)}Z"
