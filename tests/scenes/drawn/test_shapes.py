@@ -47,7 +47,7 @@ def test_the_outline_is_that_of_the_shape_whatever_the_class(word: str) -> None:
     for label in LABELS[: tries(4, len(LABELS))]:
         icon = shapes.apply(icons()[label], word)
         if icon.width > icon.height and word in ("rectangle", "oval"):
-            masks.append(np.asarray(rendered(icon, 120, 80).resize((84, 124)).getchannel("A")) > 127)
+            masks.append(np.asarray(rendered(icon, 120, 80).getchannel("A")).T > 127)
         else:
             alpha = rendered(icon, 80, 120).getchannel("A")
             assert alpha.getbbox() == (2, 2, 82, 122), label
@@ -114,7 +114,7 @@ def test_curves_and_arcs_become_points_on_them() -> None:
     assert not line.closed
     assert (min(y for _, y in line.points), max(y for _, y in line.points)) == pytest.approx((-5, 5), abs=0.1)
     square = polylines([PathCommand("M", (0.0, 0.0)), PathCommand("H", (4.0,)), PathCommand("v", (4.0,))])[0]
-    assert square.points == ((0, 0), (4, 0), (4, 4))
+    assert list(square.points) == [(0, 0), (4, 0), (4, 4)]
     assert max(np.hypot(b[0] - a[0], b[1] - a[1]) for a, b in itertools.pairwise(square.dense(1).points)) <= 1
     assert area_inside(list(circle.points)) == pytest.approx(np.pi * 12.5, rel=0.02)
 

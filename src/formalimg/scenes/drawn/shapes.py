@@ -38,7 +38,7 @@ SHAPES = {
 _EDGE = 0.06
 """The free margin between the outline of a shape and the icon in it, as a part of the shape's size."""
 _RIM = 0.03
-"""The thickness of a shape's outline, as a part of its size: a ring inside it, as a thicker pen would leave the frame."""
+"""The outline of a shape, as a part of its size: a ring inside it, as a thicker pen would leave the frame."""
 _LONGEST = 0.03
 """Straight lines are cut into pieces of this part of the icon before they are bent."""
 _WIDENING = 0.75
