@@ -83,8 +83,8 @@ class SilhouetteMask(NamedTuple):
     def loops(self) -> list[list[tuple[float, float]]]:
         """Return the closed lines around the mask, longest first, in pixels; the drawing is on their right."""
         following: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        rows, columns = np.nonzero(self.cells)
         padded = np.pad(self.cells, 1)
+        rows, columns = np.nonzero(self.cells & ~self.eroded(self.cell).cells)
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             corners = (column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)
             outside = (
