@@ -86,10 +86,12 @@ def dirty(found: Coverage, key: str) -> tuple[str, str]:
     parts = []
     # The upper part, where faces are, gets smaller splashes.
     middle = top + height * 0.45
+    # Less for slim things, whose colour would be covered.
+    slim = min(1.0, 1.3 * math.sqrt(min(width, height) / max(width, height)), 1.2 * math.sqrt(found.cells.mean()))
     high = [spot for spot in found.spots() if spot.y < middle]
     low = [spot for spot in found.spots() if middle <= spot.y < line]
     for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
-        r = size * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
+        r = size * slim * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
         parts.extend(_splash(spot, r, random, found.frame, (fill, edge, gloss), found.pen))
     for x, y in found.scattered(18, random, size * 0.08):
         parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
