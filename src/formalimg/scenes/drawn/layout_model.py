@@ -16,6 +16,7 @@ from formalimg.scenes.drawn.catalog import DrawnClass
 from formalimg.scenes.drawn.facts import DrawnFacts, Fact
 from formalimg.scenes.drawn.sizes import HUGE, TINY
 from formalimg.scenes.drawn.space import OCCLUSION
+from formalimg.scenes.icon import Icon
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
 from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
@@ -58,12 +59,12 @@ class DrawnLook(NamedTuple):
 
     Attributes:
         entry: how its class is drawn.
-        aspect: its width by height.
+        icon: its icon, in its shape.
         rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
     """
 
     entry: DrawnClass
-    aspect: float
+    icon: Icon
     rim: float | None = None
 
 
@@ -102,7 +103,7 @@ class LayoutModel:
         self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
         self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
         self.boxes = [
-            _BoxVariables(self.model, look.aspect, *bounds)
+            _BoxVariables(self.model, look.icon.aspect, *bounds)
             for look, bounds in zip(looks, self._scale_bounds(), strict=True)
         ]
         for fact in facts.facts:

@@ -125,7 +125,7 @@ def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
     """
     color = obj.color
     if color is None or color == NO_WORD:
-        natural = None if obj.material is None else materials.natural_tones(obj.material)
+        natural = None if obj.material in (None, NO_WORD) else materials.natural_tones(str(obj.material))
         if natural is not None:
             return natural
         color = entry.tint
