@@ -6,7 +6,8 @@ import math
 from random import Random
 
 from formalimg.scenes.drawn.coverage import Coverage, Spot
-from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, path_element, polyline, puddle_curve
+from formalimg.scenes.drawn.polylines import Point
+from formalimg.scenes.drawn.svg_paths import closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
 
 _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
