@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import formalimg
 from formalimg.errors import FormalimgError
+from formalimg.logic import Value, Variable, atoms, rename_apart
 from formalimg.scenes.drawn import states
+from formalimg.scenes.drawn.catalog import drawn_catalog
 from formalimg.scenes.drawn.coverage import coverage
 from formalimg.scenes.drawn.drawing_sheet import render_drawings
 from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
@@ -146,6 +149,57 @@ def test_a_state_keeps_what_a_material_has_painted() -> None:
         found = pixels(states.apply(shiny, state, "o1"))
         cyan = (found[..., 0] < 30) & (found[..., 1] > 210) & (found[..., 2] > 240)
         assert cyan.sum() > 0.15 * plain.frame.width * plain.frame.height, state
+
+
+def natural_pairs() -> set[tuple[str, str]]:
+    """The classes and states that items of Natural ask for together."""
+    pairs = set()
+    for item in formalimg.load("natural"):
+        found = list(atoms(rename_apart(item.spec.formula)))
+        classes, asked = {}, []
+        for atom in found:
+            match atom.predicate, atom.arguments:
+                case "Is", (Variable(name), Value(label)):
+                    classes[name] = label
+                case "HasState", (Variable(name), Value(state)):
+                    asked.append((name, state))
+        pairs |= {(classes[name], state) for name, state in asked}
+    return pairs
+
+
+def test_nearly_all_states_of_natural_can_be_drawn_and_the_others_have_a_reason() -> None:
+    catalog, pairs = drawn_catalog(), natural_pairs()
+    assert len(pairs) == 446
+    ways = Counter(states.how_drawn(catalog, label, state) for label, state in pairs)
+    assert ways["overlay"] == 228
+    assert ways["undrawable"] <= 12
+    for label, state in sorted(pairs):
+        way = states.how_drawn(catalog, label, state)
+        if way == "undrawable":
+            assert len(catalog.entry(label).undrawable[state]) > 10, (label, state)
+        else:
+            assert (state in states.OVERLAYS) == (way == "overlay"), (label, state)
+            assert catalog.icon(label, state if way == "variant" else None) is not None, (label, state)
+
+
+def test_states_can_be_drawn_over_the_icons_of_natural() -> None:
+    catalog = drawn_catalog()
+    pairs = sorted(pair for pair in natural_pairs() if pair[1] in states.OVERLAYS)
+    for number, (label, state) in enumerate(pairs[:: tries(16, 1)]):
+        icon = catalog.icon(label)
+        assert icon is not None
+        plain = drawing(icon, COLORS[number % len(COLORS)])
+        changed = np.abs(pixels(states.apply(plain, state, "o1")) - pixels(plain)).max(axis=-1) > 60
+        assert changed.sum() > 0.04 * plain.frame.width * plain.frame.height, (label, state)
+
+
+def test_the_sheet_shows_every_state() -> None:
+    sheet = np.asarray(states.sheet())
+    seen = (sheet != np.array(rgb(palette().background))).any(axis=-1)
+    rows, columns = len(states.OVERLAYS), 8
+    height, width = sheet.shape[0] // rows, sheet.shape[1] // columns
+    for row, column in itertools.product(range(rows), range(columns)):
+        assert seen[row * height : (row + 1) * height, column * width : (column + 1) * width].mean() > 0.08
 
 
 def test_other_states_are_refused() -> None:
