@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Coverage, Spot
+from formalimg.scenes.drawn.coverage import Coverage, PaintedSpot
 from formalimg.scenes.drawn.polylines import Point
 from formalimg.scenes.drawn.svg_paths import closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
@@ -104,7 +104,7 @@ def _dot(x: float, y: float, r: float, fill: str) -> str:
 
 
 def _splash(
-    spot: Spot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
+    spot: PaintedSpot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
 ) -> list[str]:
     """Return a blot with lobes, and the droplets that it threw."""
     fill, edge, gloss = paints
@@ -147,7 +147,7 @@ def rusty(found: Coverage, key: str) -> tuple[str, str]:
     return "".join(streaks + patches), fade
 
 
-def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
+def _streaks(spot: PaintedSpot, r: float, random: Random, fade: str) -> str:
     found = []
     for _ in range(5):
         x, width = spot.x + r * random.uniform(-0.9, 0.8), r * random.uniform(0.08, 0.2)
@@ -159,7 +159,7 @@ def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     return "".join(found)
 
 
-def _patch(spot: Spot, r: float, random: Random, rust: tuple[str, ...]) -> str:
+def _patch(spot: PaintedSpot, r: float, random: Random, rust: tuple[str, ...]) -> str:
     """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
     flakes = []
     stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)
