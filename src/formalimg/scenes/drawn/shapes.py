@@ -71,9 +71,7 @@ def apply(icon: Icon, shape: str) -> Icon:
     def place(x: float, y: float) -> Point:
         u, v = widen(x / icon.width, y / icon.height)
         # A triangle has its room at the bottom.
-        return outline.bend(
-            0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down
-        )
+        return outline.bend(0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down)
 
     bent = []
     for part in icon.shapes:

@@ -88,27 +88,18 @@ def _arrows(canvas: TextureCanvas) -> str:
         corner = x + size * math.cos(turn), y + size * math.sin(turn)
         onward = math.radians(-90 + 120 * (third + 1))
         end = x + size * math.cos(onward), y + size * math.sin(onward)
-
         def along(part: float) -> tuple[float, float]:
             return corner[0] + (end[0] - corner[0]) * part, corner[1] + (end[1] - corner[1]) * part
-
         lines.append(polyline([along(0.16), along(0.62)]))
         dx, dy = (end[0] - corner[0]) / (size * 1.732), (end[1] - corner[1]) / (size * 1.732)
         tip, back = along(0.9), along(0.6)
         wing = size * 0.3
-        heads.append(
-            polyline([tip, (back[0] - dy * wing, back[1] + dx * wing), (back[0] + dy * wing, back[1] - dx * wing)])
-            + "Z"
-        )
+        heads.append(polyline([tip, (back[0] - dy * wing, back[1] + dx * wing), (back[0] + dy * wing, back[1] - dx * wing)]) + "Z")
     shaft, edge = size * 0.26, max(1.0, size * 0.1)
     data, tips = "".join(lines), "".join(heads)
-    under = (
-        f'<path d="{tips}" fill="{canvas.tones.line}" stroke="{canvas.tones.line}" stroke-width="{text(2 * edge)}"/>'
-    )
+    under = f'<path d="{tips}" fill="{canvas.tones.line}" stroke="{canvas.tones.line}" stroke-width="{text(2 * edge)}"/>'
     return (
-        stroke(data, canvas.tones.line, shaft + 2 * edge)
-        + under
-        + stroke(data, canvas.tones.light, shaft)
+        stroke(data, canvas.tones.line, shaft + 2 * edge) + under + stroke(data, canvas.tones.light, shaft)
         + f'<path d="{tips}" fill="{canvas.tones.light}"/>'
     )
 
@@ -128,10 +119,7 @@ def ceramic(canvas: TextureCanvas) -> IconDrawing:
     for middle in (0.33, 0.62):
         y, high = frame.top + frame.height * middle, unit * 0.62
         lines = f"M{text(left, y - high * 1.7)}H{right}M{text(left, y + high * 1.7)}H{right}"
-        teeth = "".join(
-            f"l{text(unit * 0.8, high * (-2 if number % 2 else 2))}"
-            for number in range(math.ceil(frame.width / unit * 1.3))
-        )
+        teeth = "".join(f"l{text(unit * 0.8, high * (-2 if number % 2 else 2))}" for number in range(math.ceil(frame.width / unit * 1.3)))
         marks.append(stroke(lines, paint, max(1.2, unit * 0.22), 0.95))
         marks.append(stroke(f"M{text(left, y - high)}{teeth}", paint, max(1.2, unit * 0.22), 0.95))
         for number in range(math.ceil(frame.width / unit * 0.65)):
@@ -183,12 +171,8 @@ def fur(canvas: TextureCanvas) -> IconDrawing:
             locks += f"M{text(x - point.out_x * reach * 0.8, y - point.out_y * reach * 0.8)}Q{text(x, y, *tip)}"
         tufts.append(edge + "Z")
     pen = max(1.1, unit * 0.1)
-    rim = "".join(
-        f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(pen)}"/>' for data in tufts
-    )
-    shrink = (
-        f"matrix({wide:.5f} 0 0 {high:.5f} {frame.left * (1 - wide) + long:.3f} {frame.top * (1 - high) + long:.3f})"
-    )
+    rim = "".join(f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(pen)}"/>' for data in tufts)
+    shrink = f"matrix({wide:.5f} 0 0 {high:.5f} {frame.left * (1 - wide) + long:.3f} {frame.top * (1 - high) + long:.3f})"
     hair = stroke(locks, tones.body, unit * 0.44) + stroke(locks, tones.ink, max(0.7, unit * 0.06), 0.45)
     falling: dict[str, str] = {tones.ink: "", tones.light: "", tones.dark: ""}
     mask, step = canvas.mask.eroded(unit * 0.3), unit * 0.6

@@ -85,9 +85,7 @@ def text(*numbers: float) -> str:
 
 def stroke(data: str, color: str, width: float, opacity: float = 1.0, more: str = "") -> str:
     """Return a line along path data."""
-    return (
-        f'<path d="{data}" fill="none" stroke="{color}" stroke-width="{text(width)}" opacity="{text(opacity)}"{more}/>'
-    )
+    return f'<path d="{data}" fill="none" stroke="{color}" stroke-width="{text(width)}" opacity="{text(opacity)}"{more}/>'
 
 
 def polyline(points: Sequence[tuple[float, float]]) -> str:
@@ -126,9 +124,7 @@ def wood(canvas: TextureCanvas) -> IconDrawing:
         points = []
         for step in range(41):
             along = length * step / 40
-            bend = unit * (
-                0.12 * math.sin(along / unit / 2.2 + across / unit) + tilt * 0.5 * math.sin(along / unit / 5 + phase)
-            )
+            bend = unit * (0.12 * math.sin(along / unit / 2.2 + across / unit) + tilt * 0.5 * math.sin(along / unit / 5 + phase))
             for middle, height, radius in knots:
                 away = across - height
                 near = math.exp(-(((along - middle) / (2.6 * radius)) ** 2)) * math.exp(-((away / (2.5 * radius)) ** 2))
@@ -183,9 +179,7 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
             corners[half, row] = x, y
     for row in range(rows - 1):
         for half in range(row % 2, 2 * columns - 2, 2):
-            ring = [corners[half + side, row] for side in range(3)] + [
-                corners[half + 2 - side, row + 1] for side in range(3)
-            ]
+            ring = [corners[half + side, row] for side in range(3)] + [corners[half + 2 - side, row + 1] for side in range(3)]
             x, y = sum(point[0] for point in ring) / 6, sum(point[1] for point in ring) / 6
             shade = canvas.random.choices((tones.body, tones.dark, tones.light), (5, 2, 2))[0]
             for color, scale, shift in ((tones.dark, 0.84, 0.05), (shade, 0.8, 0), ("#ffffff", 0.5, -0.09)):
