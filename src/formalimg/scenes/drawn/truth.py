@@ -78,7 +78,7 @@ def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
     """Return the colour in which an object is painted; "other" for tones of a material that are none of a colour."""
     if obj.color is not None and obj.color != NO_WORD:
         return obj.color
-    if obj.material is None:
+    if obj.material is None or obj.material == NO_WORD:
         return entry.tint
     from formalimg.scenes.drawn.materials import natural_tones
 
