@@ -38,8 +38,10 @@ def test_an_icon_of_knolling_can_have_variants_and_a_front_here(tmp_path: Path) 
     (path / "icons" / "cup@front.svg").write_text(BOX, encoding="utf-8")
     catalog = read_catalog(path / "catalog.d", path / "icons")
     plain, front = catalog.icon("mug"), catalog.icon("mug", FRONT)
-    assert plain is not None and plain.label == "cup"
-    assert front is not None and catalog.entry("mug").front
+    assert plain is not None
+    assert plain.label == "cup"
+    assert front is not None
+    assert catalog.entry("mug").front
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -
 
 def test_two_values_of_one_class_are_refused(tmp_path: Path) -> None:
     path = folder(tmp_path, a='[class.cat]\ntint = "red"', b='[class.cat]\ntint = "blue"')
-    with pytest.raises(CatalogError, match="b.toml cannot be read: .*two values of 'tint'"):
+    with pytest.raises(CatalogError, match=r"b\.toml cannot be read: .*two values of 'tint'"):
         read_catalog(path / "catalog.d", path / "icons")
 
 
@@ -94,7 +96,8 @@ def test_a_drawn_scene_is_read_back_and_nothing_else_is_read() -> None:
         "depth": [1, 0],
     }
     drawn = DrawnScene.from_json(data)
-    assert drawn.to_json() == data and drawn.order == (1, 0)
+    assert drawn.to_json() == data
+    assert drawn.order == (1, 0)
     broken = [
         {**data, "more": 1},
         {**data, "style": 3},

@@ -81,24 +81,28 @@ def test_a_formula_with_a_choice_is_solved_too() -> None:
     )
     found = solve_drawn(formula)
     assert isinstance(found, DrawnScene)
-    assert verify_drawn(formula, found) and not found.scene.relations
+    assert verify_drawn(formula, found)
+    assert not found.scene.relations
 
 
 def test_every_instance_of_a_forall_is_drawn() -> None:
     formula = "(exists ?t (and (Is ?t 'table') (forall ?c (implies (Is ?c 'cup') (On ?c ?t)))))"
     found = solve_drawn(formula)
-    assert isinstance(found, DrawnScene) and verify_drawn(formula, found)
+    assert isinstance(found, DrawnScene)
+    assert verify_drawn(formula, found)
     assert [obj.label for obj in found.scene.objects].count("cup") == 2
 
 
 def test_contradictions_are_named() -> None:
     formula = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'dog') (LeftOf ?a ?b) (RightOf ?a ?b))))"
     refused = solve_drawn(formula)
-    assert isinstance(refused, NoDrawing) and not refused
+    assert isinstance(refused, NoDrawing)
+    assert not refused
     assert refused.conflict == ("LeftOf(cup, dog)", "RightOf(cup, dog)")
     both = (BriefRelation("top", 0, 1), BriefRelation("inside", 0, 2))
     twice = solve_drawn(SceneBrief((BriefObject("cat"), BriefObject("table"), BriefObject("basket")), both))
-    assert isinstance(twice, NoDrawing) and "a cat has one place" in twice.reason
+    assert isinstance(twice, NoDrawing)
+    assert "a cat has one place" in twice.reason
 
 
 @pytest.mark.parametrize(
@@ -128,6 +132,8 @@ def test_contradictions_are_named() -> None:
 )
 def test_the_word_that_cannot_be_drawn_is_named(request_: str | SceneBrief, reason: str) -> None:
     found = why_not_drawable(request_)
-    assert found is not None and found.startswith(reason)
+    assert found is not None
+    assert found.startswith(reason)
     refused = solve_drawn(request_)
-    assert isinstance(refused, NoDrawing) and refused.reason == found
+    assert isinstance(refused, NoDrawing)
+    assert refused.reason == found

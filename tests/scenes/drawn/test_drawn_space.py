@@ -53,11 +53,16 @@ def test_what_is_recorded_holds_only_where_it_fits_the_boxes(name: str, record: 
 def test_the_converse_of_a_relation_is_the_relation_the_other_way_around() -> None:
     cup_on_table = DrawnSpace(drawn((400, 380, 500, 510), TABLE, records=(("On", 0, 1),)))
     bottom, behind, front = relation_word("bottom"), relation_word("behind"), relation_word("in front of")
-    assert bottom and behind and front
-    assert bottom.holds([1], [0], cup_on_table.holds) and not bottom.holds([0], [1], cup_on_table.holds)
+    assert bottom
+    assert behind
+    assert front
+    assert bottom.holds([1], [0], cup_on_table.holds)
+    assert not bottom.holds([0], [1], cup_on_table.holds)
     hidden = DrawnSpace(drawn((100, 700, 400, 950), TABLE, depth=(1, 0)))
-    assert front.holds([0], [1], hidden.holds) and behind.holds([1], [0], hidden.holds)
-    assert not front.holds([1], [0], hidden.holds) and not behind.holds([0], [1], hidden.holds)
+    assert front.holds([0], [1], hidden.holds)
+    assert behind.holds([1], [0], hidden.holds)
+    assert not front.holds([1], [0], hidden.holds)
+    assert not behind.holds([0], [1], hidden.holds)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +85,11 @@ def test_in_front_is_occlusion_by_what_is_painted_later(
 
 def test_of_several_objects_all_pairs_must_be_in_a_direction_and_each_needs_a_partner_in_contact() -> None:
     left, top = relation_word("left"), relation_word("top")
-    assert left and top
+    assert left
+    assert top
     beside = DrawnSpace(drawn((20, 100, 100, 200), (20, 300, 700, 400), (400, 600, 900, 900)))
-    assert left.holds([0], [2], beside.holds) and not left.holds([0, 1], [2], beside.holds)
+    assert left.holds([0], [2], beside.holds)
+    assert not left.holds([0, 1], [2], beside.holds)
     cups = drawn((300, 400, 400, 505), (500, 400, 600, 505), TABLE, records=(("On", 0, 2), ("On", 1, 2)))
     assert top.holds([0, 1], [2], DrawnSpace(cups).holds)
     one = drawn((300, 400, 400, 505), (500, 400, 600, 505), TABLE, records=(("On", 0, 2),))
