@@ -115,7 +115,7 @@ class RequestBuilder:
         """Return the request for an image; it holds the item's specification only for models with `sees_spec`."""
         prompt, reference = self.condition.model_input(item, self.layouts.get(item.id))
         spec = item.spec if self.model.sees_spec else None
-        return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference)
+        return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference, item.suite)
 
 
 def plan_images(
