@@ -97,6 +97,9 @@ def _nouns(named: Mapping[str, NounForms]) -> dict[str, DrawnNoun]:
         noun = lexicon("natural").nouns[label]
         forms[noun.plural] = DrawnNoun(label, plural=True, paired=noun.measure is not None)
         forms[noun.text] = DrawnNoun(label, plural=False, paired=noun.measure is not None)
+    for text, noun in list(forms.items()):  # as some write: "two sheeps"
+        if not noun.plural:
+            forms.setdefault(f"{text}s", noun._replace(plural=True))
     return forms
 
 

@@ -255,6 +255,8 @@ class _ClauseParser:
             case "owning":
                 self.owners = self.main_subjects or self.subjects or self.owners
                 self.subjects, self.main_subjects, self.finished = [], None, []
+            case "with" if self.last and not self.pending and self.kind_at(self.position) == "object":
+                self.owners, self.subjects, self.main_subjects, self.finished = self.last, [], None, []
             case "which":
                 if self.main_subjects is None:
                     self.main_subjects = self.subjects
