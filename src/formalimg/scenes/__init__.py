@@ -24,6 +24,13 @@ if TYPE_CHECKING:
         read_written_layout,
         written_layout_png,
     )
+    from formalimg.scenes.drawn.brief import BriefError, BriefObject, BriefRelation, SceneBrief
+    from formalimg.scenes.drawn.catalog import CatalogError, DrawnCatalog, drawn_catalog, read_catalog
+    from formalimg.scenes.drawn.drawability import why_not_drawable
+    from formalimg.scenes.drawn.layout import NoDrawing, solve_drawn
+    from formalimg.scenes.drawn.render import draw_scene
+    from formalimg.scenes.drawn.scene import DrawnScene
+    from formalimg.scenes.drawn.truth import DrawnConcept, brief_concepts, concept_holds, verify_drawn
     from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
         MIN_SIDE,
@@ -54,6 +61,13 @@ __getattr__ = lazy_exports(
             "read_written_layout",
             "written_layout_png",
         ],
+        "drawn.brief": ["BriefError", "BriefObject", "BriefRelation", "SceneBrief"],
+        "drawn.catalog": ["CatalogError", "DrawnCatalog", "drawn_catalog", "read_catalog"],
+        "drawn.drawability": ["why_not_drawable"],
+        "drawn.layout": ["NoDrawing", "solve_drawn"],
+        "drawn.render": ["draw_scene"],
+        "drawn.scene": ["DrawnScene"],
+        "drawn.truth": ["DrawnConcept", "brief_concepts", "concept_holds", "verify_drawn"],
         "solver": [
             "DEFAULT_MARGIN",
             "MIN_SIDE",
@@ -81,13 +95,22 @@ __all__ = [
     "Between",
     "BinaryRule",
     "Box",
+    "BriefError",
+    "BriefObject",
+    "BriefRelation",
+    "CatalogError",
     "DrawingError",
+    "DrawnCatalog",
+    "DrawnConcept",
+    "DrawnScene",
     "FailedLayoutError",
     "Greater",
     "Less",
     "Measure",
     "Near",
+    "NoDrawing",
     "Scene",
+    "SceneBrief",
     "SceneError",
     "SceneObject",
     "SceneRelation",
@@ -95,18 +118,26 @@ __all__ = [
     "Unsatisfiable",
     "Witness",
     "axiom_violations",
+    "brief_concepts",
+    "concept_holds",
     "contact_sheet",
     "draw",
+    "draw_scene",
     "drawable_classes",
+    "drawn_catalog",
     "failed_layout_png",
     "is_natural_witness",
     "keeps_margin",
     "layout_image",
     "layout_png",
     "natural_aspect",
+    "read_catalog",
     "read_layout",
     "read_written_layout",
     "solve",
+    "solve_drawn",
     "solve_natural",
+    "verify_drawn",
+    "why_not_drawable",
     "written_layout_png",
 ]
