@@ -107,7 +107,9 @@ def _signed_text(data: bytes) -> re.Match[str]:
     if signed is None:
         raise NotDrawnError(["not a drawn image: its scene is not written as drawings write it"])
     if signed["version"] != _VERSION:
-        raise NotDrawnError([f"the scene is of version {signed['version']}, which this formalimg cannot read: update it"])
+        raise NotDrawnError(
+            [f"the scene is of version {signed['version']}, which this formalimg cannot read: update it"]
+        )
     return signed
 
 
