@@ -21,7 +21,7 @@ class ImageRequest:
         size: requested width and height in pixels; a model may return another size.
         spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
         reference: a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none.
-        suite: the benchmark the item belongs to; empty if it belongs to none. Only built-in models use it.
+        suite: name of the item's suite; only built-in models use it, which draw each suite in a world of its own.
     """
 
     item: str

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         generate_concept_items,
         max_items,
     )
+    from formalimg.suites.conceptmix.plausibility import ObjectFacts, pool_objects, reference_objects
     from formalimg.suites.conceptmix.pools import Difficulty, Pool, PoolProfile, Pools, load_pools
     from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
     from formalimg.suites.conceptmix.published import ScoredImage, format_scores, read_scores, write_published_prompts
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         draw_concepts,
         expected_redraws,
     )
+    from formalimg.suites.conceptmix.vocabulary import NounForms, noun_forms
     from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
     from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
     from formalimg.suites.formula.census import count_contents
@@ -147,6 +149,8 @@ __getattr__ = lazy_exports(
         "conceptmix.completion": ["complete_binding", "lacks_size_reference"],
         "conceptmix.conflicts": ["Conflict", "find_conflicts"],
         "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
+        "conceptmix.plausibility": ["ObjectFacts", "pool_objects", "reference_objects"],
+        "conceptmix.vocabulary": ["NounForms", "noun_forms"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "PoolProfile", "load_pools"],
         "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
         "conceptmix.questions": ["concept_statements", "template_questions"],
@@ -229,6 +233,8 @@ __all__ = [
     "LayoutForm",
     "LoadedItems",
     "ModelInput",
+    "NounForms",
+    "ObjectFacts",
     "PartTerms",
     "Pool",
     "PoolProfile",
@@ -297,6 +303,7 @@ __all__ = [
     "make_items",
     "max_items",
     "missing_concepts",
+    "noun_forms",
     "odd_lines",
     "odd_tags",
     "odd_text",
@@ -304,6 +311,7 @@ __all__ = [
     "pair_spec",
     "parse_prompt",
     "plain_tags",
+    "pool_objects",
     "pull",
     "read_cf_scores",
     "read_cf_world",
@@ -311,6 +319,7 @@ __all__ = [
     "read_scores",
     "read_verdict_files",
     "realize",
+    "reference_objects",
     "repair_report",
     "rule_items",
     "source",
