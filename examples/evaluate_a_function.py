@@ -26,7 +26,10 @@ def paint(prompt: str, seed: int, size: int) -> Image.Image:
 
 def main(folder: str) -> None:
     """Evaluate the function on a few items of each level, print pass rates and write a report."""
-    result = formalimg.evaluate(paint, "knolling", name="paint", per_level=4, size=512, folder=f"{folder}/run")
+    # `paint` draws as the built-in models do, which the built-in judge can read; for other images name a chat model.
+    result = formalimg.evaluate(
+        paint, "knolling", judge="builtin/icons", name="paint", per_level=4, size=512, folder=f"{folder}/run"
+    )
     print(result.table())
     summary = result.summary()
     rate = summary.levels[1]

@@ -25,6 +25,10 @@ settings.register_profile("steady", derandomize=True, max_examples=60, deadline=
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# No configuration of whoever runs the tests.
+os.environ.pop("FORMALIMG_JUDGE", None)
+os.environ["XDG_CONFIG_HOME"] = os.devnull
+
 # No test can cut the power, and waiting for the disk takes longer than everything else; that and in which order files
 # are flushed is tested with an fsync of its own.
 os.fsync = lambda fd: None

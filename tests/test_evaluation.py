@@ -30,7 +30,9 @@ def oracle(prompt: str, size: int) -> Image.Image:
 
 
 def test_a_function_is_scored(tmp_path: Path) -> None:
-    result = formalimg.evaluate(oracle, items=ITEMS, size=512, folder=tmp_path / "run", name="lab/oracle")
+    result = formalimg.evaluate(
+        oracle, items=ITEMS, judge="builtin/icons", size=512, folder=tmp_path / "run", name="lab/oracle"
+    )
     assert (result.progress.made, result.progress.passed) == (5, 5)
     summary = result.summary()
     assert {level: rate.value for level, rate in summary.levels.items()} == {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}
@@ -59,7 +61,9 @@ def test_functions_of_every_kind(tmp_path: Path) -> None:
 
     kinds: list[tuple[Callable[..., object], int]] = [(as_bytes, 1), (as_path, 1), (later, 1), (many, 3)]
     for number, (function, batch) in enumerate(kinds):
-        result = formalimg.evaluate(function, items=ITEMS, batch=batch, folder=tmp_path / str(number))
+        result = formalimg.evaluate(
+            function, items=ITEMS, judge="builtin/icons", batch=batch, folder=tmp_path / str(number)
+        )
         assert result.progress.passed == 5, function
 
 
@@ -75,7 +79,7 @@ def test_what_goes_wrong_in_a_function_is_unscored_and_tried_again(tmp_path: Pat
             raise RuntimeError("no memory left")
         return {"1": None, "200": 17, "400": b"<html>", "600": oracle(prompt, 512)}[item]
 
-    result = formalimg.evaluate(moody, items=ITEMS, folder=tmp_path / "run", name="moody")
+    result = formalimg.evaluate(moody, items=ITEMS, judge="builtin/icons", folder=tmp_path / "run", name="moody")
     found = {outcome.item: (outcome.passed, outcome.reason, outcome.detail) for outcome in result.run.outcomes()}
     assert found["0"] == (None, "generation failed", "RuntimeError: no memory left")
     assert found["1"][:2] == (None, "refused")
@@ -88,15 +92,15 @@ def test_what_goes_wrong_in_a_function_is_unscored_and_tried_again(tmp_path: Pat
     with pytest.raises(formalimg.FormalimgError, match="4 images without a verdict"):
         result.summary(missing="error")
 
-    again = formalimg.evaluate(moody, items=ITEMS, folder=tmp_path / "run", name="moody")
+    again = formalimg.evaluate(moody, items=ITEMS, judge="builtin/icons", folder=tmp_path / "run", name="moody")
     assert len(calls) == 5 + 4
     assert again.summary().overall.coverage == 1
 
 
 def test_each_evaluation_of_a_function_is_a_run_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    first = formalimg.evaluate(oracle, items=ITEMS[:1], size=512)
-    second = formalimg.evaluate(oracle, items=ITEMS[:1], size=512)
+    first = formalimg.evaluate(oracle, items=ITEMS[:1], judge="builtin/icons", size=512)
+    second = formalimg.evaluate(oracle, items=ITEMS[:1], judge="builtin/icons", size=512)
     assert first.folder != second.folder
     assert second.progress.made == 1
 
@@ -109,7 +113,7 @@ def test_models_by_name(tmp_path: Path) -> None:
 
 def test_it_works_where_an_event_loop_is_running(tmp_path: Path) -> None:
     async def notebook() -> formalimg.Evaluation:
-        return formalimg.evaluate(oracle, items=ITEMS[:2], size=512, folder=tmp_path / "run")
+        return formalimg.evaluate(oracle, items=ITEMS[:2], judge="builtin/icons", size=512, folder=tmp_path / "run")
 
     assert asyncio.run(notebook()).progress.passed == 2
 

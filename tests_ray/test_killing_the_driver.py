@@ -38,7 +38,7 @@ def _begin(cluster: Any, folder: Path, log: Path, *more: str) -> subprocess.Pope
     ray = more or ("--engine", "ray", "--address", cluster.address, "--workers", "2")
     with Path(f"{log}.told").open("wb") as told:
         return subprocess.Popen(
-            [sys.executable, "-m", "formalimg", "run", "knolling", *model, *asked, *ray],
+            [sys.executable, "-m", "formalimg", "run", "knolling", *model, *asked, "-j", "builtin/icons", *ray],
             stdout=subprocess.DEVNULL,
             stderr=told,
             start_new_session=True,  # as from a terminal: signals go to the command and all that it started

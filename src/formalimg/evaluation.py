@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from formalimg import __version__
+from formalimg.config import default_judge, load_defaults
 from formalimg.errors import FormalimgError
 from formalimg.judges import CallableJudge, Judge, Protocol, check_protocol, open_judge
 from formalimg.models import (
@@ -40,8 +43,7 @@ from formalimg.runs import (
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, StyleText
 
-RUNS = Path("runs")
-"""The default folder of runs, relative to the current folder."""
+_log = logging.getLogger(__name__)
 
 JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
 """Takes a PIL image and an item; see `CallableJudge` for what it may return."""
@@ -83,7 +85,8 @@ def run(
         suite: the benchmark, such as `knolling`.
         model: the image model, by name (`builtin/reader`, `folder/…`) or as an object.
         judge: the judge: by name, as an object, or any function `(image, item) -> bool | float | dict`, as
-            `CallableJudge` takes it; None for the judge of the suite that works offline.
+            `CallableJudge` takes it; None for `builtin/icons` if the model is built in, else for the judge of
+            `FORMALIMG_JUDGE` or `formalimg.toml`.
         model_options: options of a model that is named, as `-M` on the command line: `{"quality": "low"}`.
         judge_options: options of a judge that is named, as `-J` on the command line; of a function those of
             `CallableJudge`: `name`, `settings`, `concurrency`, `threshold`.
@@ -100,8 +103,9 @@ def run(
             one, else the one that suits the model, as on the command line.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
         rewriter: the chat model that rewrites the prompts, by name or as an object, for `Condition("rewritten")`.
-        budget: stop, resumably, when the folder has cost this many US dollars in all.
-        folder: the run folder; None for one named after suite and model in `runs`.
+        budget: stop, resumably, when the folder has cost this many US dollars in all; None for the budget of
+            `formalimg.toml`, if there is one.
+        folder: the run folder; None for one named after suite and model in `runs`, or where `formalimg.toml` says.
         preflight: whether judge and model are tried first, so that a run that cannot succeed costs nothing; None for
             yes, unless the environment variable FORMALIMG_PREFLIGHT is `no`.
         max_failures: stop, resumably, when model or judge have failed so often in a row; 0 for never. The `progress`
@@ -110,11 +114,11 @@ def run(
         on_progress: called after each step with the progress of the run.
 
     Raises:
-        FormalimgError: if an argument is not valid; the message says what to do.
+        FormalimgError: if an argument is not valid, or there is no judge; the message says what to do.
     """
     model = _opened_model(model, model_options)
     is_new = folder is None and _is_function(judge)
-    judge = _opened_judge(suite, judge, judge_options, protocol)
+    judge = _opened_judge(suite, model.name, judge, judge_options, protocol)
     if style != "auto":
         condition = replace(condition or Condition(), style=style)
     builder = RunBuilder(
@@ -129,10 +133,10 @@ def run(
         condition=condition,
         auto_style=style == "auto" and (condition is None or condition.style == "none"),
         layouts=layouts,
-        budget=budget,
+        budget=_budget(budget),
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
     )
-    place = builder.folder(model, RUNS) if folder is None else Path(folder)
+    place = builder.folder(model, load_defaults().runs.value) if folder is None else Path(folder)
     safeguards = Safeguards(preflight_by_default() if preflight is None else preflight, max_failures)
     config = builder.config(model, place)
     place = _new_folder(_dated(place)) if is_new else place
@@ -178,7 +182,9 @@ def evaluate(
         function, name=named, settings={**given, **(settings or {})}, batch=batch, concurrency=concurrency
     )
     if folder is None:
-        folder = _new_folder(_dated(RUNS / run_name(suite, model.name)))
+        if options.get("judge") is None:  # a refusal leaves no folder behind
+            default_judge(suite, model.name, protocol=options.get("protocol", "default"), words="python")
+        folder = _new_folder(_dated(load_defaults().runs.value / run_name(suite, model.name)))
     return run(suite, model, folder=folder, **options)
 
 
@@ -210,7 +216,9 @@ def judge(
     """
     place = run.folder if isinstance(run, Evaluation) else Path(run)
     manifest = Evaluation(place).run.manifest
-    opened = _opened_judge(manifest.suite, judge, judge_options, protocol, manifest.task)
+    opened = _opened_judge(
+        manifest.suite, manifest.model.name, judge, judge_options, protocol, manifest.task, making=False
+    )
     title = f"judging {manifest.suite}, {manifest.model.name}, by {opened.name}"
     with _shown(title, progress, on_progress) as callback:
         return Evaluation(place, judge_run(place, opened, budget=budget, on_progress=callback), _identity(opened))
@@ -226,13 +234,23 @@ def _opened_model(model: str | ImageModel, options: Mapping[str, object] | None)
 
 def _opened_judge(
     suite: str,
+    model: str,
     judge: str | Judge | JudgeFunction | None,
     options: Mapping[str, object] | None,
     protocol: Protocol,
     task: str = "image",
+    *,
+    making: bool = True,
 ) -> Judge:
+    """Open a judge by its name, or the default for the images of a model; functions become judges."""
     if judge is None or isinstance(judge, str):
-        return open_judge(suite, judge, option_texts(options or {}), task, protocol)
+        texts = option_texts(options or {})
+        if judge is None:
+            default = default_judge(suite, model, task=task, protocol=protocol, making=making, words="python")
+            if default is not None:
+                _log.warning("%s", default)
+                judge, texts = default.name, {**default.options, **texts}
+        return open_judge(suite, judge, texts, task, protocol)
     check_protocol(protocol)
     if protocol != "default":
         raise FormalimgError(
@@ -281,6 +299,12 @@ def _shown(title: str, progress: bool, on_progress: ProgressCallback | None) -> 
 
 def _dated(place: Path) -> Path:
     return place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S}")
+
+
+def _budget(given: float | None) -> float | None:
+    """Return the budget that was given or, with None, the one that is configured; infinity is none."""
+    budget = load_defaults().budget.value if given is None else given
+    return None if budget is not None and math.isinf(budget) else budget
 
 
 def _new_folder(preferred: Path) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from tests.support.command import formalimg
 
 FEW = ("--levels", "1", "--per-level", "2", "--size", "64")
+ICONS = ("-j", "builtin/icons")
 MODELS = """
 from PIL import Image
 
@@ -29,7 +30,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_run_that_made_nothing(models: Path) -> None:
     code, out, err = formalimg(
-        "run", "knolling", "-m", "python/models_of_this_test:broken", *FEW, "--out", "run", cwd=models
+        "run", "knolling", "-m", "python/models_of_this_test:broken", *FEW, *ICONS, "--out", "run", cwd=models
     )
     assert code == 1, err
     assert "run in run" in out, "the table is printed all the same"
@@ -48,16 +49,18 @@ def test_images_of_which_none_can_be_scored(models: Path) -> None:
     """The grounder refuses what is not a drawing of ours."""
     noise = ("-m", "python/models_of_this_test:noise", *FEW, "--out", "run")
     assert formalimg("generate", "knolling", *noise, cwd=models).code == 0
-    code, _, err = formalimg("judge", "run", cwd=models)
+    code, _, err = formalimg("judge", "run", *ICONS, cwd=models)
     assert code == 1, err
-    assert "nothing was scored in run" in err
-    assert formalimg("run", "knolling", *noise, cwd=models).code == 1
+    assert (
+        "nothing was scored in run: builtin/icons cannot read these images, judge them with `formalimg judge run" in err
+    )
+    assert formalimg("run", "knolling", *noise, *ICONS, cwd=models).code == 1
     assert formalimg("report", "run", cwd=models).code == 0, "a report reads what there is"
 
 
 def test_one_of_several_models_that_made_nothing(models: Path) -> None:
     both = ("-m", "builtin/oracle", "-m", "python/models_of_this_test:broken")
-    code, _, err = formalimg("run", "knolling", *both, *FEW[:-1], "512", cwd=models)
+    code, _, err = formalimg("run", "knolling", *both, *FEW[:-1], "512", *ICONS, cwd=models)
     assert code == 1, err
     assert err.count("nothing was scored") == 1
 

@@ -78,7 +78,6 @@ def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path:
     ("arguments", "message"),
     [
         (("generate", "knolling", "--model", "builtin/reader"), "--protocol is about judging, and about --task layout"),
-        (("run", "knolling", "--model", "builtin/reader"), "no judge for knolling that works offline"),
         (
             ("run", "knolling", "--model", "builtin/reader", "-j", "detector/owlv2"),
             "asks a chat model: name a chat model",

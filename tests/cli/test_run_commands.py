@@ -63,7 +63,17 @@ def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path
 def test_images_of_a_run_can_be_judged_as_a_folder(workplace: Path, tmp_path: Path) -> None:
     images = workplace / "runs" / "knolling-builtin-oracle" / "images"
     code, out, err = formalimg(
-        "run", "knolling", "-m", f"folder/{images}", "--levels", "1-2", "--per-level", "3", cwd=tmp_path
+        "run",
+        "knolling",
+        "-m",
+        f"folder/{images}",
+        "--levels",
+        "1-2",
+        "--per-level",
+        "3",
+        "-j",
+        "builtin/icons",
+        cwd=tmp_path,
     )
     assert code == 0, err
     assert "found" in err
@@ -94,7 +104,6 @@ def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
         (["run", "knolling", "-m", "folder/nowhere"], "there is no folder"),
         (["run", "knolling", "-m", "builtin/oracle", "--levels", "11"], "the suite has no level 11"),
         (["run", "knolling", "-m", "builtin/oracle", "--judge", "builtin/eyes"], "there is no grounder builtin/eyes"),
-        (["run", "natural", "-m", "builtin/oracle"], "no judge for natural"),
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory"], "write key=value"),
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory=3"], "no option 'memory'"),
         (["run", "knolling", "-m", "builtin/oracle", "-m", "builtin/reader", "--out", "x"], "--runs instead of --out"),
@@ -205,6 +214,8 @@ def test_a_budget_needs_prices(tmp_path: Path) -> None:
         "openai/nobody-knows",
         "-M",
         "base_url=http://127.0.0.1:9/v1",
+        "-j",
+        "builtin/icons",
         "--budget",
         "5",
         cwd=tmp_path,

@@ -245,7 +245,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "run, cannot read levels": ("run", "knolling", "-m", "builtin/reader", "--levels", "many"),
     "run, nobody answers": (
         *("run", "knolling", "-m", "openai/painter", "-M", SERVER, "-M", "tries=1", "--levels", "1"),
-        *("--per-level", "1", "--size", "64", "--out", "silent"),
+        *("--per-level", "1", "--size", "64", "--out", "silent", "-j", "builtin/icons"),
     ),
     "judge": ("judge", "knolling"),
     "judge, no run": ("judge", "nowhere"),

@@ -111,7 +111,7 @@ def test_the_list_is_there_as_json_too(site: Path) -> None:
 def test_a_whole_run_uses_it(site: Path, tmp_path: Path) -> None:
     done = _formalimg(
         site, "run", "knolling", "--model", "acme/free", "-M", "shade=9", "--levels", "1", "--per-level", "2",
-        "--size", "64", "--out", str(tmp_path / "run"),
+        "--size", "64", "--out", str(tmp_path / "run"), "-j", "builtin/icons",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "run" / "images").rglob("*.png"))) == 2

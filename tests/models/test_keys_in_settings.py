@@ -241,6 +241,7 @@ image.save(sys.argv[1], pnginfo=info)
 def _run(folder: Path, key: str, *more: str) -> subprocess.CompletedProcess[str]:
     model = f"command/{sys.executable} {folder / 'paint.py'} {{out}} --api-key {key}"
     arguments = ["run", "knolling", "--model", model, "--per-level", "1", "--levels", "1-6", "-v", *more]
+    arguments += ["-j", "builtin/icons"]
     return subprocess.run(
         [sys.executable, "-m", "formalimg", *arguments],
         cwd=folder,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, UnscoredReason, Verdict
+from formalimg.judges import Unscored, UnscoredReason, Verdict, ground_icons
 from formalimg.reporting import Tally, compare, render
 from formalimg.reporting.notes import caption, remarks
 from formalimg.runs import Identity
@@ -81,20 +82,31 @@ def test_items_with_unequally_many_images_are_counted_as_they_are() -> None:
     assert "3 items, 1 to 2 images of each, 4 in all" in render(comparison, "html")
 
 
-def test_the_commonest_detail_of_each_reason_is_told_and_cut() -> None:
+def test_the_commonest_detail_of_each_reason_is_told_and_cut_in_the_middle() -> None:
     failed: UnscoredReason = "generation failed"
     run = plain_run("a", {1: [failed, failed, failed, "refused", "refused", "no image"]})
-    details = ["RuntimeError:\nboom " + "x" * 200, "RuntimeError:\nboom " + "x" * 200, "other", "no", "no", ""]
+    long = "RuntimeError:\nboom " + "x" * 900 + ": buy more paint"
+    details = [long, long, "other", "no", "no", ""]
     images = tuple(
         replace(judged, verdict=replace(judged.verdict, detail=detail))
         for judged, detail in zip(run.images, details, strict=True)
         if isinstance(judged.verdict, Unscored)
     )
     (remark,) = remarks(compare([replace(run, images=images)]).sections[0])
-    boom = "RuntimeError: boom " + "x" * 80 + "…"
+    boom = "RuntimeError: boom " + "x" * 221 + "…" + "x" * 144 + ": buy more paint"
     assert remark == (
         f"a: 6 of 6 images unscored: 3 generation failed (most often {boom}); 2 refused (no); 1 no image."
     )
+
+
+def test_what_to_do_about_an_image_that_was_not_understood_is_told_whole() -> None:
+    run = plain_run("a", {1: ["not understood"]})
+    photograph = ground_icons(Image.effect_noise((64, 64), 90).convert("RGB"))
+    assert isinstance(photograph, Unscored)
+    run = replace(run, images=(replace(run.images[0], verdict=photograph),))
+    for kind in ("terminal", "md", "html"):
+        page = " ".join(render(compare([run]), kind).split())
+        assert "judge other images with a vision-language model" in page, kind
 
 
 def test_images_that_failed_by_rule_are_counted() -> None:

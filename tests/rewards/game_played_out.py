@@ -1,15 +1,26 @@
-"""The dense reward by its definition: a game over the clauses, played out over all bindings. The oracle here."""
+"""The dense reward by its definition: a game over the clauses, played out over all bindings. The oracle here.
+
+What a clause needs to count comes from the formula and is read from the code (tests with examples check it); whether an
+object gives it is decided here, object by object.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import Clause, Component, Formula, FormulaError, Value, Variable, to_prenex
+from formalimg.logic import Atom, Clause, Component, Formula, FormulaError, Value, Variable, to_prenex
+from formalimg.logic.earned_credit import (
+    ClauseCredit,
+    InstanceCondition,
+    component_credits,
+    instance_conditions,
+    is_asking,
+)
 from formalimg.logic.strict_forall import expand_strict_forall
-from formalimg.scenes import Scene
+from formalimg.scenes import Scene, SceneObject
 from tests.support.brute_force import atom_truth
 
 STYLE = "photo"
@@ -17,10 +28,16 @@ STYLE = "photo"
 
 
 class Counted(NamedTuple):
-    """A clause and what it counts."""
+    """A clause, what it counts, what it needs for that, and whether it asks for objects."""
 
     clause: Clause
     weight: int
+    needed: ClauseCredit
+    asks: bool
+
+
+Counts: TypeAlias = Callable[[Counted, Scene, Mapping[str, int]], bool]
+"""Whether a clause counts under a binding."""
 
 
 class Played(NamedTuple):
@@ -38,17 +55,29 @@ def components(formula: Formula, weights: Mapping[str, int]) -> list[Played]:
     """What a strict formula is played over; nothing for those that would grow too large."""
     try:
         spelled = expand_strict_forall(formula)
-        return [_counted(part, spelled.presence, weights) for part in to_prenex(spelled.formula).components]
+        parts = to_prenex(spelled.formula).components
     except FormulaError as error:
         assert error.problems[0].kind == "size"
         return []
+    universal = frozenset(name for part in parts for kind, name in part.prefix if kind == "forall")
+    conditions = instance_conditions(parts, spelled.instances, universal)
+    return [
+        _counted(part, component_credits(part, conditions, universal), universal, spelled.presence, weights)
+        for part in parts
+    ]
 
 
-def _counted(component: Component, presence: frozenset[str], weights: Mapping[str, int]) -> Played:
+def _counted(
+    component: Component,
+    needed: list[ClauseCredit],
+    universal: frozenset[str],
+    presence: frozenset[str],
+    weights: Mapping[str, int],
+) -> Played:
     counted = []
-    for clause in component.clauses:
+    for clause, needs in zip(component.clauses, needed, strict=True):
         kind = clause.kind if clause.variables.isdisjoint(presence) else "condition"
-        counted.append(Counted(clause, weights.get(kind, 1)))
+        counted.append(Counted(clause, weights.get(kind, 1), needs, is_asking(clause, universal)))
     return Played(tuple((kind, name) for kind, name in component.prefix), tuple(counted))
 
 
@@ -56,41 +85,83 @@ def effort(parts: list[Played], objects: int) -> int:
     return sum(objects ** len(part.prefix) * len(part.clauses) for part in parts)
 
 
-def holds(clause: Clause, scene: Scene, binding: Mapping[str, int]) -> bool:
-    for atom, positive in clause.literals:
-        if atom.predicate == "IsStyle":
-            true = atom.arguments[0] == Value(STYLE)
-        else:
-            values = [scene.objects[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
-            true = atom_truth(atom.predicate, values)
-        if true is positive:
+def holds(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> bool:
+    return any(_is_true(atom, positive, scene, binding) for atom, positive in counted.clause.literals)
+
+
+def earns(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> bool:
+    """It holds by objects of their classes, and each strict forall has an instance."""
+    classes, instances = counted.needed
+    if not all(any(_meets(condition, obj, scene) for obj in scene.objects) for condition in instances):
+        return False
+    for atom, positive in counted.clause.literals:
+        required = {} if atom.predicate == "Is" and positive else classes
+        of_class = all(scene.objects[binding[n]].label in required[n] for n in atom.variables if n in required)
+        if of_class and _is_true(atom, positive, scene, binding):
             return True
     return False
 
 
-def worth(part: Played, scene: Scene, picked: tuple[int, ...] = ()) -> int:
+def _is_true(atom: Atom, positive: bool, scene: Scene, binding: Mapping[str, int]) -> bool:
+    if atom.predicate == "IsStyle":
+        return (atom.arguments[0] == Value(STYLE)) is positive
+    values = [scene.objects[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
+    return atom_truth(atom.predicate, values) is positive
+
+
+def _meets(condition: InstanceCondition, obj: SceneObject, scene: Scene) -> bool:
+    for literals in condition.own:
+        if not any(atom_truth(name, [obj] if word is None else [obj, word]) is told for name, word, told in literals):
+            return False
+    for predicate, is_first, classes in condition.relations:
+        others = [other for other in scene.objects if not classes or other.label in classes]
+        if not any(atom_truth(predicate, [obj, other] if is_first else [other, obj]) for other in others):
+            return False
+    return True
+
+
+def worth(part: Played, scene: Scene, counts: Counts, picked: tuple[int, ...] = ()) -> int:
     """What a component is worth if both players play best from here on; in a scene with objects in it."""
     if len(picked) == len(part.prefix):
         binding = dict(zip([name for _, name in part.prefix], picked, strict=True))
-        return sum(weight for clause, weight in part.clauses if holds(clause, scene, binding))
+        return sum(counted.weight for counted in part.clauses if counts(counted, scene, binding))
     best = max if part.prefix[len(picked)][0] == "exists" else min
-    return best(worth(part, scene, (*picked, obj)) for obj in range(len(scene)))
+    return best(worth(part, scene, counts, (*picked, obj)) for obj in range(len(scene)))
 
 
-def share(parts: list[Played], scene: Scene) -> Fraction:
+def share(parts: list[Played], scene: Scene, counts: Counts = holds) -> Fraction:
+    """The share of clauses that count, exactly; in a scene with objects in it."""
+    total = sum(counted.weight for part in parts for counted in part.clauses)
+    return Fraction(sum(worth(part, scene, counts) for part in parts), total)
+
+
+def reward(parts: list[Played], scene: Scene, passes: bool) -> Fraction:
     """The dense reward, exactly; in a scene with objects in it."""
-    total = sum(weight for part in parts for _, weight in part.clauses)
-    return Fraction(sum(worth(part, scene) for part in parts), total)
+    if passes:
+        return Fraction(1)
+    return share(parts, scene, earns) if shows_something(parts, scene) else Fraction(0)
+
+
+def shows_something(parts: list[Played], scene: Scene) -> bool:
+    """Whether something that is asked for is there; also if nothing is asked for."""
+    asking = [counted for part in parts for counted in part.clauses if counted.asks]
+    return not asking or any(_can_be_earned(counted, scene) for counted in asking)
+
+
+def _can_be_earned(counted: Counted, scene: Scene) -> bool:
+    names = counted.clause.names
+    picks = product(range(len(scene)), repeat=len(names))
+    return any(earns(counted, scene, dict(zip(names, objects, strict=True))) for objects in picks)
 
 
 def best_share_of_all_bindings(parts: list[Played], scene: Scene) -> Fraction:
     """For existential formulas there is no game: the best of all bindings."""
-    total = sum(weight for part in parts for _, weight in part.clauses)
+    total = sum(counted.weight for part in parts for counted in part.clauses)
     most = 0
     for part in parts:
         names = [name for _, name in part.prefix]
         bindings = (dict(zip(names, picks, strict=True)) for picks in product(range(len(scene)), repeat=len(names)))
         most += max(
-            sum(weight for clause, weight in part.clauses if holds(clause, scene, binding)) for binding in bindings
+            sum(counted.weight for counted in part.clauses if earns(counted, scene, binding)) for binding in bindings
         )
     return Fraction(most, total)

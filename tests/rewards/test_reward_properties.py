@@ -20,9 +20,11 @@ from tests.rewards.game_played_out import (
     Played,
     best_share_of_all_bindings,
     components,
+    earns,
     effort,
     holds,
-    share,
+    reward,
+    shows_something,
 )
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, random_formula, random_scene
@@ -109,7 +111,7 @@ def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
     assert found.passed is passes
     assert (found.reason == "") is passes
     if scene.objects:
-        assert score(which, formula, scene) == share(parts, scene)
+        assert score(which, formula, scene) == reward(parts, scene, passes)
     by_parts = sum(part.score * part.weight for part in found.parts) / sum(part.weight for part in found.parts)
     assert found.score == pytest.approx(by_parts, abs=1e-12)
 
@@ -121,13 +123,14 @@ def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, whic
     formula, scene = existential_formula(chance), random_scene(chance, (1, 2, 3, 4))
     parts = components(formula, WEIGHTS[which])
     assert all(part.is_existential for part in parts)
-    assert score(which, formula, scene) == best_share_of_all_bindings(parts, scene)
+    expected = best_share_of_all_bindings(parts, scene) if shows_something(parts, scene) else 0
+    assert score(which, formula, scene) == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(), BOTH)
 def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_weight(seed: int, which: int) -> None:
-    """A repair: the scene changes so that, for the objects picked before, one more clause holds and none stops to."""
+    """A repair: the scene changes so that, for the objects picked before, one more clause earns and none stops to."""
     chance = random.Random(seed)
     formula, scene = existential_formula(chance), random_scene(chance, (2, 3, 4))
     before = scored(which, formula, scene)
@@ -135,12 +138,13 @@ def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_wei
     after = changed(scene, chance)
     binding = SCORERS[which].prepare(formula).formula.best_binding(scene, STYLE).bindings  # type: ignore[union-attr]
     parts = components(formula, WEIGHTS[which])
+    assume(shows_something(parts, scene) and shows_something(parts, after))
     clauses = [counted for part in parts for counted in part.clauses]
-    held = [holds(clause, scene, binding) for clause, _ in clauses]
-    hold = [holds(clause, after, binding) for clause, _ in clauses]
-    assume(all(now or not then for then, now in zip(held, hold, strict=True)))
-    gained = sum(weight for (_, weight), then, now in zip(clauses, held, hold, strict=True) if now and not then)
-    total = sum(weight for _, weight in clauses)
+    earned = [earns(counted, scene, binding) for counted in clauses]
+    earning = [earns(counted, after, binding) for counted in clauses]
+    assume(all(now or not then for then, now in zip(earned, earning, strict=True)))
+    gained = sum(one.weight for one, then, now in zip(clauses, earned, earning, strict=True) if now and not then)
+    total = sum(counted.weight for counted in clauses)
     assert score(which, formula, after) >= score(which, formula, scene) + Fraction(gained, total)
 
 
@@ -182,7 +186,7 @@ def keeps(part: Played, before: Scene, after: Scene) -> bool:
     names = [name for _, name in part.prefix]
     for picks in product(range(len(before)), repeat=len(names)):
         binding = dict(zip(names, picks, strict=True))
-        if any(holds(clause, before, binding) and not holds(clause, after, binding) for clause, _ in part.clauses):
+        if any(holds(clause, before, binding) and not holds(clause, after, binding) for clause in part.clauses):
             return False
     return True
 
@@ -226,7 +230,7 @@ def test_edges() -> None:
     some = "(exists ?x (Is ?x 'cup'))"
     fork = [obj("fork", "red")]
     assert scores_of(some, [], fork) == [0, 0]
-    assert scores_of(every, [], fork) == [0, 0.5]  # strictly: there is no cup, and no cup that is not red
+    assert scores_of(every, [], fork) == [0, 0]  # there is no cup that is not red, but there is no cup
     assert scores_of(none, [], fork, [obj("cup", "red")]) == [1, 1, 0]
     in_style = Exists(Variable("x"), Atom("IsStyle", (Value(STYLE),)))
     assert [score(0, in_style, Scene.of(objects)) for objects in ([], fork)] == [0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import pytest
@@ -9,11 +10,11 @@ from PIL import Image
 
 from formalimg import Box, FormalimgError, Scene, SceneObject, parse
 from formalimg.judges import ClauseJudge, QuestionJudge, ScoreJudge
-from formalimg.rewards import RewardScore, Scorer
+from formalimg.rewards import RewardScore, Scorer, reward
 from formalimg.suites import FormulaSpec, Item
 from tests.support.concept_items import CAT, NOTHING, RED, answers_by, concept_item
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item, scores_by
-from tests.support.scripted_chat import Known, ScriptedChat, judges_clauses, numbered
+from tests.support.scripted_chat import Asked, Known, ScriptedChat, judges_clauses, numbered
 
 QUESTIONS = {CAT.question: "yes", RED.question: "no"}
 
@@ -125,6 +126,50 @@ def test_natural_images_are_judged_clause_by_clause() -> None:
     assert found.score == pytest.approx(2 / 3)
     assert found.passed is False
     assert [part.score for part in found.parts] == [1, 1, 0]
+
+
+def test_the_style_of_an_image_that_shows_nothing_asked_for_earns_nothing() -> None:
+    cat = Known(Scene.of([SceneObject("cat", Box(0, 0, 500, 500), "brown")]), "photo")
+
+    def sees_brown(asked: Asked) -> dict[str, object]:
+        clauses = ["(IsStyle 'photo')", "(Is ?x 'dog')", "(HasColor ?x 'brown')"]
+        holds = [{"clause": clause, "because": "look", "holds": "dog" not in clause} for clause in clauses]
+        return {"observations": ["a brown cat"], "clauses": holds, "fulfilled": False}
+
+    scorer = Scorer(judges={"natural": ClauseJudge(ScriptedChat({1: cat}, sees_brown), decide="clauses")})
+    found = scored(scorer, {"formula": NATURAL, "vocabulary": "natural"})
+    assert (found.score, found.passed, [part.score for part in found.parts]) == (0, False, [0, 0, 0])
+    assert found.parts[0].reason == "nothing that is asked for is there yet: this clause earns nothing"
+
+
+@pytest.mark.parametrize(
+    "answer", [{"nonsense": 1}, RuntimeError("the connection was lost")], ids=["nonsense", "error"]
+)
+@pytest.mark.parametrize("suite", ["natural", "conceptmix", "cf-world"])
+def test_a_judge_that_gives_no_answer_gives_no_reward_and_never_0(suite: str, answer: Any) -> None:
+    def fails(asked: Asked) -> dict[str, object]:
+        if isinstance(answer, Exception):
+            raise answer
+        return dict(answer)
+
+    chat = ScriptedChat({1: DOG}, fails)
+    judges: dict[str, Any] = {
+        "natural": ClauseJudge(chat, decide="clauses"),
+        "conceptmix": QuestionJudge(chat),
+        "cf-world": ScoreJudge(chat),
+    }
+    tasks: dict[str, Any] = {
+        "natural": {"formula": NATURAL, "vocabulary": "natural"},
+        "conceptmix": concept_item(CAT, RED),
+        "cf-world": score_item(SHARP, RISES),
+    }
+    scorer = Scorer(judges=judges)
+    found = scored(scorer, tasks[suite])
+    assert (found.score, found.passed) == (None, None)
+    assert found.unscored is not None
+    [value] = reward([image()], [tasks[suite]], scorer=scorer, missing="nan")
+    assert value is not None
+    assert isnan(value)
 
 
 def test_a_judge_that_contradicts_itself_gives_no_reward() -> None:

@@ -66,6 +66,8 @@ def test_what_shapes_rewards_can_be_asked_for() -> None:
     assert plain["formalimg"] == "1.2.3"
     assert plain["scorer"]["grounder"] == "builtin/icons"
     assert weighed["scorer"]["weight_relation"] == 2
+    assert plain["scorer"]["reward_rules"] == 2
+    assert visitor(Scorer(surplus=0.5)).get("/v1/about").json()["scorer"]["surplus"] == 0.5
     assert set(plain["vocabularies"]) == {"knolling", "natural"}
     assert all(digest.startswith("sha256:") for digest in plain["vocabularies"].values())
     assert plain["suites"]["knolling"] == instruction_digest(knolling())

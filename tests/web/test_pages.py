@@ -149,6 +149,13 @@ def test_judges_and_other_runs_stand_beside_an_image(runs: Path) -> None:
     assert visitor(runs).get("/item?run=nested/<b>second%26&item=item-1&judge=5").status_code == 422
 
 
+def test_reasons_without_a_verdict_are_not_clamped_beside_an_image(runs: Path) -> None:
+    """They may say what to do; a list of failed parts may be long and is cut after some lines."""
+    page = visitor(runs).get("/item?run=nested/<b>second%26&item=item-6").text
+    assert '<span class="beside-why whole">not understood' in page
+    assert 'class="beside-why whole"' not in visitor(runs).get("/item?run=nested/<b>second%26&item=item-1").text
+
+
 def test_images_come_whole_and_small_and_the_small_ones_are_made_once(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,13 +6,26 @@ from formalimg._util.lazy import lazy_exports
 from formalimg.baselines.registry import BASELINES, open_baseline
 
 if TYPE_CHECKING:
+    from formalimg.baselines.drawn_oracle import undrawable_because
     from formalimg.baselines.planner import ChatPlanner, SolverPlanner, open_planner
     from formalimg.baselines.published_planner import PublishedPlanner
 
-# Most programs plan nothing.
+# Most programs plan nothing, and draw nothing but icons.
 __getattr__ = lazy_exports(
     "formalimg.baselines",
-    {"planner": ["ChatPlanner", "SolverPlanner", "open_planner"], "published_planner": ["PublishedPlanner"]},
+    {
+        "drawn_oracle": ["undrawable_because"],
+        "planner": ["ChatPlanner", "SolverPlanner", "open_planner"],
+        "published_planner": ["PublishedPlanner"],
+    },
 )
 
-__all__ = ["BASELINES", "ChatPlanner", "PublishedPlanner", "SolverPlanner", "open_baseline", "open_planner"]
+__all__ = [
+    "BASELINES",
+    "ChatPlanner",
+    "PublishedPlanner",
+    "SolverPlanner",
+    "open_baseline",
+    "open_planner",
+    "undrawable_because",
+]

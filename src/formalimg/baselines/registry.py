@@ -6,13 +6,17 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
 from formalimg.suites import Kind, StyleText
+from formalimg.suites import suite as suite_of
+
+if TYPE_CHECKING:
+    from formalimg.scenes import DrawnScene
 
 BASELINES = ("oracle", "painter", "reader", "scatter")
 """The names of the baselines, without `builtin/`."""
@@ -20,10 +24,19 @@ BASELINES = ("oracle", "painter", "reader", "scatter")
 _VERSION = 1
 """Raised with every change after which a baseline makes other images: those of another version are not reused."""
 
+_DRAWN_VERSION = 1
+"""The same for the images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
+
+_DRAWN_KINDS: tuple[Kind, ...] = ("formula", "concepts")
+"""The kinds of suites that have a world to be drawn, of one sort or the other."""
+
 _MAX_MEMORY = 1_000
 
 ComposedScene: TypeAlias = Scene | Refused | Failed
 """The scene to draw, or why there is none."""
+
+ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]
+"""The same for suites with a drawn world."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,7 @@ class Baseline:
     Attributes:
         name: how users write it.
         compose: decides on the scene for a request.
+        compose_drawn: the same for suites with a drawn world, such as Natural; None if it draws none.
         settings: what shapes its images besides the request.
         sees_spec: whether requests must carry what the image has to show.
         batch: the preferred number of requests per call.
@@ -51,6 +65,7 @@ class Baseline:
     style: StyleText = "none"
     covers: tuple[Kind, ...] = ("formula",)
     takes_images: bool = False
+    compose_drawn: Callable[[ImageRequest], ComposedDrawing] | None = None
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one answer for each request, in their order; the work is done in a thread."""
@@ -59,6 +74,8 @@ class Baseline:
 
     def answer(self, request: ImageRequest) -> ImageResult:
         """Return the answer to one request."""
+        if request.suite and suite_of(request.suite).world == "drawn":
+            return self._answer_drawn(request)
         scene = self.compose(request)
         if not isinstance(scene, Scene):
             return scene
@@ -67,6 +84,25 @@ class Baseline:
         except DrawingError as error:
             return Failed(f"{self.name} cannot draw this: {error}")
         return Generated(png_bytes(image), {"size": request.size})
+
+    def _answer_drawn(self, request: ImageRequest) -> ImageResult:
+        """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
+        from formalimg.scenes import CatalogError, DrawnScene, draw_scene, signed_png  # here, because few need them
+
+        if self.compose_drawn is None:
+            return Failed(f"{self.name} draws no scenes of {request.suite}: use builtin/oracle, or a real model")
+        drawn = self.compose_drawn(request)
+        if not isinstance(drawn, DrawnScene):
+            return drawn
+        try:
+            image = draw_scene(drawn, request.size)
+        except (DrawingError, CatalogError) as error:
+            return Failed(f"{self.name} cannot draw this: {error}")
+        return Generated(signed_png(image, drawn), {"size": request.size})
+
+    def drawn_version(self, suite: str) -> int | None:
+        """Return the version of the drawings of a suite with a drawn world; None for others, where settings have it."""
+        return _DRAWN_VERSION if suite_of(suite).world == "drawn" else None
 
 
 def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
@@ -93,9 +129,17 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
     settings = {"version": _VERSION}
     match name:
         case "oracle":
+            from formalimg.baselines.drawn_oracle import compose_drawn_solution
             from formalimg.baselines.oracle import compose_solution
 
-            return Baseline("builtin/oracle", compose_solution, settings, sees_spec=True)
+            return Baseline(
+                "builtin/oracle",
+                compose_solution,
+                settings,
+                sees_spec=True,
+                covers=_DRAWN_KINDS,
+                compose_drawn=compose_drawn_solution,
+            )
         case "painter":
             from formalimg.baselines.painter import compose_layout
 
@@ -103,9 +147,16 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         case "reader":
             return _open_reader(options)
         case _:
+            from formalimg.baselines.drawn_scatter import compose_drawn_scatter
             from formalimg.baselines.scatter import compose_scattered
 
-            return Baseline("builtin/scatter", _from_prompt(compose_scattered), settings)
+            return Baseline(
+                "builtin/scatter",
+                _from_prompt(compose_scattered),
+                settings,
+                covers=_DRAWN_KINDS,
+                compose_drawn=compose_drawn_scatter,
+            )
 
 
 def _open_reader(options: Mapping[str, str]) -> Baseline:

@@ -14,6 +14,8 @@ from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.run_execution import (
     FinishedRuns,
+    default_budget,
+    default_runs,
     exit_if_stopped,
     judge_images,
     open_judges,
@@ -67,7 +69,7 @@ def judge_command(
         str | None,
         typer.Option(metavar="NAME", help="With --groundings: name of the model. Default: the name of its folder."),
     ] = None,
-    runs: options.RunsFolder = Path("runs"),
+    runs: options.RunsFolder = None,
     out: options.RunFolder = None,
     engine: options.EngineName = "local",
     address: options.RayAddress = None,
@@ -82,7 +84,8 @@ def judge_command(
     if groundings is not None:
         given = {"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
-        print_rates_by_judge(_judge_groundings(groundings, items, task, name, runs, out), min_coverage)
+        place = default_runs(runs, needed=out is None)
+        print_rates_by_judge(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
@@ -91,14 +94,17 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task, protocol)
+    judges = open_judges(
+        manifest.suite, manifest.model.name, judge, judge_option, prompts, manifest.task, protocol, making=False
+    )
+    budget = default_budget(budget)
     require_prices(budget, [one.instance.name for one in judges])
     engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     for number, one in enumerate(judges):
         guards = safeguards(no_preflight, max_failures, judges[1:] if number == 0 else ())
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
         judge_images(folder, one, title, budget, engine_options, guards)
-    print_rates(FinishedRuns([folder], [one.instance for one in judges]), min_coverage)
+    print_rates(FinishedRuns([folder], [(folder, one.instance) for one in judges]), min_coverage)
 
 
 def _judge_groundings(

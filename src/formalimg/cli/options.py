@@ -58,8 +58,8 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable, each judges the same images. "
-        "Default: the judge that works offline.",
+        help="The judge: a chat model, detector/MODEL, builtin/icons, or builtin/drawn, which knows what drawings show "
+        "and is no eye; repeatable. Default: see `formalimg config`.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),
@@ -278,7 +278,14 @@ CpusPerWorker = Annotated[
     ),
 ]
 RunsFolder = Annotated[
-    Path, typer.Option("--runs", metavar="DIR", help="Folder that holds the run folders.", rich_help_panel=_WHERE)
+    Path | None,
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        help="Folder of the run folders.",
+        show_default="runs",
+        rich_help_panel=_WHERE,
+    ),
 ]
 Images = Annotated[
     str | None,
@@ -294,7 +301,7 @@ RunFolder = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The run folder. Default: named after suite and model, inside --runs.",
+        help="The run folder. Default: one inside --runs.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -303,7 +310,7 @@ Restart = Annotated[
     bool,
     typer.Option(
         "--restart",
-        help="Begin anew: move what is in the run folder to a folder beside it, NAME.old-TIME.",
+        help="Begin anew; the old run is moved aside.",
         rich_help_panel=_WHERE,
     ),
 ]

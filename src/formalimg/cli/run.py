@@ -53,7 +53,7 @@ class RunOptions:
     gpus_per_worker: float | None
     cpus_per_worker: float | None
     images: str | None
-    runs: Path
+    runs: Path | None
     out: Path | None
     restart: bool
     judge: list[str] | None = None
@@ -104,9 +104,9 @@ class RunOptions:
         """The options about the engine."""
         return EngineOptions(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
 
-    def open_judges(self) -> list[Reopenable[Judge]]:
-        """Open the judges, in their order."""
-        return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task, self.protocol)
+    def open_judges(self, model: str) -> list[Reopenable[Judge]]:
+        """Open the judges of a model's images, in their order."""
+        return open_judges(self.suite, model, self.judge, self.judge_option, self.prompts, self.task, self.protocol)
 
     def open_model(self, name: str) -> Reopenable[ImageModel]:
         """Open the model that generates images, or plans layouts."""
@@ -195,7 +195,7 @@ def run_command(
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
     images: options.Images = None,
-    runs: options.RunsFolder = Path("runs"),
+    runs: options.RunsFolder = None,
     out: options.RunFolder = None,
     restart: options.Restart = False,
 ) -> None:
@@ -238,7 +238,7 @@ def generate_command(
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
     images: options.Images = None,
-    runs: options.RunsFolder = Path("runs"),
+    runs: options.RunsFolder = None,
     out: options.RunFolder = None,
     restart: options.Restart = False,
 ) -> None:
@@ -251,12 +251,14 @@ def generate_command(
         raise FormalimgError(
             "--protocol is about judging, and about --task layout: give it to `formalimg judge` for these images"
         )
-    from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
+    from formalimg.config import has_default_judge  # here, so that other commands start faster
+    from formalimg.runs import images_url  # here, because no option is called so
 
     folders = execute_all(asked, judging=False).folders
     if dry_run:
         return
-    for folder in folders:
+    for folder, name in zip(folders, model, strict=True):
         place = images_url(images, folder) if images else folder / "images"
-        echo(f"images in {place}; judge them with: formalimg judge {folder}")
+        judge = "" if has_default_judge(suite, name, task) else " --judge JUDGE"
+        echo(f"images in {place}; judge them with: formalimg judge {folder}{judge}")
     exit_if_nothing_made(folders)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.estimate_output import print_estimates, unknown_class_warnings, unscorable_warnings
+from formalimg.cli.estimate_output import (
+    print_estimates,
+    undrawable_warnings,
+    unknown_class_warnings,
+    unscorable_warnings,
+)
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.safeguard_options import exit_if_uncovered, safeguards, uncovered_runs
@@ -25,36 +31,51 @@ if TYPE_CHECKING:
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
     from formalimg.reporting import RunRow
-    from formalimg.runs import Reopenable, RunConfig, Safeguards
+    from formalimg.runs import EarlierWork, Reopenable, RunConfig, Safeguards, StoredRun
 
 
 def open_judges(
     suite: str,
+    model: str,
     names: list[str] | None,
     options: list[str] | None,
     prompts: Path | None,
     task: str,
     protocol: str = "default",
+    *,
+    making: bool = True,
 ) -> list[Reopenable[Judge]]:
-    """Open the judges of these names, each with its options; the one that works offline if there are no names."""
+    """Open the judges of these names, each with its options; the default for the images of a model if none is named.
+
+    Raises:
+        FormalimgError: if a judge cannot be opened, or none is named and there is no default.
+    """
+    from formalimg.config import default_judge, unreadable_drawings_warning
     from formalimg.judges import open_judge
     from formalimg.runs import Reopenable
 
+    default = None if names else default_judge(suite, model, task=task, protocol=protocol, making=making)
+    if default is not None:
+        names = [default.name]
+        echo(default, err=True)
     opened = []
     for number, name in enumerate(names or [None], 1):
-        own = options_of(options, number, len(names or [None]))
+        own = {**(default.options if default else {}), **options_of(options, number, len(names or [None]))}
         # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
         opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
+    for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in opened):
+        if warning:
+            echo(warning, err=True)
     return opened
 
 
 class FinishedRuns(NamedTuple):
-    """The folders of some runs, and their judges."""
+    """The folders of some runs, and each with every judge that judged it."""
 
     folders: list[Path]
-    judges: list[Judge]
+    judged: list[tuple[Path, Judge]]
 
 
 def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
@@ -63,37 +84,90 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
 
     suite(options.suite)  # a typo in its name is reported before one in a model's
     engine = options.engine_options
+    budget, runs = default_budget(options.budget), default_runs(options.runs, needed=options.out is None)
+    options = replace(options, budget=budget)
     models = [options.open_model(name) for name in options.model]
-    judges = options.open_judges() if judging else []
+    judges = _judges_by_model(options, [model.instance.name for model in models]) if judging else {}
     rewriter = options.open_rewriter()
-    names = [*(model.instance.name for model in models), *(judge.instance.name for judge in judges)]
+    names = [*(model.instance.name for model in models)]
+    names += dict.fromkeys(judge.name for judge in _each_once(judges))
     names += [rewriter.name] if rewriter else []
-    require_prices(options.budget, names)
-    guards = safeguards(options.no_preflight, options.max_failures, judges[1:])
+    require_prices(budget, names)
     builder = options.builder(rewriter)
     selected = [*builder.selection.of(builder.items).values()]
     for warning in (
         *unscorable_warnings(options.suite, selected, options.items),
-        *unknown_class_warnings([judge.instance for judge in judges], selected),
+        *undrawable_warnings([model.instance.name for model in models], options.suite, selected),
+        *unknown_class_warnings(_each_once(judges), selected),
     ):
         echo(warning, err=True)
     if builder.odd:
         echo(f"odd records in the data: {builder.odd}; {_census_command(options)} lists them", err=True)
-    folders = []
+    folders, judged = [], []
     for model in models:
-        folder = options.out or builder.folder(model.instance, options.runs)
+        own = judges.get(model.instance.name, [])
+        folder = options.out or builder.folder(model.instance, runs)
         config = builder.config(model.instance, folder)
         if options.dry_run:
             from formalimg.runs import estimate  # here, so that real runs do not load it
 
-            estimates = [estimate(config, folder, judge.instance) for judge in judges]
+            estimates = [estimate(config, folder, judge.instance) for judge in own]
             print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
             if options.restart:
                 _set_aside(folder)
-            _execute(config, model, folder, judges, engine, guards)
+            guards = safeguards(options.no_preflight, options.max_failures, own[1:])
+            _execute(config, model, folder, own, engine, guards)
         folders.append(folder)
-    return FinishedRuns(folders, [judge.instance for judge in judges])
+        judged += [(folder, judge.instance) for judge in own]
+    return FinishedRuns(folders, judged)
+
+
+def _each_once(judges: Mapping[str, Sequence[Reopenable[Judge]]]) -> list[Judge]:
+    """Return the judges of all models, each once."""
+    return list({id(one): one.instance for opened in judges.values() for one in opened}.values())
+
+
+def default_runs(given: Path | None, *, needed: bool = True) -> Path:
+    """Return the folder of runs that was given, else the one that is configured, else `runs`.
+
+    Args:
+        given: the option.
+        needed: whether the folder is used at all, and so worth a line.
+    """
+    if given is not None:
+        return given
+    from formalimg.config import load_defaults  # here, so that other commands start faster
+
+    runs = load_defaults().runs
+    if runs.source and needed:
+        echo(f"runs in {runs.value} from {runs.source}", err=True)
+    return runs.value
+
+
+def default_budget(given: float | None) -> float | None:
+    """Return the budget that was given, else the one that is configured; None for no limit, which `inf` asks for."""
+    if given is not None:
+        return None if math.isinf(given) else given
+    from formalimg.config import load_defaults
+
+    budget = load_defaults().budget
+    if budget.value is None or math.isinf(budget.value):
+        return None
+    echo(f"budget of {budget.value:g} dollars from {budget.source} (--budget inf lifts it)", err=True)
+    return budget.value
+
+
+def _judges_by_model(options: RunOptions, models: Sequence[str]) -> dict[str, list[Reopenable[Judge]]]:
+    """Open the judges of each model's images: the same objects for all of them, but for defaults that differ."""
+    from formalimg.config import is_built_in
+
+    opened: dict[bool, list[Reopenable[Judge]]] = {}
+    for model in sorted(models, key=is_built_in):  # the refusals first
+        kind = is_built_in(model)
+        if kind not in opened:
+            opened[kind] = options.open_judges(model)
+    return {model: opened[is_built_in(model)] for model in models}
 
 
 def _census_command(options: RunOptions) -> str:
@@ -112,8 +186,7 @@ def _set_aside(folder: Path) -> None:
 
 def print_rates(finished: FinishedRuns, min_coverage: float | None = None) -> None:
     """Print the table of these runs, a row for each judge, and their folders; exit code 1 if too little is scored."""
-    judged = [(folder, judge) for folder in finished.folders for judge in finished.judges]
-    print_rates_by_judge(judged, min_coverage)
+    print_rates_by_judge(finished.judged, min_coverage)
 
 
 def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None) -> None:
@@ -128,7 +201,7 @@ def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]], min_coverage: flo
         ]
         comparison = compare(runs)
         print_table(terminal_table(comparison))
-        unscored = dict.fromkeys(run.folder for run in runs if all(one.reason for one in run.outcomes()))
+        unscored = {run.folder: _remedy(run) for run in runs if all(one.reason for one in run.outcomes())}
         uncovered = uncovered_runs(runs, min_coverage)
     for folder in dict.fromkeys(folder for folder, _ in judged):
         echo(f"run in {folder}")
@@ -136,8 +209,8 @@ def print_rates_by_judge(judged: Sequence[tuple[Path, Judge]], min_coverage: flo
         for row in section.rows:
             if row.quality.dropped_share > WORRYING_SHARE:
                 echo(_dropped_warning(row), err=True)
-    for folder in unscored:
-        echo(f"nothing was scored in {folder}: `formalimg view {folder}` shows why, image by image", err=True)
+    for folder, remedy in unscored.items():
+        echo(f"nothing was scored in {folder}: {remedy}`formalimg view {folder}` shows why, image by image", err=True)
     exit_if_uncovered(uncovered)
     if unscored:
         raise typer.Exit(1)
@@ -151,6 +224,17 @@ def _dropped_warning(row: RunRow) -> str:
         f"for, and {what}: `formalimg view {shlex.quote(str(row.folder))}` shows them, and if they are what was asked "
         "for by another name, use another judge or prompts of your own"
     )
+
+
+def _remedy(run: StoredRun) -> str:
+    """Return which command judges the images of a run that its judge could not read at all; empty for other reasons."""
+    from formalimg.config import judge_to_suggest, unreadable_drawings_warning
+
+    judge = run.manifest.judge
+    if judge is None or not run.made() or not unreadable_drawings_warning(judge.name, run.manifest.model.name):
+        return ""
+    command = f"formalimg judge {shlex.quote(str(run.folder))} {judge_to_suggest(run.manifest.suite)}"
+    return f"{judge.name} cannot read these images, judge them with `{command}`; "
 
 
 def exit_if_nothing_made(folders: Sequence[Path]) -> None:
@@ -181,9 +265,21 @@ def judge_images(
 
     with engine.open(None, judge) as opened, run_progress(title, opened.rates_text) as on_progress:
         assert opened.judge is not None, "an engine returns the judge it was given"
-        result = judge_run(folder, opened.judge, budget=budget, on_progress=on_progress, safeguards=guards)
+        result = judge_run(
+            folder,
+            opened.judge,
+            budget=budget,
+            on_progress=on_progress,
+            on_resume=partial(_print_earlier_work, folder),
+            safeguards=guards,
+        )
     print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget, gave_up=result.gave_up)
+
+
+def _print_earlier_work(folder: Path, earlier: EarlierWork) -> None:
+    """Say how much of a run is done already, so that a run that takes no time is no riddle."""
+    echo(f"{folder}: {earlier}", err=True)
 
 
 def print_estimated_calls(count: int) -> None:
@@ -239,6 +335,7 @@ def _execute(
             on_progress=on_progress,
             on_match=lambda matching: echo(matching.summary(), err=True),
             safeguards=guards,
+            on_resume=partial(_print_earlier_work, folder),
         )
     print_estimated_calls(result.estimated)
     exit_if_stopped(result.stopped, folder, over_budget=result.over_budget, gave_up=result.gave_up)

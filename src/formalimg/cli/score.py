@@ -14,7 +14,13 @@ from formalimg.cli import options
 from formalimg.cli.estimate_output import dollars
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.output import print_table
-from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
+from formalimg.cli.run_execution import (
+    default_budget,
+    default_runs,
+    exit_if_stopped,
+    print_estimated_calls,
+    require_prices,
+)
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import OverBudgetError
 
@@ -113,8 +119,10 @@ def score_command(
 
     The same command again resumes, and asks nothing twice. Exit code 1 if nothing could be scored.
     """
-    from formalimg.runs import run_progress  # here, so that help comes up faster
+    from formalimg.config import default_judge  # here, so that help comes up faster
+    from formalimg.runs import run_progress
     from formalimg.scoring import (
+        FREE_PROMPTS,
         open_scoring,
         pair_images,
         question_text,
@@ -124,16 +132,24 @@ def score_command(
     own = None if questions is None else read_questions(questions)
     if own is not None and prompts_file is None:
         prompt = prompt or question_text(own)
+    pairs = pair_images(images or [], prompt, prompts_file)
+    judge_options = options.read_options(judge_option)
+    if judge is None:
+        default = default_judge(FREE_PROMPTS, "these images", making=False)
+        if default is not None:
+            echo(default, err=True)
+            judge, judge_options = default.name, {**default.options, **judge_options}
     scoring = open_scoring(
-        pair_images(images or [], prompt, prompts_file),
+        pairs,
         judge,
-        judge_options=options.read_options(judge_option),
+        judge_options=judge_options,
         form=form,
         writer=writer,
         writer_options=options.read_options(writer_option),
         questions=own,
     )
-    folder = out or scoring.builder.folder(runs)
+    budget = default_budget(budget)
+    folder = out or scoring.builder.folder(default_runs(runs))
     asked = scoring.builder.writer if scoring.builder.unwritten(folder) else None
     require_prices(budget, [scoring.judge.name, *([asked.chat.name] if asked else [])])
     if dry_run:

@@ -54,6 +54,15 @@ def serve_command(
             show_default=False,
         ),
     ] = None,
+    surplus: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="NUMBER",
+            help="How much objects of other classes lower the reward of an image that fails, from 0 to 1.",
+        ),
+    ] = 0.0,
     root: Annotated[
         Path | None,
         typer.Option(
@@ -119,6 +128,7 @@ def serve_command(
         grounder_options=None if workers else read_options(grounder_option),
         judge_options=read_options(judge_option),
         weights=_weights(weight),
+        surplus=surplus,
     )
     serve_rewards(
         lambda token: create_reward_app(

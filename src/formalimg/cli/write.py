@@ -20,7 +20,7 @@ from formalimg.cli.options import (
     read_options,
 )
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import exit_if_stopped, print_estimated_calls, require_prices
+from formalimg.cli.run_execution import default_budget, exit_if_stopped, print_estimated_calls, require_prices
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def write_command(
     )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    budget = default_budget(budget)
     require_prices(budget, [writing.name, *([checking.name] if checking else [])])
     if dry_run:
         _show_outlook(plan, writing, checking, out, prompts)

@@ -12,6 +12,9 @@ from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Concurrent, ImageModel, ImageResult, Setting
 from formalimg.runs import Reopenable, error_text, one_line
 
+_MAX_MESSAGE = 4_000
+"""Characters of the beginning and of the end of an error that ends the run."""
+
 Party = TypeVar("Party", bound=Concurrent)
 
 
@@ -108,5 +111,6 @@ def installed_version() -> str:
 def failure_of(error: BaseException) -> WorkerFailure:
     """Return an exception as a message. Exceptions themselves are not sent: their classes may be unknown elsewhere."""
     if isinstance(error, FormalimgError):
-        return WorkerFailure(one_line(str(error)), ends_run=True)
+        # Whole, as where there is no cluster: the end of our own messages says what to do.
+        return WorkerFailure(one_line(str(error), _MAX_MESSAGE, _MAX_MESSAGE), ends_run=True)
     return WorkerFailure(error_text(error))

@@ -14,7 +14,15 @@ from formalimg.judges.base import (
     UnscoredReason,
     Verdict,
 )
-from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge, open_prompt_judge
+from formalimg.judges.registry import (
+    DRAWN,
+    PROTOCOLS,
+    Protocol,
+    check_protocol,
+    open_grounder,
+    open_judge,
+    open_prompt_judge,
+)
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
     from formalimg.judges.grounders.vlm import VlmGrounder
@@ -71,6 +80,7 @@ __getattr__ = lazy_exports(
         ],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
+        "drawn_judge": ["DRAWN_NOTE", "DrawnJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
         "preflight": ["PreflightResult", "check_judge", "needs_preflight"],
         "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
@@ -105,6 +115,8 @@ __getattr__ = lazy_exports(
 __all__ = [
     "CONDITIONS",
     "DECLINED",
+    "DRAWN",
+    "DRAWN_NOTE",
     "MIN_OVERLAP",
     "PROTOCOLS",
     "PUBLISHED_PARSER",
@@ -114,6 +126,7 @@ __all__ = [
     "Certificate",
     "ClauseJudge",
     "ConditionResult",
+    "DrawnJudge",
     "DroppedBox",
     "GroundedImages",
     "Grounder",

@@ -1,7 +1,15 @@
 """Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
 
-from formalimg.logic.best_binding import BestBinding, ClauseResult, PreparedFormula, best_binding, prepare_formula
+from formalimg.logic.best_binding import (
+    BestBinding,
+    ClauseResult,
+    Credit,
+    PreparedFormula,
+    best_binding,
+    prepare_formula,
+)
 from formalimg.logic.check import check
+from formalimg.logic.clause_results import NOTHING_ASKED_FOR
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
@@ -49,6 +57,7 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
+    "NOTHING_ASKED_FOR",
     "STYLE_PREDICATE",
     "And",
     "Atom",
@@ -57,6 +66,7 @@ __all__ = [
     "ClauseKind",
     "ClauseResult",
     "Component",
+    "Credit",
     "Exists",
     "Forall",
     "Formula",

@@ -6,52 +6,43 @@ which is 1 if and only if the formula holds. The definition is in docs/semantics
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal as OneOf
 
 from formalimg.errors import FormalimgError
+from formalimg.logic.clause_results import (
+    NOTHING_ASKED_FOR,
+    ClauseEvaluator,
+    ClauseResult,
+    WeightedClause,
+    evaluate_empty_scene,
+)
 from formalimg.logic.constraints import Semantics
+from formalimg.logic.earned_credit import (
+    NO_CREDIT_NEEDED,
+    component_credits,
+    instance_conditions,
+    is_asking,
+)
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.prenex import Clause, ClauseKind, Literal, to_prenex
-from formalimg.logic.proof import VariableBinding
-from formalimg.logic.strict_forall import expand_strict_forall
-from formalimg.logic.syntax import Formula, Value
+from formalimg.logic.prenex import ClauseKind, to_prenex
+from formalimg.logic.strict_forall import StrictExpansion, expand_strict_forall
+from formalimg.logic.syntax import Formula
 from formalimg.logic.verify import AnalyzedFormula, Verification
 from formalimg.logic.world import World
 
 if TYPE_CHECKING:
-    from formalimg.logic.payoffs import IndexedClause, IndexedComponent, IndexedLiteral, LiteralIndex, TruthTables
+    from formalimg.logic.payoffs import IndexedClause, IndexedComponent, LiteralIndex, TruthTables
 
 
-class WeightedClause(NamedTuple):
-    """A clause, its kind, and its weight."""
+__all__ = ["BestBinding", "ClauseResult", "Credit", "PreparedFormula", "best_binding", "prepare_formula"]
 
-    clause: Clause
-    kind: ClauseKind
-    weight: int
-
-
-class ClauseResult(NamedTuple):
-    """A clause, and whether it holds under the best binding.
-
-    Attributes:
-        clause: the clause.
-        kind: what it is about; a clause about the instance that a strict `forall` requires is a `condition`.
-        holds: whether it holds.
-        reason: evidence from the objects, with numbers; empty if there is none.
-        bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
-        weight: its weight.
-    """
-
-    clause: Clause
-    kind: ClauseKind
-    holds: bool
-    reason: str
-    bindings: tuple[VariableBinding, ...]
-    weight: int = 1
+Credit = OneOf["held", "earned"]
+"""What counts: every clause that holds, or only those that are earned by objects which the formula asks for."""
 
 
 @dataclass(frozen=True)
@@ -68,70 +59,10 @@ class BestBinding:
 
     @property
     def share(self) -> float:
-        """The share of clauses that hold, by weight, 0 to 1; 1 if and only if the formula holds."""
+        """The share of clauses that count, by weight, 0 to 1; 1 if and only if the formula holds."""
         held = sum([clause.weight for clause in self.clauses if clause.holds])
         return held / sum([clause.weight for clause in self.clauses])
 
-
-_NOTHING = "there is nothing in the scene"
-
-
-class ClauseEvaluator:
-    """Judges clauses under a binding: whether each holds, and why."""
-
-    def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
-        self.scene = scene
-        self.style = style
-        self.truth = truth
-        self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
-
-    def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
-        """Return the judged clause.
-
-        Args:
-            weighted: the clause.
-            indexed: the same, its variables by their indices.
-            objects: what the variables stand for, by their indices.
-        """
-        clause, kind, weight = weighted
-        bindings = tuple([self.bound[name] for name in clause.names])
-        for literal in indexed.literals:
-            if self.truth.is_true(literal, objects):
-                return ClauseResult(clause, kind, True, self.evidence(literal, objects), bindings, weight)
-        first = indexed.literals[0]
-        if clause.kind == "object" and first.positive and not self.truth.where(first).any():
-            reason = f"no object satisfies {clause}"
-        else:
-            reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in indexed.literals]))
-        return ClauseResult(clause, kind, False, reason, bindings, weight)
-
-    def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
-        """Return, as text, what makes a literal hold or fail."""
-        if not literal.written:
-            return f"the style is '{self.style}'"
-        return self.scene.evidence(literal.atom, tuple([objects[place] for place in literal.written]))
-
-
-def evaluate_empty_scene(
-    clauses: Sequence[WeightedClause], passed: bool, style: str | None
-) -> tuple[ClauseResult, ...]:
-    """Judge clauses in a scene without objects: clauses about objects hold only if the whole formula does."""
-    found = []
-    for clause, kind, weight in clauses:
-        holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))
-        reason = _NOTHING if clause.variables else f"the style is '{style}'"
-        found.append(ClauseResult(clause, kind, holds, reason, (), weight))
-    if not passed and all(clause.holds for clause in found):
-        # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
-        found = [ClauseResult(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight in clauses]
-    return tuple(found)
-
-
-def _style_holds(literal: Literal, style: str | None) -> bool:
-    return (literal.atom.arguments[0] == Value(style or "")) is literal.positive
-
-
-__all__ = ["BestBinding", "ClauseResult", "PreparedFormula", "best_binding", "prepare_formula"]
 
 _BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
 """What prepared formulas take in memory, measured: for the syntax tree, and for the clauses."""
@@ -146,6 +77,7 @@ def best_binding(
     semantics: Semantics = "strict",
     style: str | None = None,
     weights: Mapping[ClauseKind, int] | None = None,
+    credit: Credit = "held",
 ) -> BestBinding:
     """Find the binding under which most clauses of a formula hold.
 
@@ -158,17 +90,21 @@ def best_binding(
         semantics: how `forall` reads, as for `verify`. Strictly, the instance it requires adds clauses of its own.
         style: the style of the image, which decides `(IsStyle '…')`.
         weights: the weight of a clause of each kind; 1 if not given.
+        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
 
     Raises:
         FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding
         would
             take too long to find (a problem of the kind `size`).
     """
-    return prepare_formula(formula, semantics, weights).best_binding(scene, style)
+    return prepare_formula(formula, semantics, weights, credit).best_binding(scene, style)
 
 
 def prepare_formula(
-    formula: Formula | str, semantics: Semantics = "strict", weights: Mapping[ClauseKind, int] | None = None
+    formula: Formula | str,
+    semantics: Semantics = "strict",
+    weights: Mapping[ClauseKind, int] | None = None,
+    credit: Credit = "held",
 ) -> PreparedFormula:
     """Prepare a formula for many scenes: what does not depend on the scene is computed only once.
 
@@ -176,6 +112,7 @@ def prepare_formula(
         formula: a closed formula, parsed or as text.
         semantics: how `forall` reads, as for `verify`.
         weights: the weight of a clause of each kind, an integer from 1 to 1,000,000; 1 if not given.
+        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
 
     Raises:
         FormulaError: if a text is not a formula. Everything else is checked when a scene is judged.
@@ -185,7 +122,7 @@ def prepare_formula(
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
             # The message leaves out the weight: it may have thousands of digits.
             raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MAX_WEIGHT:,}")
-    return PreparedFormula(as_formula(formula), semantics, dict(weights or {}))
+    return PreparedFormula(as_formula(formula), semantics, dict(weights or {}), credit)
 
 
 class _PrenexComponent(NamedTuple):
@@ -196,17 +133,35 @@ class _PrenexComponent(NamedTuple):
 
 
 class _PreparedPrenex(NamedTuple):
+    """A prenex form: its components, the literals of all, the clauses that ask for objects, and the weight of all."""
+
     parts: tuple[_PrenexComponent, ...]
     literals: LiteralIndex
+    asking: tuple[IndexedClause, ...]
+    weight: int
+
+    def shows_something(self, truth: TruthTables) -> bool:
+        """Return whether something that is asked for is there; also if nothing is."""
+        return not self.asking or any(truth.where(one).any() for clause in self.asking for one in clause.literals)
+
+
+class _Game(NamedTuple):
+    """What was played, where its literals count, what the variables stand for, and the weight of what counts."""
+
+    prenex: _PreparedPrenex
+    truth: TruthTables
+    plays: list[list[int]]
+    held: int
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedFormula:
-    """A formula prepared for many scenes; see `prepare`. May be used by several threads."""
+    """A formula prepared for many scenes; see `prepare_formula`. May be used by several threads."""
 
     formula: Formula
     semantics: Semantics
     weights: Mapping[ClauseKind, int]
+    credit: Credit = "held"
 
     def verify(self, scene: World, style: str | None = None) -> Verification:
         """Verify the formula in a scene, as the function `verify`."""
@@ -215,11 +170,12 @@ class PreparedFormula:
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
         """Find the best binding in a scene, as the function `best_binding`."""
         passed = self.verify(scene, style).passed
-        parts = self._prenex.parts
         if not len(scene):
-            clauses = [clause for part in parts for clause in part.clauses]
-            return BestBinding(evaluate_empty_scene(clauses, passed, style), {})
-        truth, plays = self._play_components(scene, style)
+            clauses = [clause for part in self._prenex.parts for clause in part.clauses]
+            earns = self.credit == "held" or not self._prenex.asking
+            return BestBinding(evaluate_empty_scene(clauses, passed, style, earns=earns), {})
+        prenex, truth, plays, _ = self._game(scene, style, passed)
+        parts = prenex.parts
         play = {
             name: obj
             for part, objects in zip(parts, plays, strict=True)
@@ -231,25 +187,19 @@ class PreparedFormula:
             for part, objects in zip(parts, plays, strict=True)
             for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True)
         ]
-        self._require_agreement(all(clause.holds for clause in judged), passed)
+        if self.credit == "earned" and not passed and not prenex.shows_something(truth):
+            judged = [one._replace(holds=False, reason=NOTHING_ASKED_FOR) if one.holds else one for one in judged]
         return BestBinding(tuple(judged), play)
 
     def share(self, scene: World, style: str | None = None) -> float:
-        """Return the share of clauses that hold, by weight, as `best_binding` does, but faster: without reasons."""
+        """Return the share of clauses that count, by weight, as `best_binding` does, but faster: without reasons."""
         if not len(scene):
             return self.best_binding(scene, style).share
         passed = self.verify(scene, style).passed
-        truth, plays = self._play_components(scene, style)
-        held = everything = 0
-        for part, objects in zip(self._prenex.parts, plays, strict=True):
-            for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True):
-                everything += weighted.weight
-                for literal in clause.literals:
-                    if truth.is_true(literal, objects):
-                        held += weighted.weight
-                        break
-        self._require_agreement(held == everything, passed)
-        return held / everything
+        prenex, truth, _, held = self._game(scene, style, passed)
+        if self.credit == "earned" and not passed and not prenex.shows_something(truth):
+            return 0.0
+        return held / prenex.weight
 
     @cached_property
     def estimated_bytes(self) -> int:
@@ -261,23 +211,38 @@ class PreparedFormula:
         except FormulaError:  # not closed, or too many clauses, which then are not kept
             return estimate
         for part in parts:
-            for clause, _, _ in part.clauses:
+            for clause, *_ in part.clauses:
                 texts = sum([literal.atom.span.end - literal.atom.span.start for literal in clause.literals])
                 estimate += _BYTES_PER_CLAUSE + _BYTES_PER_LITERAL * len(clause.literals) + texts
         return estimate
 
-    def _play_components(self, scene: World, style: str | None) -> tuple[TruthTables, list[list[int]]]:
-        """Return where literals hold, and what the variables of each component stand for."""
+    def _game(self, scene: World, style: str | None, passed: bool) -> _Game:
+        """Return the outcome of the game; if the formula holds, all clauses count.
+
+        Verification and the game must agree: a reward must never come from one of them being wrong.
+        """
+        game = self._play_components(self._prenex, scene, style)
+        if passed and self.credit == "earned" and game.held < game.prenex.weight:
+            # Rarely: a formula that holds without what would earn its clauses, such as one of two alternatives.
+            game = self._play_components(self._held_prenex, scene, style)
+        if (game.held == game.prenex.weight) is not passed:
+            raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
+        return game
+
+    def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
+        """Return where literals count, what the variables of each component stand for, and the weight that counts."""
         from formalimg.logic.payoffs import TruthTables  # here, because it needs numpy
 
-        parts, literals = self._prenex
-        truth = TruthTables(scene, style, literals)
-        return truth, [self._play(part.indexed, truth) for part in parts]
-
-    def _require_agreement(self, all_hold: bool, passed: bool) -> None:
-        # Verification and the game must agree: a reward must never come from one of them being wrong.
-        if all_hold is not passed:
-            raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
+        truth = TruthTables(scene, style, prenex.literals)
+        plays = [self._play(part.indexed, truth) for part in prenex.parts]
+        held = 0
+        for part, objects in zip(prenex.parts, plays, strict=True):
+            for clause in part.indexed.clauses:
+                for literal in clause.literals:
+                    if truth.is_true(literal, objects):
+                        held += clause.weight
+                        break
+        return _Game(prenex, truth, plays, held)
 
     @cached_property
     def _analyzed(self) -> AnalyzedFormula:
@@ -285,21 +250,39 @@ class PreparedFormula:
 
     @cached_property
     def _prenex(self) -> _PreparedPrenex:
+        return self._index(self.credit)
+
+    @cached_property
+    def _held_prenex(self) -> _PreparedPrenex:
+        return self._index("held")
+
+    def _index(self, credit: Credit) -> _PreparedPrenex:
         from formalimg.logic.payoffs import index_component  # here, because it needs numpy
 
-        formula, presence = self.formula, frozenset[str]()
+        formula, presence, instances = StrictExpansion(self.formula, frozenset(), {})
         if self.semantics == "strict":
-            formula, presence = expand_strict_forall(formula)
+            formula, presence, instances = expand_strict_forall(formula)
+        components = to_prenex(formula).components
+        universal = frozenset(name for part in components for kind, name in part.prefix if kind == "forall")
+        conditions = instance_conditions(components, instances, universal)
         literals: LiteralIndex = ({}, {}, {})
         parts = []
-        for component in to_prenex(formula).components:
+        asking = []
+        for component in components:
             kinds: list[ClauseKind] = [
                 clause.kind if clause.variables.isdisjoint(presence) else "condition" for clause in component.clauses
             ]
             weights = [self.weights.get(kind, 1) for kind in kinds]
-            weighted = map(WeightedClause, component.clauses, kinds, weights)
-            parts.append(_PrenexComponent(tuple(weighted), index_component(component, weights, literals)))
-        return _PreparedPrenex(tuple(parts), literals)
+            needed = [NO_CREDIT_NEEDED] * len(kinds)
+            if credit == "earned":
+                needed = component_credits(component, conditions, universal)
+            weighted = tuple(map(WeightedClause, component.clauses, kinds, weights, needed))
+            indexed = index_component(component, weights, literals, needed)
+            parts.append(_PrenexComponent(weighted, indexed))
+            pairs = zip(component.clauses, indexed.clauses, strict=True)
+            asking += [counted for clause, counted in pairs if is_asking(clause, universal)]
+        total = sum([clause.weight for part in parts for clause in part.clauses])
+        return _PreparedPrenex(tuple(parts), literals, tuple(asking), total)
 
     def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
         """Return what each variable stands for."""

@@ -5,7 +5,7 @@ Clauses are indexed once per formula, their variables by their position in the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from formalimg.logic.earned_credit import ClauseCredit, CountingObjects, LiteralCredit
 from formalimg.logic.prenex import Clause, Component, Literal, QuantifierKind
 from formalimg.logic.syntax import Atom, Value
 from formalimg.logic.world import World
@@ -37,12 +38,14 @@ class LiteralKey(NamedTuple):
         positive: whether the atom must hold.
         written: the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0)
             for one variable twice.
+        credit: what else must be so for it to count.
     """
 
     predicate: str
     word: str | None
     positive: bool
     written: tuple[int, ...]
+    credit: LiteralCredit
 
 
 LiteralIndex: TypeAlias = tuple[dict[LiteralKey, int], dict[LiteralKey, int], dict[LiteralKey, int]]
@@ -109,12 +112,22 @@ class IndexedComponent:
         return ComponentBatches(self)
 
 
-def index_component(component: Component, weights: Sequence[int], index: LiteralIndex) -> IndexedComponent:
-    """Index a component whose clauses have these weights; add the literals it needs to the index."""
+def index_component(
+    component: Component, weights: Sequence[int], index: LiteralIndex, needed: Sequence[ClauseCredit]
+) -> IndexedComponent:
+    """Index a component; add the literals it needs to the index.
+
+    Args:
+        component: the component.
+        weights: the weight of each clause.
+        index: the literals of all components.
+        needed: what must be so, besides each clause, for it to count.
+    """
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: place for place, name in enumerate(names)}
     clauses = tuple(
-        _index_clause(clause, places, weight, index) for clause, weight in zip(component.clauses, weights, strict=True)
+        _index_clause(clause, places, weight, index, credit)
+        for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
     )
     unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
     kinds = tuple(quantifier.kind for quantifier in component.prefix)
@@ -133,18 +146,24 @@ def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
     return tuple(slice(None) if place in table_scope else None for place in scope)
 
 
-def _index_clause(clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex) -> IndexedClause:
-    literals = tuple(_index_literal(literal, places, index) for literal in clause.literals)
+def _index_clause(
+    clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex, credit: ClauseCredit
+) -> IndexedClause:
+    literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
     return IndexedClause(literals, scope_of(literals), weight)
 
 
-def _index_literal(literal: Literal, places: Mapping[str, int], index: LiteralIndex) -> IndexedLiteral:
+def _index_literal(
+    literal: Literal, places: Mapping[str, int], index: LiteralIndex, credit: ClauseCredit
+) -> IndexedLiteral:
     atom, positive = literal
     word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
     written = tuple(places[name] for name in atom.variables)
     scope = tuple(sorted(set(written)))
     rows = index[len(scope)]
-    key = LiteralKey(atom.predicate, word, positive, tuple(scope.index(place) for place in written))
+    names = sorted(set(atom.variables), key=places.__getitem__)
+    axes = tuple(scope.index(place) for place in written)
+    key = LiteralKey(atom.predicate, word, positive, axes, credit.of(literal, names))
     row = rows.setdefault(key, len(rows))
     return IndexedLiteral(atom, row, scope, written, positive, atom.predicate == "Is")
 
@@ -231,10 +250,11 @@ class TruthTables:
         """
         self.objects = len(world)
         of_style, of_one, of_two = literals
+        counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
-            np.array([(literal.word == style) is literal.positive for literal in of_style], np.bool),
-            _rows_of_one(world, of_one),
-            _rows_of_two(world, of_two),
+            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            _rows_of_one(world, of_one, counting),
+            _rows_of_two(world, of_two, counting),
         )
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
@@ -276,27 +296,38 @@ class TruthTables:
         return payoffs
 
 
-def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
-    """Return where literals of one variable hold, a row for each."""
+def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
+    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
+
+
+def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:
+    """Return where literals of one variable hold and count, a row for each."""
     everything = (1 << len(world)) - 1
     sets = []
-    for predicate, word, positive, written in literals:
+    for predicate, word, positive, written, (classes, instances) in literals:
         if len(written) == 1:
             objects = world.having(predicate, word)
         else:  # the same variable twice
             singles = [1 << obj for obj in range(len(world))]
             objects = sum([world.seconds(predicate, single, single) for single in singles])
-        sets.append(objects if positive else everything & ~objects)
+        found = objects if positive else everything & ~objects
+        if classes:
+            found &= counting.of_classes(classes[0])
+        if instances and not counting.have_instances(instances):
+            found = 0
+        sets.append(found)
     return _bits_to_rows(sets, len(world))
 
 
-def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
-    """Return where literals of two variables hold, a table for each."""
+def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: CountingObjects) -> BoolArray:
+    """Return where literals of two variables hold and count, a table for each."""
     width = len(world)
+    if not literals:
+        return np.zeros((0, width, width), np.bool)
     pairs = getattr(world, "pairs", None)  # some worlds return all pairs at once
     known_pairs: dict[str, BoolArray] = {}
     tables = []
-    for predicate, _, positive, written in literals:
+    for predicate, _, positive, written, _ in literals:
         known = known_pairs.get(predicate)
         if known is None:
             known = pairs(predicate) if pairs is not None else None
@@ -304,7 +335,18 @@ def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
         if written == (1, 0):
             known = known.T
         tables.append(known if positive else ~known)
-    return np.concatenate(tables).reshape(len(tables), width, width) if tables else np.zeros((0, width, width), np.bool)
+    found = np.concatenate(tables).reshape(len(tables), width, width)
+    needed = [literal.credit for literal in literals]
+    if any(classes for classes, _ in needed):
+        for axis in range(2):
+            rows = _bits_to_rows(
+                [counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width
+            )
+            found &= rows[:, None, :] if axis else rows[:, :, None]
+    for number, (_, instances) in enumerate(needed):
+        if instances and not counting.have_instances(instances):
+            found[number] = False
+    return found
 
 
 def _pairs_by_sets(world: World, predicate: str) -> BoolArray:

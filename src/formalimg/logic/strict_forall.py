@@ -22,10 +22,12 @@ class StrictExpansion(NamedTuple):
     Attributes:
         formula: the formula; every quantifier binds a name of its own.
         presence: the variables of the instances that strict `forall`s require, such as `some_x` for `x`.
+        instances: by the variable of a strict `forall`, that of its instance; outer ones first.
     """
 
     formula: Formula
     presence: frozenset[str]
+    instances: Mapping[str, str]
 
 
 def expand_strict_forall(formula: Formula) -> StrictExpansion:
@@ -39,7 +41,7 @@ def expand_strict_forall(formula: Formula) -> StrictExpansion:
         raise FormulaError([Problem("size", message, formula.span)])
     expander = _StrictExpander(formula)
     expanded = expander.walk(formula, {}, copying=False)
-    return StrictExpansion(expanded, frozenset(expander.presence))
+    return StrictExpansion(expanded, frozenset(expander.presence), dict(reversed(expander.instances.items())))
 
 
 class _StrictExpander:
@@ -48,6 +50,7 @@ class _StrictExpander:
     def __init__(self, formula: Formula) -> None:
         self.names = FreshNames(require_closed(formula))
         self.presence: set[str] = set()
+        self.instances: dict[str, str] = {}
 
     def walk(self, formula: Formula, names: Mapping[str, str], copying: bool) -> Formula:
         match formula:
@@ -58,7 +61,9 @@ class _StrictExpander:
             case Forall(variable, Implies(antecedent, _) as body, span):
                 rule = self.bind(Forall, variable, body, names, copying)
                 # The minimax game over the clauses needs the instance to be picked before the rule is tested.
-                return And((self.bind(Exists, variable, antecedent, names, copying=True), rule), span)
+                instance = self.bind(Exists, variable, antecedent, names, copying=True)
+                self.instances[rule.variable.name] = instance.variable.name
+                return And((instance, rule), span)
             case Forall(variable, body):
                 return self.bind(Forall, variable, body, names, copying)
             case _:
@@ -71,7 +76,7 @@ class _StrictExpander:
         body: Formula,
         names: Mapping[str, str],
         copying: bool,
-    ) -> Formula:
+    ) -> Exists | Forall:
         name = self.names.fresh(f"some_{variable.name}" if copying else variable.name)
         if copying:
             self.presence.add(name)

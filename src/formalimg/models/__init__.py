@@ -32,14 +32,23 @@ if TYPE_CHECKING:
     )
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
-    from formalimg.models.local import INSTALL_LOCAL, Checkpoint, is_out_of_memory, read_checkpoint, silence_libraries
+    from formalimg.models.local import (
+        CHECKPOINT_OPTIONS,
+        INSTALL_LOCAL,
+        Checkpoint,
+        is_out_of_memory,
+        read_checkpoint,
+        silence_libraries,
+    )
     from formalimg.models.options import Options, option_texts, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
-    from formalimg.models.public_identity import stored_settings, stored_text
+    from formalimg.models.public_identity import is_secret_name, stored_settings, stored_text
     from formalimg.models.python_function import CallableModel, open_python_function, require_parameters
     from formalimg.models.registry import (
         Provider,
+        Requirements,
         chat_model_providers,
+        chat_requirements,
         image_model_providers,
         installed_providers,
         open_chat_model,
@@ -48,7 +57,7 @@ if TYPE_CHECKING:
         requires,
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
-    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values
+    from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values, set_key_names
     from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
     from formalimg.models.text_answer import TextAnswer, json_or_literal
@@ -82,14 +91,23 @@ __getattr__ = lazy_exports(
             "scan_folder",
         ],
         "image_provider": ["ImageCompletion", "ImageProvider", "build_image_model"],
-        "local": ["INSTALL_LOCAL", "Checkpoint", "is_out_of_memory", "read_checkpoint", "silence_libraries"],
+        "local": [
+            "CHECKPOINT_OPTIONS",
+            "INSTALL_LOCAL",
+            "Checkpoint",
+            "is_out_of_memory",
+            "read_checkpoint",
+            "silence_libraries",
+        ],
         "options": ["Options", "option_texts", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
-        "public_identity": ["stored_settings", "stored_text"],
+        "public_identity": ["is_secret_name", "stored_settings", "stored_text"],
         "python_function": ["CallableModel", "open_python_function", "require_parameters"],
         "registry": [
             "Provider",
+            "Requirements",
             "chat_model_providers",
+            "chat_requirements",
             "image_model_providers",
             "installed_providers",
             "open_chat_model",
@@ -98,7 +116,7 @@ __getattr__ = lazy_exports(
             "requires",
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "few_attempts", "image_retry_policy"],
-        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values"],
+        "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values", "set_key_names"],
         "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
         "text_answer": ["TextAnswer", "json_or_literal"],
@@ -106,6 +124,7 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "CHECKPOINT_OPTIONS",
     "INSTALL_LOCAL",
     "UNKNOWN_PRICE",
     "AnswerType",
@@ -139,6 +158,7 @@ __all__ = [
     "Refused",
     "Reply",
     "RequestedImage",
+    "Requirements",
     "RetryPolicy",
     "Setting",
     "Spending",
@@ -149,6 +169,7 @@ __all__ = [
     "build_image_model",
     "cache_folder",
     "chat_model_providers",
+    "chat_requirements",
     "chat_retry_policy",
     "concept_image_name",
     "few_attempts",
@@ -160,6 +181,7 @@ __all__ = [
     "installed_providers",
     "is_any_image",
     "is_out_of_memory",
+    "is_secret_name",
     "json_or_literal",
     "metered",
     "note_usage",
@@ -181,6 +203,7 @@ __all__ = [
     "requires",
     "sampling_options",
     "scan_folder",
+    "set_key_names",
     "silence_libraries",
     "stored_settings",
     "stored_text",

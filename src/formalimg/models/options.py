@@ -150,15 +150,21 @@ class Options:
         found = [name for name in self._unread if name.startswith(prefix) and name != prefix]
         return {name.removeprefix(prefix): self._unread.pop(name) for name in found}
 
-    def reject_unknown(self) -> None:
+    def reject_unknown(self, *later: str) -> None:
         """Reject options that were not read.
+
+        Call it before keys are asked for: a misspelt `base_url` is not a missing key.
+
+        Args:
+            later: options that are read afterwards.
 
         Raises:
             FormalimgError: if there are any.
         """
-        if not self._unread:
+        name = next((name for name in self._unread if name not in later), None)
+        if name is None:
             return
-        name = next(iter(self._unread))
+        self._known += later
         near = get_close_matches(name, self._known, 1)
         advice = f"it has {', '.join(sorted(self._known))}" if self._known else "it has none"
         suggestion = f"did you mean {near[0]}? " if near else ""

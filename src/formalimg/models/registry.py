@@ -124,6 +124,17 @@ def installed_providers() -> list[Provider]:
     return [_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
 
 
+def chat_requirements() -> dict[str, Requirements]:
+    """Return what the providers of chat models require, by name; those that cannot be loaded are left out."""
+    found: dict[str, Requirements] = {}
+    for name, entry in sorted(chat_model_providers().items()):
+        try:
+            found[name] = requirements_of(entry.load())
+        except Exception:  # somebody else's package may be broken in any way; `formalimg models` says so
+            continue
+    return found
+
+
 @dataclass(frozen=True)
 class Requirements:
     """What must be installed and set before a provider can be used.

@@ -57,6 +57,12 @@ def find_api_key(names: Sequence[str]) -> str | None:
     return found
 
 
+def set_key_names(names: Sequence[str]) -> list[str]:
+    """Return those of these names under which an API key is set, in the environment or in the `.env` file."""
+    variables = read_env_file(ENV_FILE)
+    return [name for name in names if os.environ.get(name, "").strip() or variables.get(name, "").strip()]
+
+
 def register_secret(value: str) -> None:
     """Redact this value from now on wherever `redacted` is used."""
     if len(value) >= MIN_LENGTH:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from formalimg._util.text import truncate
 from formalimg.analysis import judge_names
+from formalimg.judges import DRAWN
 from formalimg.reporting.judge_quality import SOFT_SCORE, quality_remarks
-from formalimg.reporting.labels import epsilon_text, join_counts, rule_text, shorten
+from formalimg.reporting.labels import epsilon_text, join_counts, rule_text
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
 from formalimg.tables import count_noun, format_value, join_names
 
-_MAX_DETAIL = 100
+_DETAIL_HEAD, _DETAIL_TAIL = 240, 160
+"""Characters of a long detail that are shown: what happened stands at its beginning, what to do at its end."""
 
 # --- names
 
@@ -161,7 +164,8 @@ def _reasons(row: RunRow) -> str:
     for reason, count in row.unscored.items():
         detail = row.details.get(reason)
         often = "" if detail is None or detail.times == count else "most often "
-        found.append(f"{count:,} {reason}" + (f" ({often}{shorten(detail.text, _MAX_DETAIL)})" if detail else ""))
+        text = truncate(" ".join(detail.text.split()), _DETAIL_HEAD, _DETAIL_TAIL) if detail else ""
+        found.append(f"{count:,} {reason}" + (f" ({often}{text})" if detail else ""))
     return "; ".join(found)
 
 
@@ -186,6 +190,10 @@ def comparison_notes(
         if len({value_of(row) for row in rows}) > 1:
             yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
     yield from _note_on_judges(rows)
+    if any(row.manifest.judge is not None and row.manifest.judge.name == DRAWN for row in rows):
+        from formalimg.judges import DRAWN_NOTE  # here, because it comes with what reads drawings
+
+        yield f"{DRAWN_NOTE}."
     for row in rows:
         if row.manifest.judge is None:
             yield f"{row.name}: the images have not been judged yet."

@@ -12,19 +12,28 @@ from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
+from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
 from formalimg.models import Identified, Setting, stored_text
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
-from formalimg.rewards.weights import Weights, check_weights, integer_weights, reward_of_scene, reward_of_verdict
+from formalimg.rewards.weights import (
+    Weights,
+    check_surplus,
+    check_weights,
+    discount_surplus,
+    integer_weights,
+    reward_of_scene,
+    reward_of_verdict,
+)
 from formalimg.runs import error_text, failed_by_rule
+from formalimg.scenes import Scene
 from formalimg.suites import Item, suite
 
 Pair: TypeAlias = tuple[ImageLike, TaskLike]
 """An image, and what it is to show."""
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
 
 DEFAULT_GROUNDER = "builtin/icons"
@@ -57,6 +66,7 @@ class Scorer:
         judges: Mapping[str, Judge] | None = None,
         weights: Weights | None = None,
         items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None,
+        surplus: float = 0.0,
     ) -> None:
         """Open the grounder; judges are opened when they are first needed.
 
@@ -69,6 +79,8 @@ class Scorer:
             judges: judge objects, by suite, in place of those that would be opened.
             weights: the weights of clauses and questions, by their kind; 1 if not named.
             items: the paths of the items, or the items, by suite; the default suites if not named.
+            surplus: how much an object of a class that the formula does not name lowers the reward of an image that
+                fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
 
         Raises:
             FormalimgError: if an option is wrong.
@@ -81,8 +93,9 @@ class Scorer:
             "judges": judges,
             "weights": weights,
             "items": items,
+            "surplus": surplus,
         }
-        self._weights = check_weights(weights or {})
+        self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
         self._judges = dict(judges or {})
@@ -102,6 +115,7 @@ class Scorer:
             "grounder": self._grounder.name,
             "judge": None if self._judge_name is None else stored_text(self._judge_name),
             "reward_rules": RULES_VERSION,
+            **({"surplus": self._surplus} if self._surplus else {}),
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},
         }
 
@@ -176,7 +190,14 @@ class Scorer:
             raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
         if isinstance(scene, Unscored):
             return RewardScore.missing(scene)
-        return reward_of_scene(task.formula, scene.scene, scene.style, self._weights, parts=parts)
+        return self._reward_of_scene(task, scene.scene, scene.style, parts=parts)
+
+    def _reward_of_scene(
+        self, task: RewardTask, scene: Scene, style: str | None, cost: float | None = 0.0, *, parts: bool = True
+    ) -> RewardScore:
+        assert task.formula is not None, "scenes are scored by formulas"
+        found = reward_of_scene(task.formula, scene, style, self._weights, cost, parts=parts)
+        return discount_surplus(found, scene, task.item.spec.object_classes, self._surplus)
 
     def _judge_of(self, task: RewardTask) -> Judge | None:
         name = task.item.suite
@@ -224,19 +245,20 @@ class Scorer:
                 return RewardScore.missing(Unscored("judge failed", error_text(error)))
 
     async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore:
-        task = entry.task
-        if entry.judge is not None:
-            verdict = await entry.judge.judge(task.item, image)
+        task, judge, grounder = entry.task, entry.judge, self._grounder
+        if isinstance(judge, SceneJudge) and task.formula is not None:
+            # Its verdicts count clauses that hold, and rewards those that are earned: so only its grounder is asked.
+            grounder, judge = judge.grounder, None
+        if judge is not None:
+            verdict = await judge.judge(task.item, image)
             if isinstance(verdict, Unscored):
                 return RewardScore.missing(verdict)
             return reward_of_verdict(task, verdict, self._weights)
         assert task.formula is not None, "grounders look for what formulas speak of"
-        grounding = await self._grounder.ground(image, task.item.spec.object_classes)
+        grounding = await grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
             return RewardScore.missing(grounding)
-        return await asyncio.to_thread(
-            reward_of_scene, task.formula, grounding.scene, None, self._weights, grounding.cost
-        )
+        return await asyncio.to_thread(self._reward_of_scene, task, grounding.scene, None, grounding.cost)
 
     def _semaphore(self, party: Grounder | Judge) -> asyncio.Semaphore:
         """Return the concurrency limit of a grounder or judge, shared by all calls in this loop."""

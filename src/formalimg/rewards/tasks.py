@@ -181,7 +181,7 @@ class TaskCache:
             raise FormalimgError(f"nothing can be scored by item {item.id} of {item.suite}: {spec.unreadable_because}")
         return self._cached_by_identity(
             item,
-            lambda: RewardTask(item, prepare_formula(spec.formula, weights=self._weights), _is_by_logic(item.suite)),
+            lambda: RewardTask(item, self._prepared(spec.formula), _is_by_logic(item.suite)),
         )
 
     def _of_text(self, text: str, vocabulary: str | None) -> RewardTask:
@@ -194,11 +194,14 @@ class TaskCache:
         problems = check(formula, vocabulary) if vocabulary is not None else []
         if problems:
             raise FormulaError(problems)
-        prepared = prepare_formula(formula, weights=self._weights)
+        prepared = self._prepared(formula)
         fitting = (known for known in suite_names() if vocabulary and suite(known).vocabulary == vocabulary)
         name = next(fitting, _DEFAULT_SUITE)
         item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
         return RewardTask(item, prepared, _is_by_logic(name))
+
+    def _prepared(self, formula: Formula) -> PreparedFormula:
+        return prepare_formula(formula, weights=self._weights, credit="earned")
 
     def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
+from formalimg.logic import NOTHING_ASKED_FOR, ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
 from formalimg.rewards.result import RewardScore
 from formalimg.scenes import Scene
-from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec
+from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec, FormulaSpec
 
 if TYPE_CHECKING:
     from formalimg.rewards.tasks import RewardTask
@@ -104,14 +104,45 @@ def _reward_of_clauses(
     return RewardScore.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
 
 
+def check_surplus(surplus: float) -> float:
+    """Return how much a surplus object counts, if it is valid.
+
+    Raises:
+        FormalimgError: if it is not a number from 0 to 1.
+    """
+    if isinstance(surplus, bool) or not isinstance(surplus, int | float) or not 0 <= surplus <= 1:
+        raise FormalimgError("surplus must be a number from 0 (other objects do not matter) to 1")
+    return float(surplus)
+
+
+def discount_surplus(found: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
+    """Return the reward of a scene that fails, lower by its objects of classes that were not asked for.
+
+    Args:
+        found: the reward of the scene.
+        scene: the objects in the image.
+        classes: the classes that the formula names.
+        surplus: how much an object of another class counts against one of these.
+    """
+    if not surplus or not found.score or found.passed:
+        return found
+    asked = sum([obj.label in classes for obj in scene.objects])
+    others = len(scene) - asked
+    return replace(found, score=found.score * asked / (asked + surplus * others)) if others else found
+
+
 def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
     """Return the reward of a judged image: the weighted share of the parts of its verdict.
+
+    Clauses of a formula count once an object that it asks for is there, as in scenes.
 
     A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
     reward. Only CF-World's images may pass with less than all.
     """
     own = task.weights or (1.0,) * len(verdict.parts)
     parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
+    if isinstance(task.item.spec, FormulaSpec) and not verdict.passed:
+        parts = _earned(parts)
     explanation = verdict.evidence.get("explanation")
     found = RewardScore.of_parts(
         verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else ""
@@ -121,6 +152,14 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
         detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
         return RewardScore.missing(Unscored("not understood", detail, cost=verdict.cost))
     return found
+
+
+def _earned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts; if they ask for objects and none is there, without credit for style and what is absent."""
+    objects = [part for part in parts if part.kind == "object"]
+    if not objects or any(part.score > 0 for part in objects):
+        return parts
+    return tuple([replace(part, score=0.0, reason=NOTHING_ASKED_FOR) if part.score else part for part in parts])
 
 
 def _weighted(part: Part, own: float, weights: Weights) -> Part:

@@ -22,7 +22,7 @@ from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, default_style, require_supported
-from formalimg.runs.progress import Progress
+from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
 from formalimg.runs.reader import (
     Judged,
@@ -54,6 +54,7 @@ __all__ = [
     "MAX_SIZE",
     "MIN_SIZE",
     "ChangedImageError",
+    "EarlierWork",
     "FolderLock",
     "Identity",
     "ImageFile",

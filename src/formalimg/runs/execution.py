@@ -19,13 +19,14 @@ from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import Identity, read_manifest, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
 from formalimg.runs.plan import plan_images, question_key
-from formalimg.runs.progress import Progress
+from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
 
 ProgressCallback = Callable[[Progress], None]
+ResumeCallback = Callable[[EarlierWork], None]
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ def execute(
     on_progress: ProgressCallback = lambda progress: None,
     on_match: Callable[[MatchReport], None] = lambda matching: None,
     safeguards: Safeguards = UNGUARDED,
+    on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
     """Generate the images of a run and, if there is a judge, judge them; resumes where an earlier call ended.
 
@@ -50,6 +52,7 @@ def execute(
         on_progress: called after each step.
         on_match: called once, before anything else, for models that serve existing images.
         safeguards: a pre-flight of judges and model, and the number of failures in a row after which the run stops.
+        on_resume: called once, before anything is made, if a part of the work or all of it is done already.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -69,6 +72,9 @@ def execute(
         scored = store.scored(judge) if judge else set()
         planned_items = [(planned.item, planned.sample, planned.question) for planned in images]
         to_judge = _without_verdict(stored, planned_items, scored) if judge else []
+        made = len(images) - len(to_make)
+        if made:
+            on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
         to_check = [judge] if judge and (to_make or to_judge) else []
         to_check += [
             other
@@ -108,6 +114,7 @@ def judge_run(
     budget: float | None = None,
     on_progress: ProgressCallback = lambda progress: None,
     safeguards: Safeguards = UNGUARDED,
+    on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
     """Judge all images of a run that this judge has not scored yet.
 
@@ -117,6 +124,7 @@ def judge_run(
         budget: spending limit of this run folder in US dollars; None for no limit.
         on_progress: called after each step.
         safeguards: a pre-flight of the judge, and the number of failures in a row after which the run stops.
+        on_resume: called once, before anything is judged, if this judge has scored some or all images already.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -133,6 +141,8 @@ def judge_run(
         stored = store.stored_images()
         stored_items = ((items[item], sample, questions[item]) for item, sample in stored)
         to_judge = _without_verdict(stored, stored_items, store.scored(judge))
+        if len(to_judge) < len(stored):
+            on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
         to_check = [judge, *safeguards.judges] if to_judge else []
         start = _Start.of(store, judge, to_check, store.manifest.suite, safeguards)
         engine = Engine(store, None, judge, on_progress=on_progress, safeguards=safeguards, before=start.before)

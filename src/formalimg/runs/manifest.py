@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +12,7 @@ from typing import Any
 
 from formalimg._util.plain_files import read_plain_bytes
 from formalimg._util.strict_json import is_text, is_utf8
+from formalimg._util.strict_toml import parse_toml
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
@@ -48,14 +47,6 @@ MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 MAX_TEXT = 100_000
 """Limit of the length of a text in a manifest, in characters."""
 _MAX_SHOWN = 200
-_MAX_DOTS = 32
-_STRINGS = re.compile(
-    r"""\"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.)*+"?|'[^'\n]*+'?|\#[^\n]*+""",
-    re.DOTALL,
-)
-"""Strings and comments of TOML, also unfinished ones, in linear time."""
-_DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}")
-"""A key of so many parts; ours have two, and the parser takes quadratic time for long ones."""
 
 
 @dataclass(frozen=True)
@@ -185,12 +176,7 @@ def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict
 def _parse(data: bytes, path: Path) -> dict[str, Any]:
     """Return the table of a TOML text, however it is made: a manifest may come from anywhere."""
     try:
-        text = data.decode("utf-8")
-        if _DOTTED_KEY.search(_STRINGS.sub("_", text)):
-            raise FormalimgError(f"{path} is damaged: a key in it has more than {_MAX_DOTS} parts")
-        return tomllib.loads(text)
-    except RecursionError:
-        raise FormalimgError(f"{path} is damaged: values in it are nested too deeply") from None
+        return parse_toml(data)
     except ValueError as error:  # also of bytes that are no text, and of numbers with thousands of digits
         raise FormalimgError(f"{path} is damaged: {error}") from error
 

@@ -135,9 +135,9 @@ def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterato
         yield batch
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, head: int = _HEAD, tail: int = _TAIL) -> str:
     """Return the text on one line of limited length, without API keys: some messages quote them."""
-    return truncate(redact(" ".join(text.split())), _HEAD, _TAIL)
+    return truncate(redact(" ".join(text.split())), head, tail)
 
 
 def error_text(error: BaseException) -> str:

@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Spending
+
+
+class EarlierWork(NamedTuple):
+    """What a run folder already holds of the work of a call, as passed to `on_resume` before the rest begins.
+
+    Attributes:
+        images: number of images that are asked for.
+        made: how many of them exist; None if the call makes none.
+        scored: how many of them this judge has scored; None if there is no judge.
+    """
+
+    images: int
+    made: int | None
+    scored: int | None
+
+    def __str__(self) -> str:
+        """Return the counts as a line: `30 of 30 images and 12 of 30 verdicts already done`."""
+        counts = {"images": self.made, "verdicts": self.scored}
+        parts = [f"{done:,} of {self.images:,} {what}" for what, done in counts.items() if done is not None]
+        return f"{' and '.join(parts)} already done"
 
 
 @dataclass

@@ -243,7 +243,7 @@ def _path_commands(element: ElementTree.Element) -> Iterator[PathCommand]:
 
     match element.tag.removeprefix(_SVG):
         case "path":
-            yield from _path(element.get("d", ""))
+            yield from path_commands(element.get("d", ""))
         case "rect":
             yield from _rect(*numbers("x", "y", "width", "height", "rx"))
         case "circle":
@@ -255,7 +255,12 @@ def _path_commands(element: ElementTree.Element) -> Iterator[PathCommand]:
             raise ValueError(f"<{tag}> is not one of path, rect, circle, ellipse")
 
 
-def _path(text: str) -> Iterator[PathCommand]:
+def path_commands(text: str) -> Iterator[PathCommand]:
+    """Parse SVG path data.
+
+    Raises:
+        ValueError: naming the step that is not in the part of SVG that icons use.
+    """
     for number, (command, rest) in enumerate(_COMMAND.findall(text)):
         count = _NUMBERS_PER_COMMAND.get(command.upper())
         values = [float(value) for value in _NUMBER.findall(rest)]
@@ -275,10 +280,12 @@ def _rect(x: float, y: float, width: float, height: float, r: float) -> Iterator
     r = min(r, width / 2, height / 2)
     across, down = width - 2 * r, height - 2 * r
     if not r:
-        return _path(f"M{x} {y}h{width}v{height}h{-width}z")
+        return path_commands(f"M{x} {y}h{width}v{height}h{-width}z")
     corners = [f"a{r} {r} 0 0 1 {end}" for end in (f"{r} {r}", f"{-r} {r}", f"{-r} {-r}", f"{r} {-r}")]
-    return _path(f"M{x + r} {y}h{across}{corners[0]}v{down}{corners[1]}h{-across}{corners[2]}v{-down}{corners[3]}z")
+    return path_commands(
+        f"M{x + r} {y}h{across}{corners[0]}v{down}{corners[1]}h{-across}{corners[2]}v{-down}{corners[3]}z"
+    )
 
 
 def _ellipse(x: float, y: float, rx: float, ry: float) -> Iterator[PathCommand]:
-    yield from _path(f"M{x - rx} {y}a{rx} {ry} 0 0 1 {2 * rx} 0a{rx} {ry} 0 0 1 {-2 * rx} 0z")
+    yield from path_commands(f"M{x - rx} {y}a{rx} {ry} 0 0 1 {2 * rx} 0a{rx} {ry} 0 0 1 {-2 * rx} 0z")

@@ -1,10 +1,10 @@
-"""Spatial axioms of Natural scenes: what `On`, `In`, `Holding` and `NextTo` mean for the boxes of two objects.
+"""Spatial axioms: what the relations of Natural and of ConceptMix mean for the boxes of two objects.
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
 relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
 `RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
 which instructions no image can satisfy. They are necessary conditions, stated in docs/natural.md; solver and check use
-this one definition.
+this one definition. So do drawn scenes, where they decide what an image shows (docs/drawn-worlds.md).
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ REACH = 150
 CONTACT = 20
 """How far above an object another may end that still touches it."""
 
+LEAST_HIDDEN, MOST_HIDDEN = 0.15, 0.45
+"""The share of an object's box that is hidden by one in front of it: enough to be seen, and not too much."""
+
 
 class AxiomLess(NamedTuple):
     """A measure of one argument is less than a measure of another plus a length."""
@@ -52,17 +55,18 @@ def _beyond(first: int, start: Measure, center: Measure, end: Measure) -> tuple[
 _OVERLAP_ACROSS = (AxiomLess((0, "xmin"), (1, "xmax")), AxiomLess((1, "xmin"), (0, "xmax")))
 _OVERLAP_DOWN = (AxiomLess((0, "ymin"), (1, "ymax")), AxiomLess((1, "ymin"), (0, "ymax")))
 
+_ON = (
+    AxiomLess((1, "xmin"), (0, "center_x")),
+    AxiomLess((0, "center_x"), (1, "xmax")),
+    AxiomLess((1, "ymin"), (0, "ymax"), CONTACT),
+    AxiomLess((0, "ymax"), (1, "ymax")),
+    AxiomLess((0, "center_y"), (1, "center_y")),
+)
+_SIDES: tuple[tuple[Measure, Measure], ...] = (("xmin", "xmax"), ("ymin", "ymax"))
+
 AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
     # The middle of what lies on something is over it; it ends at its top or in front of it, and stands out above.
-    "On": (
-        (
-            AxiomLess((1, "xmin"), (0, "center_x")),
-            AxiomLess((0, "center_x"), (1, "xmax")),
-            AxiomLess((1, "ymin"), (0, "ymax"), CONTACT),
-            AxiomLess((0, "ymax"), (1, "ymax")),
-            AxiomLess((0, "center_y"), (1, "center_y")),
-        ),
-    ),
+    "On": (_ON,),
     # What is inside lies within the width and ends within; less than half of it may stick out at the top.
     "In": (
         (
@@ -86,8 +90,18 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
         )
         for left in (0, 1)
     ),
+    # Of ConceptMix: higher up without touching; on something and standing out above it; apart on some side.
+    "HigherUp": ((AxiomLess((0, "ymax"), (1, "ymin"), -CONTACT),),),
+    "LowerDown": ((AxiomLess((1, "ymax"), (0, "ymin"), -CONTACT),),),
+    "OnTopOf": ((*_ON, AxiomLess((0, "ymin"), (1, "ymin"))),),
+    "Outside": tuple(
+        (AxiomLess((first, end), (1 - first, start), -CONTACT),) for start, end in _SIDES for first in (0, 1)
+    ),
 }
 """For each relation the alternatives, all parts of one of which hold."""
+
+NATURAL_RELATIONS = ("On", "In", "LeftOf", "RightOf", "Above", "Below", "Holding", "NextTo")
+"""The relations of Natural formulas, and of published ones."""
 
 DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below")
 """The relations that are read from boxes, and not recorded."""
@@ -101,12 +115,12 @@ def axiom_alternatives(predicate: str, margin: int) -> Alternatives:
 
 def is_natural_witness(formula: Formula, scene: Scene, margin: int = 0, *, style: str | None = None) -> bool:
     """Return whether a scene satisfies a Natural formula, with directions that are clear, and keeps the axioms."""
-    world = _ClearScene(scene.objects, scene.relations, margin)
+    world = ClearScene(scene.objects, scene.relations, margin)
     return verify(formula, world, style=style).passed and not axiom_violations(scene, margin)
 
 
 @dataclass(frozen=True)
-class _ClearScene(Scene):
+class ClearScene(Scene):
     """A scene whose directions hold only as clearly as their axioms demand, by a margin."""
 
     margin: int = 0
@@ -127,7 +141,7 @@ class _ClearScene(Scene):
         """Return None: sets are enough for scenes of this size."""
 
     def _is_clear(self, predicate: str, first: int, second: int) -> bool:
-        return _fits(predicate, self.objects[first].box, self.objects[second].box, self.margin)
+        return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)
 
 
 def carrying(relation: SceneRelation) -> tuple[int, int] | None:
@@ -150,12 +164,11 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
     found = [
         f"{name}({scene.describe(first)}, {scene.describe(second)}) does not fit the boxes"
         for name, first, second in relations
-        if name in AXIOMS and name not in DIRECTIONS and not _fits(name, boxes[first], boxes[second], margin)
+        if name in AXIOMS and name not in DIRECTIONS and not fits_axiom(name, boxes[first], boxes[second], margin)
     ]
     places = [pair for relation in relations if (pair := carrying(relation)) is not None]
     found += [f"{scene.describe(thing)} has two places" for thing in sorted(_repeated(thing for thing, _ in places))]
-    carriers = dict(places)
-    chains = [list(_chain(thing, carriers)) for thing in range(len(scene))]
+    chains = carrier_chains(scene)
     found += [f"{scene.describe(thing)} carries itself" for thing, chain in enumerate(chains) if thing in chain]
     for one, other in combinations(range(len(scene)), 2):
         if other not in chains[one] and one not in chains[other] and _overlap(boxes[one], boxes[other]):
@@ -163,8 +176,22 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
     return found
 
 
-def _fits(predicate: str, first: Box, second: Box, margin: int) -> bool:
+def fits_axiom(predicate: str, first: Box, second: Box, margin: int = 0) -> bool:
+    """Return whether two boxes are as the axiom of a relation demands, by a margin."""
     return any(all(part.holds(first, second) for part in way) for way in axiom_alternatives(predicate, margin))
+
+
+def hidden_share(back: Box, front: Box) -> float:
+    """Return the share of a box that another one covers."""
+    across = min(back.xmax, front.xmax) - max(back.xmin, front.xmin)
+    down = min(back.ymax, front.ymax) - max(back.ymin, front.ymin)
+    return max(across, 0) * max(down, 0) / back.area if back.area else 0.0
+
+
+def carrier_chains(scene: Scene) -> list[list[int]]:
+    """Return, for each object of a scene, what carries it, what carries that, and so on."""
+    carriers = dict(pair for relation in sorted(scene.relations or ()) if (pair := carrying(relation)) is not None)
+    return [list(_chain(thing, carriers)) for thing in range(len(scene))]
 
 
 def _chain(thing: int, carriers: dict[int, int]) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
+from formalimg.config import default_judge
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
 from formalimg.models import ChatModel, open_chat_model
@@ -29,8 +30,7 @@ from formalimg.scoring.reasons import failure_reason
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.suites import GraphQuestion, read_questions
 
-JUDGE_VARIABLE = "FORMALIMG_JUDGE"
-"""Environment variable that names the judge where none is given."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def score(
         images: an image or a list of them: paths, the bytes of files, or PIL images.
         prompts: one prompt for all images, or one for each; may be left out if there are questions.
         judge: a chat model that can see, or a grounder, by name or as an object; or a judge as an object. None for the
-            one that `FORMALIMG_JUDGE` names.
+            one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
         judge_options: options of a judge that is named.
         form: what prompts become: `formula`, `questions`, `whole` (one question), or `auto`.
         writer: the chat model that writes questions, by name or as an object; None for the judge, if it is one.
@@ -253,8 +253,13 @@ def _open_pairs(pairs: Sequence[tuple[ImageInput, str]]) -> list[ScoredPair]:
 
 
 def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mapping[str, str] | None) -> Judge:
+    if judge is None:
+        default = default_judge(FREE_PROMPTS, "these images", words="python", making=False)
+        if default is not None:
+            _log.warning("%s", default)
+            judge, options = default.name, {**default.options, **(options or {})}
     if judge is None or isinstance(judge, str):
-        return open_judge(FREE_PROMPTS, judge or os.environ.get(JUDGE_VARIABLE) or None, options)
+        return open_judge(FREE_PROMPTS, judge, options)
     if options:
         raise FormalimgError("options are for a judge that is named: give them where the judge is opened")
     given: Any = judge

@@ -46,7 +46,7 @@ from formalimg.suites.odd_records import (
     plain_tags,
 )
 from formalimg.suites.record import ItemsError
-from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
+from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, World, suite, suite_names
 
 if TYPE_CHECKING:
     from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups, find_comparison
@@ -256,6 +256,7 @@ __all__ = [
     "SuiteKind",
     "WeightedQuestion",
     "WordingError",
+    "World",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",

@@ -18,6 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Unscored
 from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
 from formalimg.models import (
+    CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
     Checkpoint,
     Options,
@@ -223,7 +224,6 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     Raises:
         FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
     """
-    require_modules("detector", open_detector)
     name = f"detector/{model}"
     reader = Options(name, options)
     default = detector_family(model)
@@ -233,6 +233,7 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     family = replace(default, query=query)
     threshold = reader.number("threshold", default.threshold, minimum=0, maximum=1)
     max_overlap = reader.number("overlap", 0.5, minimum=0.01, maximum=1)
+    reader.reject_unknown(*CHECKPOINT_OPTIONS)  # before the libraries, which the options of the checkpoint need
+    require_modules("detector", open_detector)
     checkpoint = read_checkpoint(model, reader, _DTYPE)
-    reader.reject_unknown()
     return DetectorGrounder(name, checkpoint, family, threshold, max_overlap)

@@ -159,6 +159,10 @@ class Checkpoint:
         raise FormalimgError(f"{name} cannot be loaded: {truncate(reason, 400, 100)}")
 
 
+CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")
+"""The options that `read_checkpoint` reads."""
+
+
 def read_checkpoint(
     model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:

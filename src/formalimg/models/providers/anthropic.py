@@ -148,7 +148,6 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = _connect(name, base_url, retry_policy.timeout)
     max_tokens = given.integer("max_tokens", 8192, minimum=1)
     temperature = read_temperature(given, name, None, maximum=1.0)
     effort = given.text("effort", None)
@@ -156,6 +155,7 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     schema = given.choice("schema", ("json_schema", "none"), "json_schema")
     extras = given.with_prefix("extra.")
     given.reject_unknown()
+    server = _connect(name, base_url, retry_policy.timeout)
     optional: dict[str, Setting] = {
         "temperature": temperature,
         "effort": effort,

@@ -167,7 +167,6 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     }
     retry_policy = chat_retry_policy(given)
     client = open_gemini_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
-    given.reject_unknown()
     return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 
 
@@ -197,7 +196,6 @@ def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
     }
     retry_policy = image_retry_policy(given)
     client = open_gemini_client(model, given, retry_policy.timeout)
-    given.reject_unknown()
     settings = {name: value for name, value in {**chosen, **client.address}.items() if value not in (None, "none")}
     return build_image_model(GeminiImages(client, settings), retry_policy=retry_policy)
 

@@ -118,12 +118,12 @@ def open_gemini_client(
 
     Args:
         model: id of the model.
-        given: the user's options, of which `base_url` and `api_version` are read.
+        given: the user's options, of which `base_url` and `api_version` are read; all others must have been.
         timeout: seconds after which a request is given up.
         max_bytes: maximum size of an answer.
 
     Raises:
-        FormalimgError: if the library or the key is missing.
+        FormalimgError: if the library or the key is missing, or, before the key, if an option is unknown.
     """
     try:
         from google.genai.types import HttpOptions, HttpRetryOptions
@@ -131,10 +131,11 @@ def open_gemini_client(
         raise FormalimgError(
             f"gemini/{model} needs the google-genai library: pip install 'formalimg[gemini]'"
         ) from None
-    base_url = given.url("base_url", None)
+    base_url, api_version = given.url("base_url", None), given.text("api_version", None)
+    given.reject_unknown()
     http = HttpOptions(
         base_url=base_url,
-        api_version=given.text("api_version", None),
+        api_version=api_version,
         timeout=max(1, round(timeout * 1000)),
         retry_options=HttpRetryOptions(attempts=1),
     )

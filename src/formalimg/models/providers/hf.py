@@ -145,9 +145,8 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
     retry_policy = chat_retry_policy(given)
-    client = open_hf_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
     extras = given.with_prefix("extra.")
-    given.reject_unknown()
+    client = open_hf_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
     settings: dict[str, Setting] = without_none({**chosen, **client.address})
     settings |= {f"extra.{name}": text for name, text in extras.items()}
     provider = HfChat(client, settings, parse_extra_fields(f"hf/{model}", extras))
@@ -181,9 +180,8 @@ def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
         "seeded": given.flag("send_seed", True),
     }
     retry_policy = image_retry_policy(given)
-    client = open_hf_client(model, given, retry_policy.timeout)
     extras = given.with_prefix("extra.")
-    given.reject_unknown()
+    client = open_hf_client(model, given, retry_policy.timeout)
     settings: dict[str, Setting] = without_none({**chosen, **client.address})
     settings |= {f"extra.{name}": text for name, text in extras.items()}
     provider = HfImages(client, settings, parse_extra_fields(f"hf/{model}", extras))

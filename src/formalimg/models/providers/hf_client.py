@@ -128,18 +128,23 @@ def open_hf_client(model: str, given: Options, timeout: float, max_bytes: int = 
 
     Args:
         model: id of the model on the Hub.
-        given: the user's options, of which `provider`, `base_url` and `bill_to` are read.
+        given: the user's options, of which `provider`, `base_url` and `bill_to` are read; all others must have been.
         timeout: seconds after which a call is given up.
         max_bytes: maximum size of an answer.
 
     Raises:
-        FormalimgError: if the library or the key is missing.
+        FormalimgError: if the library or the key is missing, or, before the key, if an option is unknown.
     """
     try:
         from huggingface_hub import get_session, get_token
     except ImportError:
         raise FormalimgError(f"hf/{model} needs the huggingface_hub library: pip install 'formalimg[hf]'") from None
-    base_url = given.url("base_url", None)
+    base_url, provider, bill_to = (
+        given.url("base_url", None),
+        given.text("provider", "auto"),
+        given.text("bill_to", None),
+    )
+    given.reject_unknown()
     token = find_api_key((_KEY_NAME,)) or get_token()  # which knows what `hf auth login` has stored
     if token is None and base_url is None:
         token = get_api_key((_KEY_NAME,), f"hf/{model}")
@@ -148,9 +153,7 @@ def open_hf_client(model: str, given: Options, timeout: float, max_bytes: int = 
     session = get_session()
     if session.timeout.read is None:
         session.timeout = timeout
-    return HfClient(
-        HfRoute(model, given.text("provider", "auto"), base_url, given.text("bill_to", None), timeout, max_bytes, token)
-    )
+    return HfClient(HfRoute(model, provider, base_url, bill_to, timeout, max_bytes, token))
 
 
 def translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:

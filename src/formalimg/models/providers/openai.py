@@ -248,7 +248,6 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     given.accept_old_name("limit", "max_tokens_field")
     retry_policy = chat_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
     limit = given.choice(
         "max_tokens_field",
@@ -266,7 +265,8 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     detail = given.choice("detail", ("auto", "low", "high"), None)
     top_logprobs = read_top_logprobs(given, name)
     extras = given.with_prefix("extra.")
-    given.reject_unknown()
+    given.reject_unknown()  # before the key: a server of one's own needs none, and its option may be misspelt
+    server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     sent: dict[str, float | int | str] = without_none(found)
     settings: dict[str, Setting] = {**sent, "schema": schema}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
@@ -299,7 +299,6 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     given.accept_old_name("seeded", "send_seed")
     retry_policy = image_retry_policy(given)
     base_url = given.url("base_url", None)
-    server = connect_openai(name, base_url, retry_policy.timeout)
     size = given.text("size", None)
     send_seed = given.flag("send_seed", False)
     response_format = given.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
@@ -309,6 +308,7 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
         fields["output_compression"] = compression
     extras = given.with_prefix("extra.")
     given.reject_unknown()
+    server = connect_openai(name, base_url, retry_policy.timeout)
     settings: dict[str, Setting] = {field: str(value) for field, value in fields.items()}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= {"size": size} if size else {}

@@ -4,15 +4,19 @@ The data is in `catalog.d/*.toml`. Files are read together, so that each may spe
 
 ```toml
 [class.cat]                        # an object that can be drawn
-icon = "cat"                       # file in icons/, without .svg; "knolling/cup" for an icon of Knolling; default: its name
+icon = "cat"                       # icons/cat.svg, the default; "knolling/cup" is an icon of Knolling
 tint = "orange"                    # its colour where none is asked for
 variants = ["sleeping"]            # states with an icon of their own: icons/cat@sleeping.svg
 shows = ["standing"]               # states that the plain icon shows
+also = { sleeping = ["lying"] }    # states that the icon of a state shows besides
 on = 0.2                           # where things on it stand: fraction of its height, from the top
-inside = [0.1, 0.2, 0.9, 0.8]      # where things inside it are seen: fractions of its box; icons/cat@front.svg hides them
+carrier = "lying"                  # the variant that is drawn when a thing is on it
+inside = [0.1, 0.2, 0.9, 0.8]      # where things inside it are seen: left, top, right, bottom as fractions of its box
+container = "open"                 # the variant that is drawn when a thing is inside it
+front = true                       # icons/cat@front.svg is painted over what is inside, which may stick out at the top
 hold = [0.8, 0.5]                  # where things that it holds are
 length = 0.5                       # its usual longest side, in metres
-undrawable = { wet = "reason" }    # words that it cannot have in a drawing
+undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside", "on", "hold" for relations
 
 [material.ceramic]                 # or shape, state, color, style, size, relation
 undrawable = "reason"              # in no drawing; or a table, by the words that it cannot be combined with
@@ -43,7 +47,8 @@ FRONT = "front"
 """The variant that is painted over what is inside."""
 
 _CLASS_KEYS = frozenset(
-    {"icon", "tint", "variants", "shows", "on", "inside", "hold", "length", "undrawable", "glow", "lying"}
+    {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
+    | {"on", "carrier", "inside", "container", "front", "hold"}
 )
 _WORD_KEYS = frozenset({"undrawable", "removes"})
 
@@ -62,8 +67,12 @@ class DrawnClass:
         tint: its colour where none is asked for.
         variants: states that have an icon of their own.
         shows: states that the plain icon shows.
+        also: states that the icon of a state shows besides, by state.
         on: where things on it stand, as a fraction of its height from the top.
+        carrier: the variant that is drawn when a thing is on it; None: the icon of its state.
         inside: where things inside it are seen, as fractions of its box; None if nothing can be inside.
+        container: the variant that is drawn when a thing is inside it; None: the icon of its state.
+        front: whether a part of it is painted over what is inside.
         hold: where things that it holds are, as fractions of its box; None if it cannot hold anything.
         length: its usual longest side in metres; None if nothing is known.
         undrawable: words that it cannot have in a drawing, with the reason.
@@ -75,12 +84,28 @@ class DrawnClass:
     tint: str
     variants: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     on: float = 0.0
+    carrier: str | None = None
     inside: tuple[float, float, float, float] | None = None
+    container: str | None = None
+    front: bool = False
     hold: tuple[float, float] | None = None
     length: float | None = None
     undrawable: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def variant(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> str | None:
+        """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
+        special = self.container if contains and self.container else self.carrier if carries else None
+        return special or next((state for state in states if state in self.variants), None)
+
+    def shown_states(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> tuple[str, ...]:
+        """Return all states that the drawing shows: those that are drawn over it, and those of its icon."""
+        variant = self.variant(states, carries=carries, contains=contains)
+        drawn_over = [state for state in states if state not in (*self.variants, *self.shows)]
+        own = self.shows if variant is None else (variant, *self.also.get(variant, ()))
+        return tuple(dict.fromkeys([*drawn_over, *own]))
 
 
 @dataclass(frozen=True)
@@ -104,7 +129,7 @@ class DrawnCatalog:
 
     classes: Mapping[str, DrawnClass]
     words: Mapping[tuple[str, str], DrawnWord]
-    icons_folder: Traversable
+    icons_folder: Any  # a Traversable, which is not declared hashable
 
     def icon(self, label: str, variant: str | None = None) -> Icon | None:
         """Return the icon of a class, or of one of its variants; None if there is none.
@@ -167,7 +192,7 @@ def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog
                         words[kind, word] = _word(row, words.get((kind, word), _NO_LIMITS))
         except (tomllib.TOMLDecodeError, ValueError, AttributeError, TypeError) as error:
             raise CatalogError(f"catalog.d/{entry.name} cannot be read: {error}") from error
-    drawn = {label: _class(label, row) for label, row in classes.items() if set(row) != {"length"}}
+    drawn = {label: _class(label, row, icons_folder) for label, row in classes.items() if set(row) != {"length"}}
     return DrawnCatalog(drawn, words, icons_folder)
 
 
@@ -193,20 +218,26 @@ def _merge(known: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
             raise ValueError(f"[class.{label}] has two values of {key!r}")
 
 
-def _class(label: str, row: Mapping[str, Any]) -> DrawnClass:
+def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> DrawnClass:
     undrawable = row.get("undrawable", {})
     known = {*palette().colors, *palette().others}
     tint = row.get("tint", "gray")
     if tint not in known:
         raise CatalogError(f"the tint {tint!r} of {label!r} must be one of {', '.join(sorted(known))}")
+    icon = row.get("icon", label)
+    stem = icon.removeprefix(KNOLLING).replace(" ", "_")
     return DrawnClass(
         label,
-        row.get("icon", label),
+        icon,
         tint,
         tuple(row.get("variants", ())),
         tuple(row.get("shows", ())),
+        {state: tuple(more) for state, more in row.get("also", {}).items()},
         _number(row.get("on", 0.0)),
+        row.get("carrier"),
         _fractions(row.get("inside"), 4, f"inside of {label!r}"),
+        row.get("container"),
+        row.get("front", (icons_folder / f"{stem}@{FRONT}.svg").is_file()),
         _fractions(row.get("hold"), 2, f"hold of {label!r}"),
         row.get("length"),
         {"": undrawable} if isinstance(undrawable, str) else dict(undrawable),
@@ -234,11 +265,6 @@ def _word(row: Mapping[str, Any], known: DrawnWord) -> DrawnWord:
 
 
 @cache
-def _load_icon(folder: Traversable, stem: str) -> Icon | None:
+def _load_icon(folder: Any, stem: str) -> Icon | None:
     file = folder / f"{stem}.svg"
     return read_icon(stem.replace("_", " "), file.read_text("utf-8")) if file.is_file() else None
-
-
-def class_lengths(catalog: DrawnCatalog, labels: Iterable[str]) -> dict[str, float]:
-    """Return the usual longest side of classes in metres; one metre where the catalog has none."""
-    return {label: catalog.entry(label).length or 1.0 for label in labels}

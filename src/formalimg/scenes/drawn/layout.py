@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from formalimg.logic import Formula
 from formalimg.scenes.drawn.brief import SceneBrief
-from formalimg.scenes.drawn.catalog import DrawnCatalog
+from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
+from formalimg.scenes.drawn.drawability import why_not_drawable
+from formalimg.scenes.drawn.facts import DrawnFacts, Fact, brief_facts, formula_facts
+from formalimg.scenes.drawn.layout_model import DrawnLook, LayoutAttempt, LayoutModel
 from formalimg.scenes.drawn.scene import DrawnScene
+from formalimg.scenes.drawn.space import OCCLUSION
+from formalimg.scenes.drawn.truth import brief_concepts, concept_holds, verify_drawn
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.results import Unsatisfiable
+from formalimg.scenes.solver.search import minimal_conflict
+
+_ATTEMPTS = (
+    LayoutAttempt(0.30, 0.75, 1.3, True, 0.1),
+    LayoutAttempt(0.20, 0.7, 1.4, True, 0.15),
+    LayoutAttempt(0.16, 0.4, 2.0, True, 0.3),
+    LayoutAttempt(0.16, 0.3, 3.0, False, 1.0),
+)
+"""From comfortable to crowded: the first that works is taken."""
+
+_SHAPE_ASPECTS = {
+    **dict.fromkeys(("circle", "round", "square", "heart", "triangle", "triangular"), 1.0),
+    **dict.fromkeys(("rectangle", "rectangular"), 1.6),
+    "oval": 1.4,
+}
+"""The width by height of objects that have the outline of a shape."""
 
 
 @dataclass(frozen=True)
 class NoDrawing:
-    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. False in conditions."""
+    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. It is false.
+
+    Attributes:
+        reason: one line.
+        conflict: relations that cannot hold together, as text; empty if that is not the reason.
+    """
 
     reason: str
     conflict: tuple[str, ...] = ()
@@ -24,5 +54,104 @@ class NoDrawing:
 def solve_drawn(
     request: Formula | str | SceneBrief, *, seed: int = 0, catalog: DrawnCatalog | None = None
 ) -> DrawnScene | NoDrawing:
-    """Find a scene that can be drawn and shows what is asked for."""
-    raise NotImplementedError
+    """Find a scene that can be drawn and shows what is asked for.
+
+    Args:
+        request: a Natural formula, or a brief.
+        seed: selects among layouts.
+        catalog: what can be drawn; the catalog of the drawn worlds if None.
+
+    Raises:
+        FormulaError: if a formula uses predicates that the axioms say nothing of.
+        SolverLimitError: if a formula could be neither satisfied nor refuted.
+    """
+    known = catalog or drawn_catalog()
+    reason = why_not_drawable(request, known)
+    if reason is not None:
+        return NoDrawing(reason)
+    if isinstance(request, SceneBrief):
+        facts = brief_facts(request)
+        drawn = arrange(facts, seed=seed, catalog=known)
+        if isinstance(drawn, DrawnScene):
+            wrong = [each for each in brief_concepts(request) if not concept_holds(each, drawn, known)]
+            if wrong:
+                return NoDrawing(f"no layout shows {wrong[0].category} {wrong[0].value!r} beside everything else")
+        return drawn
+    drawn = NoDrawing("no layout was tried")
+    for crowd in (8, 0):
+        found = formula_facts(request, seed, crowd)
+        if isinstance(found, Unsatisfiable):
+            return NoDrawing("it contradicts itself", tuple(map(str, found.conflict)))
+        drawn = arrange(found, seed=seed, catalog=known)
+        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, known):
+            return drawn
+    return drawn if isinstance(drawn, NoDrawing) else NoDrawing("no layout of drawable sizes shows all of it")
+
+
+def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = None) -> DrawnScene | NoDrawing:
+    """Find places for the objects of some facts; all their classes must be in the catalog."""
+    looks = object_looks(facts, catalog or drawn_catalog())
+    places = [pair[0] for fact in facts.facts if (pair := fact.carried) is not None]
+    twice = next((thing for thing in places if places.count(thing) > 1), None)
+    if twice is not None:
+        return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
+    for attempt in _ATTEMPTS:
+        boxes = LayoutModel(facts, looks, attempt, seed).solve()
+        if isinstance(boxes, list):
+            return _drawn(facts, boxes)
+    return _conflict(facts, looks, seed)
+
+
+def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
+    """Return how each object is drawn: its class, and the natural width by height of its icon or shape."""
+    carriers = {fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf")}
+    containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
+    looks = []
+    for number, obj in enumerate(facts.objects):
+        entry = catalog.entry(obj.label)
+        variant = entry.variant(obj.states, carries=number in carriers, contains=number in containers)
+        icon = catalog.icon(obj.label, variant) or catalog.icon(obj.label)
+        aspect = icon.aspect if icon else 1.0
+        looks.append(DrawnLook(entry, _SHAPE_ASPECTS.get(obj.shape or "", aspect)))
+    return looks
+
+
+def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
+    objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
+    return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
+
+
+def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
+    """Return the objects from back to front: what stands higher up is farther away, unless a relation forbids it."""
+    before: dict[int, set[int]] = {number: set() for number in range(len(boxes))}
+    for fact in facts.facts:
+        if fact.predicate == OCCLUSION:
+            before[fact.first].add(fact.second)
+        elif (pair := fact.carried) is not None:
+            before[pair[0]].add(pair[1])
+    order: list[int] = []
+    left = sorted(before, key=lambda number: (boxes[number].ymax, number))
+    while left:
+        number = next((each for each in left if before[each] <= set(order)), left[0])
+        left.remove(number)
+        order.append(number)
+    return tuple(order)
+
+
+def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int) -> NoDrawing:
+    """Return which relations cannot hold together in a drawing of these objects."""
+
+    def impossible(kept: frozenset[int]) -> bool:
+        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
+        return LayoutModel(some, looks, _ATTEMPTS[-1], seed).solve() is None
+
+    everything = frozenset(range(len(facts.facts)))
+    if not impossible(everything):
+        return NoDrawing(f"no layout of {len(looks)} objects of drawable sizes was found")
+    conflict = [facts.facts[number] for number in minimal_conflict(len(facts.facts), impossible)]
+    texts = tuple(_text(fact, facts) for fact in conflict)
+    return NoDrawing(f"these cannot be drawn together: {', '.join(texts) or 'the sizes of the objects'}", texts)
+
+
+def _text(fact: Fact, facts: DrawnFacts) -> str:
+    return f"{fact.predicate}({facts.objects[fact.first].label}, {facts.objects[fact.second].label})"

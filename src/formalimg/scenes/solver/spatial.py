@@ -28,7 +28,13 @@ from formalimg.scenes.solver.layout import FreeBox, FreeLayout, initial_boxes
 from formalimg.scenes.solver.nnf import build_claim, conjuncts
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solver.search import mentioned_styles, minimal_conflict
-from formalimg.scenes.spatial_axioms import AXIOMS, DIRECTIONS, axiom_alternatives, carrying, is_natural_witness
+from formalimg.scenes.spatial_axioms import (
+    DIRECTIONS,
+    NATURAL_RELATIONS,
+    axiom_alternatives,
+    carrying,
+    is_natural_witness,
+)
 
 _LAYOUT = FreeLayout(unit=10, min_side=60, max_side=900, gap=10, border=0)
 _PROOF_LAYOUT = FreeLayout(unit=5, min_side=20, max_side=1000, gap=0, border=0)
@@ -71,7 +77,7 @@ def solve_natural(
 
 
 def _require_natural(formula: Formula) -> None:
-    known = ("Is", *ATTRIBUTE_PREDICATES, *AXIOMS, STYLE_PREDICATE)
+    known = ("Is", *ATTRIBUTE_PREDICATES, *NATURAL_RELATIONS, STYLE_PREDICATE)
     problems = [
         Problem("undecided", f"the spatial axioms say nothing of {atom.predicate}", atom.span)
         for atom in atoms(formula)

@@ -1,0 +1,102 @@
+"""What a drawing paints, measured on a small rendering: where a mark can go, and in which tones."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from formalimg.scenes.drawn.icon_drawing import IconDrawing
+from formalimg.scenes.icon import MIN_LINE_WIDTH, PixelFrame, Tones, palette
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_CELLS = 72
+"""Cells of the grid along the longer side of the frame."""
+_PAINTED = 96
+"""The opacity (of 255) from which a cell counts as painted: glass counts, the soft rim of an outline does not."""
+_STROKE = re.compile(r'stroke-width="([0-9.]+)"')
+
+
+class Spot(NamedTuple):
+    """A point of the image, in pixels."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """The painted cells of a grid over a frame."""
+
+    frame: PixelFrame
+    cells: NDArray[np.bool_]
+    color: str
+    pen: float
+
+    @property
+    def tones(self) -> Tones:
+        """The tones of the colour that most of the drawing has."""
+        return {**palette().colors, **palette().others}[self.color]
+
+    def spots(self) -> list[Spot]:
+        """Return the middles of all painted cells, row by row."""
+        rows, columns = self.cells.shape
+        across, down = self.frame.width / columns, self.frame.height / rows
+        ys, xs = self.cells.nonzero()
+        points = zip(xs.tolist(), ys.tolist(), strict=True)
+        return [Spot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
+
+    def top_of_run(self, x: float, y: float) -> float:
+        """Return how far up, from a painted point, everything is painted."""
+        rows, columns = self.cells.shape
+        column = min(columns - 1, max(0, int((x - self.frame.left) * columns / self.frame.width)))
+        row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
+        while row > 0 and self.cells[row - 1, column]:
+            row -= 1
+        return self.frame.top + row * self.frame.height / int(rows)
+
+    def scattered(self, count: int, random: Random, apart: float, spots: list[Spot] | None = None) -> list[Spot]:
+        """Return up to `count` random painted spots that keep this distance in pixels from each other."""
+        found: list[Spot] = []
+        rest = self.spots() if spots is None else spots
+        while rest and len(found) < count:
+            chosen = random.choice(rest)
+            found.append(chosen)
+            rest = [spot for spot in rest if (spot.x - chosen.x) ** 2 + (spot.y - chosen.y) ** 2 >= apart**2]
+        return found
+
+
+def coverage(drawing: IconDrawing) -> Coverage:
+    """Measure what a drawing paints."""
+    import numpy as np
+    import resvg_py
+    from PIL import Image
+
+    left, top, width, height = drawing.frame
+    scale = _CELLS / max(width, height)
+    columns, rows = max(4, round(width * scale)), max(4, round(height * scale))
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{columns}" height="{rows}" preserveAspectRatio="none"'
+        f' viewBox="{left} {top} {width} {height}" fill-rule="evenodd" stroke-linecap="round" stroke-linejoin="round">'
+        f"<defs>{drawing.defs}</defs>{drawing.body}</svg>"
+    )
+    with Image.open(io.BytesIO(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))) as image:
+        pixels = np.asarray(image.convert("RGBA")).astype(int)
+    cells = pixels[..., 3] > _PAINTED
+    families = {**palette().colors, **palette().others}
+    # All tones, as thin things are mostly outline.
+    tones = np.array([_rgb(tone) for tones in families.values() for tone in tones])
+    nearest = np.abs(pixels[cells][:, None, :3] - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
+    color = list(families)[int(np.bincount(nearest, minlength=len(families)).argmax())]
+    widths = [float(found) for found in _STROKE.findall(drawing.body)]
+    pen = sorted(widths)[len(widths) // 2] if widths else min(width, height) / 64
+    return Coverage(drawing.frame, cells, color, max(pen, MIN_LINE_WIDTH))
+
+
+def _rgb(tone: str) -> list[int]:
+    return [int(tone[at : at + 2], 16) for at in (1, 3, 5)]

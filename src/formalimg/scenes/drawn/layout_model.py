@@ -1,0 +1,309 @@
+"""The constraint model of a drawn layout: boxes of natural aspect ratios, where anchors and axioms want them.
+
+A box has three variables: its place, and a scale that multiplies its natural width and height. So sizes, anchors (which
+are fractions of a box) and axioms are all linear.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil, floor, log10, sqrt
+from typing import Any, NamedTuple
+
+from formalimg.scenes.drawn.catalog import DrawnClass
+from formalimg.scenes.drawn.facts import DrawnFacts, Fact
+from formalimg.scenes.drawn.sizes import HUGE, TINY
+from formalimg.scenes.drawn.space import OCCLUSION
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import CANVAS, Box
+from formalimg.scenes.spatial_axioms import LEAST_HIDDEN, MOST_HIDDEN, axiom_alternatives
+
+MARGIN = 20
+"""How far relations are from flipping, and objects from the edge of the canvas."""
+
+_UNIT = 10
+"""A box of scale k has the area of a square with this times k as its side."""
+_SMALLEST, _SMALLEST_TINY, _LARGEST = 9, 7, 62  # scales
+_GAP = 24
+_GROUND = 560
+"""In tidy layouts, what nothing carries stands below this line."""
+_SHARE = 1000  # fractions are counted in thousandths
+_SNUG = 4
+"""How exactly things stand where they stand."""
+
+
+class LayoutAttempt(NamedTuple):
+    """How strict a layout is.
+
+    Attributes:
+        room: the share of the canvas that objects may fill.
+        low, high: bounds of the size of an object, as multiples of what its class suggests.
+        tidy: whether things stand on the ground, and are held at the hand.
+        effort: the limit of the solver, in its own deterministic seconds.
+    """
+
+    room: float
+    low: float
+    high: float
+    tidy: bool
+    effort: float
+
+
+class DrawnLook(NamedTuple):
+    """What a layout has to know of an object: how it is drawn, and its width by height."""
+
+    entry: DrawnClass
+    aspect: float
+
+
+class _BoxVariables:
+    """The variables of one box; measures are doubled, so that centres are integers."""
+
+    def __init__(self, model: Any, aspect: float, low: int, high: int) -> None:
+        self.across = max(1, round(_UNIT * sqrt(aspect)))
+        self.down = max(1, round(_UNIT / sqrt(aspect)))
+        most = floor((CANVAS - 2 * MARGIN) / max(self.across, self.down))
+        self.low, self.high = min(low, most), max(1, min(high, most))
+        self.scale = model.new_int_var(self.low, max(self.low, self.high), "")
+        self.left = model.new_int_var(MARGIN, CANVAS - MARGIN - self.across * self.low, "")
+        self.top = model.new_int_var(MARGIN, CANVAS - MARGIN - self.down * self.low, "")
+        model.add(self.left + self.scale * self.across <= CANVAS - MARGIN)
+        model.add(self.top + self.scale * self.down <= CANVAS - MARGIN)
+
+    def measure(self, measure: Measure) -> Any:
+        start, side = (self.left, self.across) if measure.endswith(("xmin", "xmax", "_x")) else (self.top, self.down)
+        steps = 0 if measure.endswith("min") else 2 if measure.endswith("max") else 1
+        return 2 * start + steps * side * self.scale
+
+    def box(self, solver: Any) -> Box:
+        left, top, scale = (solver.value(each) for each in (self.left, self.top, self.scale))
+        return Box(left, top, left + scale * self.across, top + scale * self.down)
+
+
+class LayoutModel:
+    """The constraint model of one attempt."""
+
+    def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], attempt: LayoutAttempt, seed: int) -> None:
+        from ortools.sat.python import cp_model
+
+        self.cp = cp_model
+        self.model = cp_model.CpModel()
+        self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
+        self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
+        self.boxes = [
+            _BoxVariables(self.model, look.aspect, *bounds)
+            for look, bounds in zip(looks, self._scale_bounds(), strict=True)
+        ]
+        for fact in facts.facts:
+            self._require(fact)
+        self._require_solid()
+        self._require_sizes()
+        if attempt.tidy:
+            self._require_ground()
+        self._hint()
+
+    def solve(self) -> list[Box] | bool | None:
+        """Return boxes; None if there are none, False if none were found within the effort."""
+        solver = self.cp.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = self.seed % (1 << 31)
+        solver.parameters.max_deterministic_time = self.attempt.effort
+        solver.parameters.linearization_level = 0
+        solver.parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            return [box.box(solver) for box in self.boxes]
+        return None if status == self.cp.INFEASIBLE else False
+
+    # --- sizes
+
+    def _scale_bounds(self) -> list[tuple[int, int]]:
+        """Return the smallest and largest scale of each object."""
+        wanted = [suggested_side(look.entry.length) for look in self.looks]
+        roots = [number for number in range(len(wanted)) if number not in self.carrier]
+        fill = sum(wanted[number] ** 2 for number in roots)
+        zoom = min(2.0, sqrt(self.attempt.room * CANVAS**2 / fill))
+        bounds = []
+        carriers = set(self.carrier.values())
+        for number, side in enumerate(wanted):
+            size = self.facts.sizes[number]
+            low, high = self.attempt.low, self.attempt.high
+            if number in carriers or size == "huge":
+                high *= 2
+            if number in self.carrier or size == "tiny":
+                low /= 3
+            least = _SMALLEST_TINY if size == "tiny" else _SMALLEST
+            bounds.append(
+                (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
+            )
+        return [(low, max(low, high)) for low, high in bounds]
+
+    def _require_sizes(self) -> None:
+        """Require that tiny and huge things are so against every other class; areas are squares of scales."""
+        tiny, huge = ceil(_SHARE / sqrt(TINY)) + 20, ceil(_SHARE * sqrt(HUGE)) + 20
+        for number, size in enumerate(self.facts.sizes):
+            if size is None:
+                continue
+            for other, other_size in enumerate(self.facts.sizes):
+                one, two = self.boxes[number].scale, self.boxes[other].scale
+                if self.facts.objects[other].label == self.facts.objects[number].label:
+                    if other > number:
+                        self.model.add(one == two)
+                elif size == "tiny" and other_size != "tiny":
+                    self.model.add(tiny * one <= _SHARE * two)
+                elif size == "huge" and other_size is None:
+                    self.model.add(_SHARE * one >= huge * two)
+
+    # --- relations
+
+    def _require(self, fact: Fact) -> None:
+        name, first, second = fact
+        if name == OCCLUSION:
+            self._require_occlusion(self.boxes[first], self.boxes[second])
+            return
+        self._require_one(axiom_alternatives(name, MARGIN), first, second)
+        one, other = self.boxes[first], self.boxes[second]
+        if name in ("On", "OnTopOf"):
+            self._require_standing(one, other, self.looks[second].entry.on)
+        elif name == "In":
+            self._require_inside(one, other, self.looks[second].entry)
+        elif name == "Holding" and self.attempt.tidy:
+            self._require_held(one, other, self.looks[first].entry.hold)
+        elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
+            feet = other.measure("ymax") - one.measure("ymax")
+            self.model.add_linear_constraint(feet, -60, 60)
+
+    def _require_one(self, ways: Any, first: int, second: int) -> None:
+        literals: list[Any] = [None] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
+        boxes = (self.boxes[first], self.boxes[second])
+        for way, literal in zip(ways, literals, strict=True):
+            for terms, bound in way:
+                constraint = self.model.add(
+                    sum(term.factor * boxes[term.obj].measure(term.measure) for term in terms) >= bound
+                )
+                if literal is not None:
+                    constraint.only_enforce_if(literal)
+        if len(ways) > 1:
+            self.model.add_bool_or(literals)
+
+    def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, height: float) -> None:
+        """Require that a thing ends where things on its carrier stand, and does not dwarf it."""
+        foot, top = thing.measure("ymax"), carrier.measure("ymin")
+        at = 2 * round(_SHARE * height) * carrier.down * carrier.scale
+        self.model.add_linear_constraint(_SHARE * (foot - top) - at, 0, 2 * _SNUG * _SHARE)
+        if self.attempt.tidy:
+            self.model.add(10 * thing.scale * thing.across <= 14 * carrier.scale * carrier.across)
+
+    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, entry: DrawnClass) -> None:
+        """Require that a thing is in the window of its container; if that is open, a part may stick out at the top."""
+        left, top, right, bottom = (round(_SHARE * edge) for edge in entry.inside or (0, 0, 1, 1))
+        x, y = container.measure("xmin"), container.measure("ymin")
+        across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
+        self.model.add(_SHARE * (thing.measure("xmin") - x) >= left * across)
+        self.model.add(_SHARE * (thing.measure("xmax") - x) <= right * across)
+        self.model.add(_SHARE * (thing.measure("ymax") - y) <= bottom * down)
+        if entry.front:
+            self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 12 * _SHARE)
+            self.model.add(_SHARE * (thing.measure("center_y") - y) >= top * down)
+        else:
+            self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
+
+    def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
+        """Require that the hand is on the thing, which is on the outer side of it and smaller than the holder."""
+        if hand is None:
+            return
+        x, y = (round(_SHARE * part) for part in hand)
+        at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
+        at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
+        self.model.add(_SHARE * thing.measure("ymin") <= at_y)
+        self.model.add(_SHARE * thing.measure("ymax") >= at_y)
+        self.model.add(_SHARE * thing.measure("xmin") <= at_x)
+        self.model.add(_SHARE * thing.measure("xmax") >= at_x)
+        center = _SHARE * thing.measure("center_x")
+        self.model.add(center >= at_x if x >= _SHARE // 2 else center <= at_x)
+
+    def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
+        """Require that one box hides a part of the other, which stands farther up in the image.
+
+        Shares of the width and height are bounded such that their product, the share of the area, is as it must be.
+        """
+        partly = (round(_SHARE * sqrt(LEAST_HIDDEN) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
+        little = (round(_SHARE * (LEAST_HIDDEN + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
+        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
+        sides = [self.model.new_bool_var("") for _ in "lr"]
+        corner, upright = self.model.new_bool_var(""), self.model.new_bool_var("")
+        covered = [
+            back.measure("xmax") - front.measure("xmin"),  # the front is on the right
+            front.measure("xmax") - back.measure("xmin"),
+        ]
+        width, height = 2 * back.across * back.scale, 2 * back.down * back.scale
+        rise = back.measure("ymax") - front.measure("ymin")
+        for way, (least, most) in ((corner, partly), (upright, little)):
+            for side, share in zip(sides, covered, strict=True):
+                self.model.add(_SHARE * share >= least * width).only_enforce_if(way, side)
+                self.model.add(_SHARE * share <= most * width).only_enforce_if(way, side)
+        self.model.add(_SHARE * rise >= partly[0] * height).only_enforce_if(corner)
+        self.model.add(_SHARE * rise <= partly[1] * height).only_enforce_if(corner)
+        self.model.add(rise >= height).only_enforce_if(upright)
+        broad = self.model.new_bool_var("")  # it covers the whole width, and little of the height
+        self.model.add(covered[0] >= width).only_enforce_if(broad)
+        self.model.add(covered[1] >= width).only_enforce_if(broad)
+        self.model.add(_SHARE * rise >= little[0] * height).only_enforce_if(broad)
+        self.model.add(_SHARE * rise <= little[1] * height).only_enforce_if(broad)
+        self.model.add_bool_or([corner, upright, broad])
+        self.model.add_bool_or(sides)
+        self.model.add(front.measure("xmax") >= back.measure("xmax")).only_enforce_if(sides[0])
+        self.model.add(front.measure("xmin") <= back.measure("xmin")).only_enforce_if(sides[1])
+
+    # --- all objects together
+
+    def _require_solid(self) -> None:
+        """Require that boxes overlap only where one object carries or hides the other."""
+        hidden = {frozenset(fact[1:]) for fact in self.facts.facts if fact.predicate == OCCLUSION}
+        for one, other in combinations(range(len(self.boxes)), 2):
+            if frozenset((one, other)) in hidden or other in self._chain(one) or one in self._chain(other):
+                continue
+            gap = 2 * (_GAP if one not in self.carrier and other not in self.carrier else _GAP // 3)
+            literals = []
+            for first, second in ((one, other), (other, one)):
+                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
+                    literal = self.model.new_bool_var("")
+                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
+                    self.model.add(apart >= gap).only_enforce_if(literal)
+                    literals.append(literal)
+            self.model.add_bool_or(literals)
+
+    def _chain(self, thing: int) -> list[int]:
+        found: list[int] = []
+        while thing in self.carrier and self.carrier[thing] not in found:
+            thing = self.carrier[thing]
+            found.append(thing)
+        return found
+
+    def _require_ground(self) -> None:
+        """Require that what nothing carries, and what is not above something, stands on the ground."""
+        aloft = {fact.first for fact in self.facts.facts if fact.predicate in ("HigherUp", "Above")}
+        aloft |= {fact.second for fact in self.facts.facts if fact.predicate in ("LowerDown", "Below")}
+        for number, box in enumerate(self.boxes):
+            if number not in self.carrier and number not in aloft:
+                self.model.add(box.measure("ymax") >= 2 * _GROUND)
+
+    def _hint(self) -> None:
+        """Suggest places: in a row, in an order that the seed decides, at middle sizes."""
+        rng = random.Random(f"drawn layout {self.seed}")
+        roots = [number for number in range(len(self.boxes)) if number not in self.carrier]
+        rng.shuffle(roots)
+        for place, number in enumerate(roots):
+            box = self.boxes[number]
+            scale = (box.low + box.high) // 2
+            middle = MARGIN + (CANVAS - 2 * MARGIN) * (place + 0.5) / len(roots)
+            self.model.add_hint(box.scale, scale)
+            self.model.add_hint(box.left, max(MARGIN, round(middle - scale * box.across / 2)))
+            self.model.add_hint(box.top, max(MARGIN, round(rng.uniform(650, 950) - scale * box.down)))
+
+
+def suggested_side(length: float | None) -> float:
+    """Return how large a class is drawn beside others: big things are larger, but not in proportion."""
+    return min(340.0, max(110.0, 175 + 75 * log10((length or 0.6) / 0.6)))
