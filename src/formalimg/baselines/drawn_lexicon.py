@@ -6,17 +6,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.baselines.mentions import PhraseIndex, TextCue
+from formalimg.baselines.misreading import ATTRIBUTE_FACTS
 from formalimg.logic import vocabulary
 from formalimg.suites import NounForms, lexicon, load_pools, noun_forms, pool_objects, reference_objects
-
-DrawnWorld: TypeAlias = Literal["natural", "conceptmix"]
-"""The worlds whose words differ: ConceptMix calls metallic what Natural calls metal."""
-
-ATTRIBUTE_FACTS = ("color", "material", "shape", "size", "state")
-"""The kinds of facts that are attributes of an object."""
 
 Attribute: TypeAlias = tuple[str, str]
 """The kind and the value of an attribute."""
@@ -87,7 +82,7 @@ def _concept_labels() -> list[str]:
 
 def _nouns(named: Mapping[str, NounForms]) -> dict[str, DrawnNoun]:
     forms: dict[str, DrawnNoun] = {}
-    for label, texts in named.items():
+    for texts in named.values():
         for text in texts.also:
             forms[text] = DrawnNoun(NAMED_BEFORE, text.endswith("s"), paired=False)
     for label, texts in named.items():
@@ -97,9 +92,9 @@ def _nouns(named: Mapping[str, NounForms]) -> dict[str, DrawnNoun]:
         noun = lexicon("natural").nouns[label]
         forms[noun.plural] = DrawnNoun(label, plural=True, paired=noun.measure is not None)
         forms[noun.text] = DrawnNoun(label, plural=False, paired=noun.measure is not None)
-    for text, noun in list(forms.items()):  # as some write: "two sheeps"
-        if not noun.plural:
-            forms.setdefault(f"{text}s", noun._replace(plural=True))
+    for text, form in list(forms.items()):  # as some write: "two sheeps"
+        if not form.plural:
+            forms.setdefault(f"{text}s", form._replace(plural=True))
     return forms
 
 

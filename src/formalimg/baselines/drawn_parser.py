@@ -6,31 +6,17 @@ that is named. "Not" and "or" are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
-from formalimg.baselines.drawn_lexicon import ATTRIBUTE_FACTS, DrawnWorld, drawn_lexicon
+from formalimg.baselines.drawn_lexicon import drawn_lexicon
 from formalimg.baselines.drawn_tokens import NounPhrase, SceneToken, find_scene_tokens
 from formalimg.baselines.mentions import MAX_OBJECTS, TextCue
+from formalimg.baselines.misreading import DrawnWorld, ReadFact
 
 _JOINTS = ("comma", "joint")
 _PREDICATES = ("verb", "owning")
-
-
-class ReadFact(NamedTuple):
-    """A fact that a prompt states.
-
-    Attributes:
-        kind: "object", "number", "style", "relation", "every", or the kind of an attribute.
-        value: the class, the number, the style, the relation or the attribute.
-        objects: the objects that it is about, counted from 0; two for a relation, none for a style.
-    """
-
-    kind: str
-    value: str
-    objects: tuple[int, ...] = ()
 
 
 def read_facts(prompt: str, world: DrawnWorld = "natural") -> list[ReadFact]:
@@ -42,7 +28,7 @@ def read_facts(prompt: str, world: DrawnWorld = "natural") -> list[ReadFact]:
     return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts))
 
 
-def _name(fact: ReadFact, names: dict[str, str]) -> str:  # type: ignore[type-arg]
+def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
     return fact.value if fact.kind == "object" else names.get(fact.value, fact.value)
 
 
@@ -303,8 +289,3 @@ class _ClauseParser:
         for relation in relations:
             for one, two in pairwise(self.subjects):
                 self.add_relation(relation, [one if forward else two], [two if forward else one])
-
-
-def attributes_of(facts: Iterable[ReadFact], number: int) -> dict[str, str]:
-    """Return the attributes of an object by kind; of several states the last."""
-    return {fact.kind: fact.value for fact in facts if fact.objects == (number,) and fact.kind in ATTRIBUTE_FACTS}

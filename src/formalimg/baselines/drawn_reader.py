@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from formalimg.baselines.drawn_lexicon import DrawnWorld
-from formalimg.baselines.drawn_parser import ReadFact, read_facts
-from formalimg.baselines.misreading import MisreadRates, misread
+from formalimg.baselines.drawn_parser import read_facts
+from formalimg.baselines.misreading import DrawnWorld, MisreadRates, ReadFact, misread
 from formalimg.models import Refused
 from formalimg.scenes import (
     BriefObject,
@@ -40,7 +39,12 @@ def compose_drawn_reading(
         return Refused(f"cannot be drawn: {reason}")
     rng = Random(f"{seed} {prompt}")
     believed = misread(facts, rates, memory, rng)
-    brief = _drawable(brief_of(_instances(believed, rng)))
+    crowd = _drawable(brief_of(_instances(believed, rng)))
+    brief = _drawable(brief_of(believed))
+    if crowd != brief:
+        found = solve_drawn(crowd, seed=seed)
+        if isinstance(found, DrawnScene):
+            return found
     return _lay_out(brief, seed)
 
 
@@ -79,7 +83,9 @@ def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
 
 def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
     """Return the facts with one or two objects where a prompt speaks of every object of a class."""
-    carrying = {number for kind, value, about in facts if kind == "relation" and value in _ONE_PLACE for number in about}
+    carrying = {
+        number for kind, value, about in facts if kind == "relation" and value in _ONE_PLACE for number in about
+    }
     return [
         ReadFact("number", "2", fact.objects)
         if fact.kind == "every" and rng.random() < 0.5 and fact.objects[0] not in carrying
@@ -91,29 +97,23 @@ def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
 def _drawable(brief: SceneBrief) -> SceneBrief:
     """Return a brief without the words that its objects cannot be drawn with: what a swap has brought there.
 
-    Words are taken away one by one, the latest first, until all others can be drawn.
+    One word after the other is taken away, each time one without which the first complaint is another.
     """
-    while why_not_drawable(brief) is not None:
-        brief = _with_less(brief)
+    while (reason := why_not_drawable(brief)) is not None:
+        plainer = [one for one in _with_less(brief) if one != brief]
+        brief = next((one for one in plainer if why_not_drawable(one) != reason), plainer[0])
     return brief
 
 
-def _with_less(brief: SceneBrief) -> SceneBrief:
-    """Return a brief without one of its words that cannot be drawn."""
-    reason = why_not_drawable(brief)
-    fewer = [replace(brief, style=None), *(_without(brief, place) for place in range(len(brief.relations)))]
+def _with_less(brief: SceneBrief) -> Iterator[SceneBrief]:
+    """Yield a brief with one word less, attributes first."""
     for place, obj in enumerate(brief.objects):
-        for plainer in _plainer(obj):
-            objects = (*brief.objects[:place], plainer, *brief.objects[place + 1 :])
-            fewer.append(replace(brief, objects=objects))
-    changed = [one for one in fewer if one != brief]
-    return next((one for one in changed if why_not_drawable(one) != reason), changed[0])
-
-
-def _plainer(obj: BriefObject) -> list[BriefObject]:
-    states = [replace(obj, states=(*obj.states[:n], *obj.states[n + 1 :])) for n in range(len(obj.states))]
-    bare = [replace(obj, size=None), replace(obj, shape=None), replace(obj, material=None), replace(obj, color=None)]
-    return [*states, *bare]
+        plainer = [replace(obj, states=()), replace(obj, size=None), replace(obj, shape=None)]
+        plainer += [replace(obj, material=None), replace(obj, color=None)]
+        for one in plainer:
+            yield replace(brief, objects=(*brief.objects[:place], one, *brief.objects[place + 1 :]))
+    yield replace(brief, style=None)
+    yield from (_without(brief, place) for place in range(len(brief.relations)))
 
 
 def _without(brief: SceneBrief, place: int) -> SceneBrief:
@@ -138,8 +138,8 @@ def _latest_in(brief: SceneBrief, found: NoDrawing) -> int:
     """Return the latest relation between two objects that a conflict names; the latest of all if it names none."""
     last = len(brief.relations) - 1
     for place in range(last, -1, -1):
-        _, first, second = brief.relations[place].name, brief.relations[place].first, brief.relations[place].second
-        one, other = brief.objects[first].item, brief.objects[second].item
+        relation = brief.relations[place]
+        one, other = brief.objects[relation.first].item, brief.objects[relation.second].item
         if any(text.endswith((f"({one}, {other})", f"({other}, {one})")) for text in found.conflict):
             return place
     return last

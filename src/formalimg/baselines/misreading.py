@@ -1,20 +1,37 @@
 """How the reader fails in drawn worlds: facts that it loses, attributes that it swaps, objects that it miscounts.
 
-The chance of each failure grows with the load: the number of facts in the prompt, divided by the memory. So short
-prompts are drawn well and long ones badly, as by real models.
+The chance of each failure grows with the load of the memory: with the square root of the number of facts in a prompt.
+So short prompts are drawn well and long ones badly, as by real models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import sqrt
 from random import Random
+from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.baselines.drawn_lexicon import ATTRIBUTE_FACTS, DrawnWorld
-from formalimg.baselines.drawn_parser import ReadFact
+DrawnWorld: TypeAlias = Literal["natural", "conceptmix"]
+"""The worlds whose words differ: ConceptMix calls metallic what Natural calls metal."""
 
-MARKS = ("every",)
-"""Facts that only say how another one is meant, and are never lost alone."""
+ATTRIBUTE_FACTS = ("color", "material", "shape", "size", "state")
+"""The kinds of facts that are attributes of an object."""
+
+
+class ReadFact(NamedTuple):
+    """A fact that a prompt states.
+
+    Attributes:
+        kind: "object", "number", "style", "relation", the kind of an attribute, or "every" for objects that a prompt
+            speaks of as "every cup" or "cups".
+        value: the class, the number, the style, the relation or the attribute.
+        objects: the objects that it is about, counted from 0; two for a relation, none for a style.
+    """
+
+    kind: str
+    value: str
+    objects: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,30 +59,31 @@ MISREAD_OPTIONS = tuple(each.name for each in fields(MisreadRates))
 """The names of all rates: options of the reader."""
 
 DEFAULT_RATES: Mapping[DrawnWorld, MisreadRates] = {
-    "natural": MisreadRates(0.01, 0.05, 0.03, 0.3, 0.05, 0.02),
-    "conceptmix": MisreadRates(0.15, 0.4, 0.2, 0.6, 0.5, 0.3),
+    "natural": MisreadRates(0.01, 0.07, 0.03, 0.3, 0.09, 0.02),
+    "conceptmix": MisreadRates(0.2, 0.35, 0.15, 0.6, 0.6, 0.3),
 }
-"""Chosen so that pass rates fall with K and k as those of published models do. ConceptMix has fewer facts in a prompt."""
+"""Chosen so that pass rates fall with K and k as those of published models do. Prompts of ConceptMix have fewer facts."""
 
 
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
     """Return the facts as they are remembered.
 
-    For every fact the same numbers are drawn, whatever the rates are: a higher rate adds failures to those of a lower
-    one and changes none.
+    For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
+    they are. An object is never left out if it is the only one.
     """
-    load = sum(fact.kind not in MARKS for fact in facts) / memory
+    load = sqrt(sum(fact.kind != "every" for fact in facts) / memory)
     chances = [(rng.random(), rng.random(), rng.random()) for _ in facts]
     kept = dict(enumerate(facts))
+    alone = sum(fact.kind == "object" for fact in facts) == 1
     for number, (fact, (lost, swapped, choice)) in enumerate(zip(facts, chances, strict=True)):
-        if lost < _loss(fact.kind, rates) * load:
+        if lost < _loss(fact.kind, rates) * load and not (alone and fact.kind == "object"):
             del kept[number]
         elif fact.kind in ATTRIBUTE_FACTS and swapped < rates.swap_attributes * load:
             _swap(kept, number, choice)
         elif fact.kind == "number" and swapped < rates.miscount * load:
             count = int(fact.value)
             kept[number] = fact._replace(value=str(count + 1 if choice < 0.5 or count == 1 else count - 1))
-    there = {fact.objects for fact in kept.values() if fact.kind == "object"} or {facts[0].objects for _ in facts[:1]}
+    there = {fact.objects for fact in kept.values() if fact.kind == "object"}
     return [fact for fact in kept.values() if all((number,) in there for number in fact.objects)]
 
 
