@@ -5,7 +5,7 @@ from __future__ import annotations
 from formalimg.errors import FormalimgError
 from formalimg.logic import Formula
 from formalimg.models import Failed, ImageRequest, Refused
-from formalimg.scenes import DrawnScene, SceneBrief, SolverLimitError, solve_drawn, why_not_drawable
+from formalimg.scenes import BriefError, DrawnScene, SceneBrief, SolverLimitError, solve_drawn, why_not_drawable
 from formalimg.suites import ConceptSpec, FormulaSpec
 
 
@@ -47,5 +47,8 @@ def drawn_request(spec: object) -> Formula | SceneBrief:
     if isinstance(spec, ConceptSpec):
         if spec.binding is None or spec.binding.is_open:
             raise NothingToDrawError("the data does not tell which concept belongs to which object")
-        return SceneBrief.from_json(spec.binding.to_json())
+        try:
+            return SceneBrief.from_json(spec.binding.to_json())
+        except BriefError as error:
+            raise NothingToDrawError(str(error)) from error
     raise NothingToDrawError("built-in models draw items of Knolling, Natural and ConceptMix only")

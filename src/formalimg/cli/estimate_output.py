@@ -83,8 +83,8 @@ def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[
     count = sum(undrawable_because(item.spec) is None for item in items)
     if count < len(items):
         yield (
-            f"{count:,} of {len(items):,} items ({100 * count / len(items):.1f} %) can be drawn: builtin/oracle declines "
-            "the others, each with the reason, and they stay unscored"
+            f"{count:,} of {len(items):,} items ({100 * count / len(items):.1f} %) can be drawn: builtin/oracle "
+            "declines the others, each with the reason, and they stay unscored"
         )
 
 
