@@ -16,7 +16,7 @@ container = "open"                 # the variant that is drawn when a thing is i
 front = true                       # icons/cat@front.svg is painted over what is inside, which may stick out at the top
 hold = [0.8, 0.5]                  # where things that it holds are
 length = 0.5                       # its usual longest side, in metres
-undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside", "on", "hold" for relations
+undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside" and "hold": relations
 
 [material.ceramic]                 # or shape, state, color, style, size, relation
 undrawable = "reason"              # in no drawing; or a table, by the words that it cannot be combined with

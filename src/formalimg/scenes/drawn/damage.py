@@ -1,4 +1,4 @@
-"""States that change the drawing itself: broken in two, burning, melting, laid on its side."""
+"""States that change the drawing itself: broken in two, burning, melting."""
 
 from __future__ import annotations
 
@@ -252,19 +252,3 @@ def _drips(found: Coverage, move: Callable[[float, float], Point], random: Rando
         parts.append(path_element(data, tones.body, tones.line, found.pen))
         parts.append(path_element(shine, None, tones.light, half * 0.5))
     return "".join(parts)
-
-
-# --- lying
-
-
-def lying(drawing: IconDrawing) -> IconDrawing:
-    """Turn a drawing a quarter clockwise; its frame keeps its top left corner and swaps its sides."""
-    left, top, width, height = drawing.frame
-
-    def move(x: float, y: float) -> Point:
-        return left + height - (y - top), top + (x - left)
-
-    matrix = number_text_exact(0, 1, -1, 0, left + height + top, top - left)
-    silhouette = "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
-    body = f'<g transform="matrix({matrix})">{drawing.body}</g>'
-    return IconDrawing(PixelFrame(left, top, height, width), body, silhouette, drawing.defs)

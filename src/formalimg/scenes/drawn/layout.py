@@ -20,12 +20,15 @@ from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.search import minimal_conflict
 
 _ATTEMPTS = (
-    LayoutAttempt(0.30, 0.75, 1.3, True, 0.1),
-    LayoutAttempt(0.20, 0.7, 1.4, True, 0.15),
-    LayoutAttempt(0.16, 0.4, 2.0, True, 0.3),
-    LayoutAttempt(0.16, 0.3, 3.0, False, 1.0),
+    LayoutAttempt(0.30, 0.75, 1.3, True, 9, 0.04),
+    LayoutAttempt(0.20, 0.5, 1.8, True, 9, 0.06),
+    LayoutAttempt(0.18, 0.4, 2.2, False, 9, 0.1),
+    LayoutAttempt(0.16, 0.3, 3.0, False, 6, 1.0),
 )
 """From comfortable to crowded: the first that works is taken."""
+
+_PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
+"""What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
 
 _SHAPE_ASPECTS = {
     **dict.fromkeys(("circle", "round", "square", "heart", "triangle", "triangular"), 1.0),
@@ -143,7 +146,7 @@ def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int) -> NoDra
 
     def impossible(kept: frozenset[int]) -> bool:
         some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
-        return LayoutModel(some, looks, _ATTEMPTS[-1], seed).solve() is None
+        return LayoutModel(some, looks, _PROOF, seed).solve() is None
 
     everything = frozenset(range(len(facts.facts)))
     if not impossible(everything):

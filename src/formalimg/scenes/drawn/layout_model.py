@@ -18,14 +18,14 @@ from formalimg.scenes.drawn.sizes import HUGE, TINY
 from formalimg.scenes.drawn.space import OCCLUSION
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
-from formalimg.scenes.spatial_axioms import LEAST_HIDDEN, MOST_HIDDEN, axiom_alternatives
+from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
 MARGIN = 20
 """How far relations are from flipping, and objects from the edge of the canvas."""
 
 _UNIT = 10
 """A box of scale k has the area of a square with this times k as its side."""
-_SMALLEST, _SMALLEST_TINY, _LARGEST = 9, 7, 62  # scales
+_SMALLEST_INSIDE, _LARGEST = 6, 62  # scales
 _GAP = 24
 _GROUND = 560
 """In tidy layouts, what nothing carries stands below this line."""
@@ -41,6 +41,7 @@ class LayoutAttempt(NamedTuple):
         room: the share of the canvas that objects may fill.
         low, high: bounds of the size of an object, as multiples of what its class suggests.
         tidy: whether things stand on the ground, and are held at the hand.
+        smallest: the smallest scale of a box.
         effort: the limit of the solver, in its own deterministic seconds.
     """
 
@@ -48,6 +49,7 @@ class LayoutAttempt(NamedTuple):
     low: float
     high: float
     tidy: bool
+    smallest: int
     effort: float
 
 
@@ -127,6 +129,7 @@ class LayoutModel:
         zoom = min(2.0, sqrt(self.attempt.room * CANVAS**2 / fill))
         bounds = []
         carriers = set(self.carrier.values())
+        inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
         for number, side in enumerate(wanted):
             size = self.facts.sizes[number]
             low, high = self.attempt.low, self.attempt.high
@@ -134,7 +137,7 @@ class LayoutModel:
                 high *= 2
             if number in self.carrier or size == "tiny":
                 low /= 3
-            least = _SMALLEST_TINY if size == "tiny" else _SMALLEST
+            least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
             bounds.append(
                 (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
             )
@@ -142,19 +145,20 @@ class LayoutModel:
 
     def _require_sizes(self) -> None:
         """Require that tiny and huge things are so against every other class; areas are squares of scales."""
-        tiny, huge = ceil(_SHARE / sqrt(TINY)) + 20, ceil(_SHARE * sqrt(HUGE)) + 20
+        tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
+        sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
         for number, size in enumerate(self.facts.sizes):
             if size is None:
                 continue
             for other, other_size in enumerate(self.facts.sizes):
-                one, two = self.boxes[number].scale, self.boxes[other].scale
+                one, two = sides[number] * self.boxes[number].scale, sides[other] * self.boxes[other].scale
                 if self.facts.objects[other].label == self.facts.objects[number].label:
                     if other > number:
                         self.model.add(one == two)
                 elif size == "tiny" and other_size != "tiny":
-                    self.model.add(tiny * one <= _SHARE * two)
+                    self.model.add((tiny + _SNUG) * one <= _SHARE * two)
                 elif size == "huge" and other_size is None:
-                    self.model.add(_SHARE * one >= huge * two)
+                    self.model.add(_SHARE * one >= (huge + _SNUG) * two)
 
     # --- relations
 
@@ -225,37 +229,42 @@ class LayoutModel:
         self.model.add(center >= at_x if x >= _SHARE // 2 else center <= at_x)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
-        """Require that one box hides a part of the other, which stands farther up in the image.
+        """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
 
-        Shares of the width and height are bounded such that their product, the share of the area, is as it must be.
+        There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
+        before the other. Shares of width and height are bounded such that their product, the area, is as it must be.
         """
-        partly = (round(_SHARE * sqrt(LEAST_HIDDEN) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
-        little = (round(_SHARE * (LEAST_HIDDEN + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
-        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
-        sides = [self.model.new_bool_var("") for _ in "lr"]
-        corner, upright = self.model.new_bool_var(""), self.model.new_bool_var("")
-        covered = [
-            back.measure("xmax") - front.measure("xmin"),  # the front is on the right
-            front.measure("xmax") - back.measure("xmin"),
-        ]
+        corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
+        strip = (round(_SHARE * (LEAST_OVERLAP + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
         width, height = 2 * back.across * back.scale, 2 * back.down * back.scale
+        over_left = front.measure("xmax") - back.measure("xmin")
+        over_right = back.measure("xmax") - front.measure("xmin")
         rise = back.measure("ymax") - front.measure("ymin")
-        for way, (least, most) in ((corner, partly), (upright, little)):
-            for side, share in zip(sides, covered, strict=True):
-                self.model.add(_SHARE * share >= least * width).only_enforce_if(way, side)
-                self.model.add(_SHARE * share <= most * width).only_enforce_if(way, side)
-        self.model.add(_SHARE * rise >= partly[0] * height).only_enforce_if(corner)
-        self.model.add(_SHARE * rise <= partly[1] * height).only_enforce_if(corner)
-        self.model.add(rise >= height).only_enforce_if(upright)
-        broad = self.model.new_bool_var("")  # it covers the whole width, and little of the height
-        self.model.add(covered[0] >= width).only_enforce_if(broad)
-        self.model.add(covered[1] >= width).only_enforce_if(broad)
-        self.model.add(_SHARE * rise >= little[0] * height).only_enforce_if(broad)
-        self.model.add(_SHARE * rise <= little[1] * height).only_enforce_if(broad)
-        self.model.add_bool_or([corner, upright, broad])
+        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
+        at_corner, at_side, below, before = ways = [self.model.new_bool_var("") for _ in range(4)]
+        on_left, on_right = sides = [self.model.new_bool_var("") for _ in range(2)]
+        self.model.add_bool_or(ways)
         self.model.add_bool_or(sides)
-        self.model.add(front.measure("xmax") >= back.measure("xmax")).only_enforce_if(sides[0])
-        self.model.add(front.measure("xmin") <= back.measure("xmin")).only_enforce_if(sides[1])
+        for way, (least, most) in ((at_corner, corner), (at_side, strip)):
+            for side, share in ((on_left, over_left), (on_right, over_right)):
+                self._between(_SHARE * share, least * width, most * width, way, side)
+        for side, other in ((on_left, over_right), (on_right, over_left)):
+            for way in (at_corner, at_side):  # it does not lie within the width
+                self.model.add(other >= width).only_enforce_if(way, side)
+        self._between(_SHARE * rise, corner[0] * height, corner[1] * height, at_corner)
+        self.model.add(rise >= height).only_enforce_if(at_side)
+        self._between(_SHARE * rise, strip[0] * height, strip[1] * height, below)
+        for share in (over_left, over_right):
+            self.model.add(share >= width).only_enforce_if(below)
+            self.model.add(share <= width).only_enforce_if(before)
+        small = round(_SHARE * sqrt(MOST_HIDDEN * back.across * back.down / (front.across * front.down)) * 0.95)
+        self.model.add(_SHARE * front.scale <= small * back.scale).only_enforce_if(before)
+        self.model.add(2 * rise >= 2 * front.down * front.scale).only_enforce_if(before)
+        self.model.add(rise <= height).only_enforce_if(before)
+
+    def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
+        self.model.add(share >= least).only_enforce_if(*when)
+        self.model.add(share <= most).only_enforce_if(*when)
 
     # --- all objects together
 

@@ -15,13 +15,13 @@ _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
 _MUD = {True: ("#54391d", "#2b1b0b", "#7d5c36"), False: ("#b89a63", "#5e4a25", "#d9c391")}
 """Fill, outline and gloss: dark mud, and dried clay for things that are as dark as mud themselves."""
 _DARK_AS_MUD = ("brown", "black")
-_RUST = ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a")
-"""Flakes of rust: the most common paint, that of streaks, fresh rust, old rust."""
+_RUST = {False: ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a"), True: ("#c25f20", "#b8571c", "#e08b3e", "#34150a")}
+"""Flakes of rust: the most common paint, that of streaks, fresh rust, old rust; brighter on brown things."""
 
 
 def unit(frame: PixelFrame) -> float:
     """Return the length in pixels that marks are measured by: that of a typical side, less for narrow frames."""
-    return min(math.sqrt(frame.width * frame.height), 1.7 * min(frame.width, frame.height))
+    return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
 def wet(drawing: IconDrawing, key: str) -> str:
@@ -130,17 +130,18 @@ def _splash(
 def rusty(drawing: IconDrawing, key: str) -> tuple[str, str]:
     """Return patches of flaking rust with streaks below them, and the gradient that they refer to."""
     random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
+    rust = _RUST[found.color == "brown"]
     fade = (
         f'<linearGradient id="{key}-streak" x1="0" y1="0" x2="0" y2="1">'
-        f'<stop offset="0" stop-color="{_RUST[1]}" stop-opacity="0.9"/>'
-        f'<stop offset="1" stop-color="{_RUST[1]}" stop-opacity="0"/></linearGradient>'
+        f'<stop offset="0" stop-color="{rust[1]}" stop-opacity="0.9"/>'
+        f'<stop offset="1" stop-color="{rust[1]}" stop-opacity="0"/></linearGradient>'
     )
     streaks, patches = [], []
     count = 7 if found.cells.mean() > 0.4 else 12  # thin things show little of a patch
     for number, spot in enumerate(found.scattered(count, random, size * 0.27)):
         r = size * random.uniform(0.11, 0.15) * (1 if number < 4 else 0.7)
         streaks.append(_streaks(spot, r, random, f"{key}-streak"))
-        patches.append(_patch(spot, r, random))
+        patches.append(_patch(spot, r, random, rust))
     return "".join(streaks + patches), fade
 
 
@@ -156,7 +157,7 @@ def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     return "".join(found)
 
 
-def _patch(spot: Spot, r: float, random: Random) -> str:
+def _patch(spot: Spot, r: float, random: Random, rust: tuple[str, ...]) -> str:
     """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
     flakes = []
     stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)
@@ -170,6 +171,6 @@ def _patch(spot: Spot, r: float, random: Random) -> str:
         for corner in range(6):
             way, reach = corner * math.pi / 3 + random.uniform(-0.4, 0.4), side * random.uniform(0.6, 1.3)
             corners.append((x + reach * math.cos(way), y + reach * math.sin(way)))
-        paint = _RUST[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
+        paint = rust[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
         flakes.append((-side, path_element(f"{polyline(corners)}Z", paint)))
     return "".join(flake for _, flake in sorted(flakes))

@@ -1,4 +1,4 @@
-"""States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting, and lying as a quarter turn.
+"""States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting.
 
 States that change what a thing is made of (open, sliced, sleeping) have icons of their own.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import marks
 from formalimg.scenes.drawn.coverage import coverage
-from formalimg.scenes.drawn.damage import broken, burning, lying, melting, scaled, silhouette_in
+from formalimg.scenes.drawn.damage import broken, burning, melting, scaled, silhouette_in
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
 from formalimg.scenes.icon import PixelFrame
 
@@ -33,7 +33,7 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
 
     Args:
         drawing: the icon, in whatever colour, material and shape.
-        state: one of `OVERLAYS`, or `lying`, which turns the frame too: a drawing of 40 by 90 becomes one of 90 by 40.
+        state: one of `OVERLAYS`.
         key: what makes ids unique in the image, such as the number of the object; also the seed of random marks.
 
     Raises:
@@ -54,8 +54,6 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
             return burning(drawing, room(drawing.frame, state), key)
         case "melting":
             return melting(drawing, key)
-        case "lying":
-            return lying(drawing)
     raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {', '.join(OVERLAYS)}")
 
 
