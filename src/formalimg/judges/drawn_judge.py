@@ -133,7 +133,7 @@ def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept
     """Return the concept with the classes of its objects; None if the data does not tell them."""
     if concept.category == "style":
         return DrawnConcept("style", concept.value)
-    if concept.category == "object" and not concept.objects:
+    if concept.category == "object":
         return DrawnConcept("object", concept.value, (concept.value,))
     if spec.binding is None or not concept.objects:
         return None
