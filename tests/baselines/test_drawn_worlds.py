@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from formalimg import load, parse
-from formalimg.baselines import open_baseline, undrawable_because
+from formalimg.baselines import open_baseline
 from formalimg.baselines.drawn_oracle import compose_drawn_solution
 from formalimg.baselines.drawn_scatter import compose_drawn_scatter
 from formalimg.baselines.registry import Baseline
 from formalimg.logic import vocabulary
 from formalimg.models import Failed, Generated, ImageRequest, Refused
 from formalimg.scenes import CANVAS, DrawnScene, read_signed_png
-from formalimg.suites import ConceptSpec, FormulaSpec, Item
+from formalimg.suites import ConceptSpec, FormulaSpec, Item, undrawable_because
 from formalimg.suites.formula.spec import NO_FORMULA
 from tests.support.concept_items import CAT
 
