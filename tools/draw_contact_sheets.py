@@ -41,7 +41,9 @@ def main(names: Sequence[str], folder: Path = IMAGES) -> None:
             continue
         path = folder / f"drawn-{name}.png"
         # 256 tones are enough to look at, and a quarter of the bytes.
-        draw().convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+        sheet = draw().convert("RGB")
+        tones = sheet.quantize(256, Image.Quantize.MEDIANCUT)
+        sheet.quantize(palette=tones, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
         size = path.stat().st_size
         print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))
 

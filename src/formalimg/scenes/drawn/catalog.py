@@ -50,6 +50,7 @@ _CLASS_KEYS = frozenset(
     {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
     | {"on", "carrier", "inside", "container", "front", "hold"}
 )
+_MOVING_STATES = frozenset({"broken", "burning", "melting"})
 _WORD_KEYS = frozenset({"undrawable", "removes"})
 
 
@@ -99,6 +100,10 @@ class DrawnClass:
         """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
         special = self.container if contains and self.container else self.carrier if carries else None
         return special or next((state for state in states if state in self.variants), None)
+
+    def paints_front(self, shape: str | None, states: Iterable[str]) -> bool:
+        """Return whether its front is painted over what is inside: not if a shape or a state moves it elsewhere."""
+        return self.front and shape is None and not set(states) & _MOVING_STATES
 
     def shown_states(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> tuple[str, ...]:
         """Return all states that the drawing shows: those that are drawn over it, and those of its icon."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_CELLS = 72
+_CELLS = 56
 """Cells of the grid along the longer side of the frame."""
 _PAINTED = 96
 """The opacity (of 255) from which a cell counts as painted: glass counts, the soft rim of an outline does not."""
@@ -38,6 +38,10 @@ class Coverage:
     cells: NDArray[np.bool_]
     color: str
     pen: float
+
+    def moved_to(self, frame: PixelFrame) -> Coverage:
+        """Return what is covered when the drawing is scaled into another frame."""
+        return replace(self, frame=frame)
 
     @property
     def tones(self) -> Tones:
@@ -92,7 +96,8 @@ def coverage(drawing: IconDrawing) -> Coverage:
     families = {**palette().colors, **palette().others}
     # All tones, as thin things are mostly outline.
     tones = np.array([_rgb(tone) for tones in families.values() for tone in tones])
-    nearest = np.abs(pixels[cells][:, None, :3] - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
+    sample = pixels[cells][::3, None, :3]
+    nearest = np.abs(sample - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
     color = list(families)[int(np.bincount(nearest, minlength=len(families)).argmax())]
     # The icon's own outline comes first; the strokes of a texture come after it.
     stroke = _STROKE.search(drawing.body)

@@ -54,10 +54,17 @@ class LayoutAttempt(NamedTuple):
 
 
 class DrawnLook(NamedTuple):
-    """What a layout has to know of an object: how it is drawn, and its width by height."""
+    """What a layout has to know of an object.
+
+    Attributes:
+        entry: how its class is drawn.
+        aspect: its width by height.
+        rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
+    """
 
     entry: DrawnClass
     aspect: float
+    rim: float | None = None
 
 
 class _BoxVariables:
@@ -104,6 +111,8 @@ class LayoutModel:
         self._require_sizes()
         if attempt.tidy:
             self._require_ground()
+        else:
+            self._prefer_large()
         self._hint()
 
     def solve(self) -> list[Box] | bool | None:
@@ -126,7 +135,7 @@ class LayoutModel:
         wanted = [suggested_side(look.entry.length) for look in self.looks]
         roots = [number for number in range(len(wanted)) if number not in self.carrier]
         fill = sum(wanted[number] ** 2 for number in roots)
-        zoom = min(2.0, sqrt(self.attempt.room * CANVAS**2 / fill))
+        zoom = min(2.6, sqrt(self.attempt.room * CANVAS**2 / fill))
         bounds = []
         carriers = set(self.carrier.values())
         inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
@@ -171,9 +180,13 @@ class LayoutModel:
         one, other = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
             self._require_standing(one, other, self.looks[second].entry.on)
+            if sum(other.predicate == name and other.second == second for other in self.facts.facts) == 1:
+                aside = one.measure("center_x") - other.measure("center_x")
+                self.model.add(5 * aside <= other.across * other.scale)
+                self.model.add(5 * aside >= -other.across * other.scale)
         elif name == "In":
-            self._require_inside(one, other, self.looks[second].entry)
-        elif name == "Holding" and self.attempt.tidy:
+            self._require_inside(one, other, self.looks[second])
+        elif name == "Holding":
             self._require_held(one, other, self.looks[first].entry.hold)
         elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
             feet = other.measure("ymax") - one.measure("ymax")
@@ -200,33 +213,39 @@ class LayoutModel:
         if self.attempt.tidy:
             self.model.add(10 * thing.scale * thing.across <= 14 * carrier.scale * carrier.across)
 
-    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, entry: DrawnClass) -> None:
-        """Require that a thing is in the window of its container; if that is open, a part may stick out at the top."""
-        left, top, right, bottom = (round(_SHARE * edge) for edge in entry.inside or (0, 0, 1, 1))
+    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
+        """Require that a thing is in the window of its container; behind a front, it stands out at the top."""
+        left, top, right, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
         x, y = container.measure("xmin"), container.measure("ymin")
         across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
         self.model.add(_SHARE * (thing.measure("xmin") - x) >= left * across)
         self.model.add(_SHARE * (thing.measure("xmax") - x) <= right * across)
         self.model.add(_SHARE * (thing.measure("ymax") - y) <= bottom * down)
-        if entry.front:
-            self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 12 * _SHARE)
-            self.model.add(_SHARE * (thing.measure("center_y") - y) >= top * down)
+        if look.rim is not None:
+            rim = round(_SHARE * look.rim) * down
+            self.model.add(_SHARE * (thing.measure("ymax") - y) >= rim + 8 * _SHARE)
+            self.model.add(_SHARE * (thing.measure("center_y") - y) <= rim)
         else:
             self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
 
     def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
-        """Require that the hand is on the thing, which is on the outer side of it and smaller than the holder."""
-        if hand is None:
+        """Require that a thing leaves half of its holder free; if the layout is tidy, also that the hand is on it."""
+        x, y = (round(_SHARE * part) for part in hand or (0.9, 0.5))
+        right = thing.measure("xmin") - holder.measure("center_x")
+        left = holder.measure("center_x") - thing.measure("xmax")
+        if not self.attempt.tidy:
+            below = thing.measure("ymin") - holder.measure("center_y")
+            literals = [self.model.new_bool_var("") for _ in range(3)]
+            for literal, room in zip(literals, (right, left, below), strict=True):
+                self.model.add(room >= 0).only_enforce_if(literal)
+            self.model.add_bool_or(literals)
             return
-        x, y = (round(_SHARE * part) for part in hand)
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        self.model.add(_SHARE * thing.measure("ymin") <= at_y)
-        self.model.add(_SHARE * thing.measure("ymax") >= at_y)
-        self.model.add(_SHARE * thing.measure("xmin") <= at_x)
-        self.model.add(_SHARE * thing.measure("xmax") >= at_x)
-        center = _SHARE * thing.measure("center_x")
-        self.model.add(center >= at_x if x >= _SHARE // 2 else center <= at_x)
+        for start, end, at in (("xmin", "xmax", at_x), ("ymin", "ymax", at_y)):
+            self.model.add(_SHARE * thing.measure(start) <= at)
+            self.model.add(_SHARE * thing.measure(end) >= at)
+        self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
         """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
@@ -298,6 +317,14 @@ class LayoutModel:
         for number, box in enumerate(self.boxes):
             if number not in self.carrier and number not in aloft:
                 self.model.add(box.measure("ymax") >= 2 * _GROUND)
+
+    def _prefer_large(self) -> None:
+        """Prefer layouts whose smallest object is large."""
+        least = self.model.new_int_var(0, _LARGEST, "")
+        for number, box in enumerate(self.boxes):
+            if self.facts.sizes[number] is None:
+                self.model.add(least <= box.scale)
+        self.model.maximize(least)
 
     def _hint(self) -> None:
         """Suggest places: in a row, in an order that the seed decides, at middle sizes."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Spot, coverage
-from formalimg.scenes.drawn.icon_drawing import IconDrawing
+from formalimg.scenes.drawn.coverage import Coverage, Spot
 from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
 
@@ -24,10 +23,10 @@ def unit(frame: PixelFrame) -> float:
     return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
-def wet(drawing: IconDrawing, key: str) -> str:
+def wet(found: Coverage, key: str) -> str:
     """Return drops, some of which have run down and left a trail."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
-    left, top, width, height = drawing.frame
+    random, size = Random(key), unit(found.frame)
+    left, top, width, height = found.frame
     parts = []
     for number, spot in enumerate(found.scattered(11, random, size * 0.19)):
         r = size * random.uniform(0.045, 0.068)
@@ -74,11 +73,11 @@ def puddle(frame: PixelFrame, pen: float, key: str) -> str:
     return path_element(puddle_curve(frame, tall, pen, Random(key)), _WATER[0], _WATER[1], pen) + ripples
 
 
-def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
+def dirty(found: Coverage, key: str) -> tuple[str, str]:
     """Return mud that covers the foot of the drawing, and splashes of it that may reach over its edge."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
+    random, size = Random(key), unit(found.frame)
     fill, edge, gloss = _MUD[found.color not in _DARK_AS_MUD]
-    left, top, width, height = drawing.frame
+    left, top, width, height = found.frame
     line = top + height - min(0.14 * height, 0.3 * size)
     swell = 0.05 * size
     wave = [(left + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
@@ -91,7 +90,7 @@ def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
     low = [spot for spot in found.spots() if middle <= spot.y < line]
     for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
         r = size * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
-        parts.extend(_splash(spot, r, random, drawing.frame, (fill, edge, gloss), found.pen))
+        parts.extend(_splash(spot, r, random, found.frame, (fill, edge, gloss), found.pen))
     for x, y in found.scattered(18, random, size * 0.08):
         parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
     return foot, "".join(parts)
@@ -127,9 +126,9 @@ def _splash(
     return [blot, path_element(shine, None, gloss, r * 0.16), *thrown]
 
 
-def rusty(drawing: IconDrawing, key: str) -> tuple[str, str]:
+def rusty(found: Coverage, key: str) -> tuple[str, str]:
     """Return patches of flaking rust with streaks below them, and the gradient that they refer to."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
+    random, size = Random(key), unit(found.frame)
     rust = _RUST[found.color == "brown"]
     fade = (
         f'<linearGradient id="{key}-streak" x1="0" y1="0" x2="0" y2="1">'

@@ -43,7 +43,7 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
     outlines = "".join(
         stroke(line, tones.line, max(1.2, unit * 0.14)) for line in canvas.drawing.silhouette.splitlines()
     )
-    below = f'<g opacity="0.4">{canvas.drawing.body}</g>'
+    below = f'<g opacity="0.5">{canvas.drawing.body}</g>'
     marks = []
     width = frame.width + frame.height
     for start, thick in ((0.16, 0.075), (0.28, 0.03), (0.6, 0.1), (0.74, 0.035)):
@@ -143,49 +143,50 @@ def _gloss(canvas: TextureCanvas) -> str:
 
 
 def fur(canvas: TextureCanvas) -> IconDrawing:
-    """Tufts all along the outline, which the drawing shrinks for, and hair over all of it."""
+    """Tufts all along the outline, for which the drawing shrinks, and hair that falls over all of it."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
-    long = unit * 1.15
-    sx, sy = (frame.width - 2 * long) / frame.width, (frame.height - 2 * long) / frame.height
+    long = unit * 1.05
+    wide, high = (frame.width - 2 * long) / frame.width, (frame.height - 2 * long) / frame.height
+    bound = unit * 0.24
 
-    def shrink(x: float, y: float) -> tuple[float, float]:
-        return frame.left + long + (x - frame.left) * sx, frame.top + long + (y - frame.top) * sy
+    def shrunk(x: float, y: float) -> tuple[float, float]:
+        return frame.left + long + (x - frame.left) * wide, frame.top + long + (y - frame.top) * high
 
-    move = f'transform="matrix({sx:.5f} 0 0 {sy:.5f} {frame.left * (1 - sx) + long:.3f} {frame.top * (1 - sy) + long:.3f})"'
-    outer, over = [], []
-    for loop in canvas.inset(0, unit * 0.8):
-        data = ""
-        for number, point in enumerate(loop):
-            x, y = shrink(point.x, point.y)
-            reach = long * canvas.random.uniform(0.75, 1.0)
-            lean = canvas.random.uniform(0.1, 0.5) * reach
-            tip = (x + point.out_x * reach - point.out_y * lean, y + point.out_y * reach + point.out_x * lean)
-            tip = (min(max(tip[0], frame.left + 1), frame.left + frame.width - 1), min(max(tip[1], frame.top + 1), frame.top + frame.height - 1))
-            nx, ny = shrink(loop[(number + 1) % len(loop)].x, loop[(number + 1) % len(loop)].y)
-            bend = (x + point.out_x * reach * 0.6, y + point.out_y * reach * 0.6)
-            start = "M" + text(x, y) if not data else ""
-            data += f"{start}Q{text(*bend, *tip)}Q{text((tip[0] + nx) / 2, (tip[1] + ny) / 2, nx, ny)}"
-            root = (x - point.out_x * reach * 0.7, y - point.out_y * reach * 0.7)
-            over.append(f"M{text(*root)}Q{text(*bend, *tip)}")
-        outer.append(data + "Z")
-    edge = "".join(f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(max(1.1, unit * 0.1))}"/>' for data in outer)
-    hair = stroke("".join(over), tones.body, unit * 0.42) + stroke("".join(over), tones.ink, max(0.8, unit * 0.07), 0.5)
-    strokes: dict[str, list[str]] = {tones.ink: [], tones.light: []}
-    mask = canvas.mask.eroded(unit * 0.3)
-    y = float(frame.top)
-    while y < frame.top + frame.height:
-        x = frame.left + canvas.random.uniform(0, unit)
-        while x < frame.left + frame.width:
+    def within(x: float, y: float) -> tuple[float, float]:
+        return (
+            min(max(x, frame.left + bound), frame.left + frame.width - bound),
+            min(max(y, frame.top + bound), frame.top + frame.height - bound),
+        )
+
+    tufts, locks = [], ""
+    for loop in canvas.inset(0, unit * 0.72):
+        roots = [shrunk(point.x, point.y) for point in loop]
+        edge = f"M{text(*roots[0])}"
+        for point, (x, y), end in zip(loop, roots, [*roots[1:], roots[0]], strict=True):
+            reach = long * canvas.random.uniform(0.8, 1.05)
+            lean = canvas.random.uniform(0.25, 0.6) * reach * (1 if point.out_x > 0 else -1)
+            tip = within(x + point.out_x * reach - point.out_y * lean, y + point.out_y * reach + point.out_x * lean)
+            swell = within(x + point.out_x * reach * 0.75, y + point.out_y * reach * 0.75)
+            edge += f"Q{text(*swell, *tip)}Q{text((tip[0] + end[0]) / 2, (tip[1] + end[1]) / 2, *end)}"
+            locks += f"M{text(x - point.out_x * reach * 0.8, y - point.out_y * reach * 0.8)}Q{text(x, y, *tip)}"
+        tufts.append(edge + "Z")
+    pen = max(1.1, unit * 0.1)
+    rim = "".join(f'<path d="{data}" fill="{tones.body}" stroke="{tones.line}" stroke-width="{text(pen)}"/>' for data in tufts)
+    shrink = f"matrix({wide:.5f} 0 0 {high:.5f} {frame.left * (1 - wide) + long:.3f} {frame.top * (1 - high) + long:.3f})"
+    hair = stroke(locks, tones.body, unit * 0.44) + stroke(locks, tones.ink, max(0.7, unit * 0.06), 0.45)
+    falling: dict[str, str] = {tones.ink: "", tones.light: "", tones.dark: ""}
+    mask, step = canvas.mask.eroded(unit * 0.3), unit * 0.6
+    for row in range(math.ceil(frame.height / step)):
+        for column in range(math.ceil(frame.width / step)):
+            x = frame.left + (column + canvas.random.random()) * step
+            y = frame.top + (row + canvas.random.random()) * step
             if mask.contains(x, y):
-                a, b = shrink(x + canvas.random.uniform(-0.2, 0.2) * unit, y + canvas.random.uniform(-0.2, 0.2) * unit)
-                lean = canvas.random.uniform(-0.35, 0.35) * unit
-                length = canvas.random.uniform(0.6, 1.0) * unit
-                strokes[canvas.random.choice(tuple(strokes))].append(f"M{text(a, b)}q{text(lean, length * 0.4, lean * 0.4, length)}")
-            x += unit * 0.6
-        y += unit * 0.6
-    hairs = "".join(stroke("".join(data), color, max(1, unit * 0.12), 0.75) for color, data in strokes.items() if data)
-    body = f"{edge}<g {move}>{canvas.drawing.body}</g>{hair}{hairs}"
-    return IconDrawing(frame, body, "\n".join(outer), canvas.drawing.defs)
+                lean, length = canvas.random.uniform(-0.35, 0.35) * unit, canvas.random.uniform(0.6, 1.1) * unit
+                color = canvas.random.choice(tuple(falling))
+                falling[color] += f"M{text(*shrunk(x, y))}q{text(lean, length * 0.4, lean * 0.4, length)}"
+    hair += "".join(stroke(data, color, max(1.0, unit * 0.11), 0.75) for color, data in falling.items() if data)
+    body = f'{rim}<g transform="{shrink}">{canvas.drawing.body}</g>{hair}'
+    return IconDrawing(frame, body, "\n".join(tufts), canvas.drawing.defs)
 
 
 def _all(canvas: TextureCanvas, paint: str) -> str:

@@ -270,8 +270,8 @@ def paper(canvas: TextureCanvas) -> IconDrawing:
         for point in loop:
             depth = unit * canvas.random.uniform(0.1, 0.5)
             torn.append((point.x - point.out_x * depth, point.y - point.out_y * depth))
-        marks.append(stroke(polyline(torn) + "Z", tones.ink if pale else tones.line, unit * 0.75, 0.55))
-        marks.append(stroke(polyline(torn) + "Z", "#ffffff", unit * 0.6))
+        marks.append(stroke(polyline(torn) + "Z", tones.ink if pale else tones.line, unit * 0.62, 0.55))
+        marks.append(stroke(polyline(torn) + "Z", "#ffffff", unit * 0.48))
     return canvas.over("".join(marks))
 
 

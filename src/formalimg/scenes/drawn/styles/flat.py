@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from PIL import Image, ImageFilter
 
 from formalimg.scenes.drawn.ground import ground
 
-Plane = NDArray[np.float32]
+Plane = NDArray[np.floating[Any]]
 """One value for each pixel, or three; 0 to 1 where it is a tone."""
 
 _LEAST_DIFFERENCE = 5 / 255
@@ -74,7 +75,8 @@ class FlatDrawing:
         """Return smooth random values from 0 to 1 that change over `cells` by `cells` places, or rows by columns."""
         rows, columns = shape if shape else (cells, cells)
         values = Image.fromarray(self.random.random_sample((rows, columns)).astype(np.float32))
-        return np.clip(np.asarray(values.resize((self.size, self.size), Image.Resampling.BICUBIC)), 0, 1)
+        smooth = np.asarray(values.resize((self.size, self.size), Image.Resampling.BICUBIC), np.float32)
+        return np.clip(smooth, 0, 1)
 
     def grown(self, mask: Plane, thousandths: float) -> Plane:
         """Return the mask with its edge moved outwards, or inwards if negative."""
@@ -116,9 +118,9 @@ def blurred(tones: Plane, radius: float) -> Plane:
     return plane(picture(tones).filter(ImageFilter.GaussianBlur(radius)))
 
 
-def step(values: Plane, level: float, softness: float) -> Plane:
+def step(values: Plane, level: float | Plane, softness: float) -> Plane:
     """Return 0 below the level and 1 above it, with a soft passage."""
-    return np.clip((values - level) / (2 * softness) + 0.5, 0, 1)
+    return np.asarray(np.clip((values - level) / (2 * softness) + 0.5, 0, 1))
 
 
 def mixed(under: Plane, over: Plane | tuple[float, float, float], share: Plane) -> Plane:
@@ -129,7 +131,7 @@ def mixed(under: Plane, over: Plane | tuple[float, float, float], share: Plane) 
 
 def gray(tones: Plane) -> Plane:
     """Return the brightness of tones."""
-    return tones @ np.array([0.299, 0.587, 0.114], np.float32)
+    return np.asarray(tones @ np.array([0.299, 0.587, 0.114], np.float32))
 
 
 def saturated(tones: Plane, factor: float) -> Plane:
@@ -165,10 +167,10 @@ def along_edges(tones: Plane, size: int, radius: float) -> Plane:
     values = plane(small.filter(ImageFilter.GaussianBlur(radius)))
     down, across = np.gradient(values)
     # The doubled angle can be averaged: the two sides of an edge point to opposite ways.
-    double_x, double_y = across * across - down * down, 2 * across * down
+    double_x, double_y = np.asarray(across * across - down * down), np.asarray(2 * across * down)
     kernel = max(1, int(radius * 3))
-    double_x, double_y = box_mean(double_x, kernel), box_mean(double_y, kernel)
-    return (np.arctan2(double_y, double_x) / 2 + np.pi / 2).astype(np.float32)
+    turned = np.arctan2(box_mean(double_y, kernel), box_mean(double_x, kernel)) / 2 + np.pi / 2
+    return np.asarray(turned, np.float32)
 
 
 def box_mean(values: Plane, radius: int) -> Plane:
@@ -178,4 +180,4 @@ def box_mean(values: Plane, radius: int) -> Plane:
     padded = np.pad(values, ((radius + 1, radius), (radius + 1, radius)), mode="edge").astype(np.float64)
     total = padded.cumsum(axis=0).cumsum(axis=1)
     corners = total[width:, width:] - total[:rows, width:] - total[width:, :columns] + total[:rows, :columns]
-    return (corners / width**2).astype(np.float32)
+    return np.asarray(corners / width**2, np.float32)

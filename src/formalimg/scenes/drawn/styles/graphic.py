@@ -23,6 +23,9 @@ _CELLS = 112
 _TONES = 40
 """The tones of pixel art, at most."""
 
+_DRIPS = 26
+"""The runs of paint in graffiti."""
+
 _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]], np.float32) / 16
 """The order in which the pixels of a square change from one tone to the next."""
 
@@ -59,7 +62,7 @@ def _few_tones(flat: FlatDrawing, tones: Plane) -> Plane:
     few = Image.fromarray(pixels[:, None]).quantize(_TONES).getpalette()
     table = np.asarray(few, np.float32).reshape(-1, 3) / 255
     distance = ((tones[:, :, None] - table) ** 2).sum(axis=-1)
-    return table[distance.argmin(axis=-1)]
+    return np.asarray(table[distance.argmin(axis=-1)])
 
 
 def pop_art(flat: FlatDrawing) -> Image.Image:
@@ -157,18 +160,16 @@ def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
     """Return runs of paint below the things, as a mask and its tones."""
     image = Image.new("RGB", (flat.size, flat.size))
     mask = Image.new("L", (flat.size, flat.size), 0)
-    pens = ImageDraw.Draw(image), ImageDraw.Draw(mask)
     things = flat.things > 0.5
-    below = things[:-1] & ~things[1:]
-    places = np.argwhere(below)
+    places = np.argwhere(things[:-1] & ~things[1:])
     pixels = np.asarray(flat.image)
-    for row, column in places[flat.random.permutation(len(places))[: 26]]:
+    for row, column in places[flat.random.permutation(len(places))[:_DRIPS]].tolist():
         length, radius = (25 + 60 * flat.random.random_sample()) * flat.unit, 3.6 * flat.unit
-        inside = pixels[max(0, row - round(9 * flat.unit)), column]
-        tone = tuple(int(part) for part in inside)
-        for pen, fill in zip(pens, (tone, 255), strict=True):
-            pen.rectangle((column - radius * 0.7, row - radius, column + radius * 0.7, row + length), fill=fill)
-            foot = row + length
+        # The tone of the thing, from behind its outline.
+        red, green, blue = pixels[max(0, row - round(9 * flat.unit)), column].tolist()
+        foot = row + length
+        for pen, fill in ((ImageDraw.Draw(image), (red, green, blue)), (ImageDraw.Draw(mask), (255,))):
+            pen.rectangle((column - radius * 0.7, row - radius, column + radius * 0.7, foot), fill=fill)
             pen.ellipse((column - radius, foot - radius, column + radius, foot + radius * 1.5), fill=fill)
     return plane(mask), plane(image)
 
@@ -218,12 +219,12 @@ def cubism(flat: FlatDrawing) -> Image.Image:
 
 
 def cyberpunk(flat: FlatDrawing) -> Image.Image:
-    """Night and neon: a dark city with lit windows, rain, a glowing grid for a floor, things rimmed by coloured light."""
+    """Night and neon: a dark city with lit windows, rain, a glowing grid for a floor, things rimmed by light."""
     u = flat.unit
     back = plane(_night(flat))
     back = np.clip(back + 0.8 * blurred(back, 12 * u), 0, 1)
     rim = np.clip(flat.grown(flat.things, 6) - flat.things, 0, 1)
-    down, across = flat.position
+    _, across = flat.position
     share = step(across + 0.25 * (flat.noise(3) - 0.5), 0.5, 0.12)[..., None]
     neon = np.array([1.0, 0.10, 0.75], np.float32) * (1 - share) + np.array([0.05, 0.95, 1.0], np.float32) * share
     glow = np.clip(blurred(rim, 5 * u) * 1.4 + blurred(rim, 18 * u) * 1.6, 0, 1)

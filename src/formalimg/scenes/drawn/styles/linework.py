@@ -50,7 +50,9 @@ def sketch(flat: FlatDrawing) -> Image.Image:
     height = np.abs(down - HORIZON - 0.012 * (flat.noise(0, 1, 9) - 0.5))
     ground = step(-height, -0.0012, 0.0006) + 0.8 * step(-np.abs(height - 0.007), -0.0008, 0.0005)
     scribble = 0.5 + 0.5 * np.sin((columns * 0.8 + rows * 0.55 + bend) * (2 * np.pi / (8 * flat.unit)))
-    ground = ground + 0.6 * step(scribble, 0.75, 0.15) * step(0.055 * flat.noise(0, 1, 7) - np.abs(down - 0.63), 0, 0.004)
+    ground = ground + 0.6 * step(scribble, 0.75, 0.15) * step(
+        0.055 * flat.noise(0, 1, 7) - np.abs(down - 0.63), 0, 0.004
+    )
     result = mixed(result, (0.35, 0.35, 0.37), np.clip(ground, 0, 1) * (1 - flat.things) * (0.35 + 0.4 * tooth))
     return picture(mixed(result, (0.17, 0.17, 0.19), np.clip(lines * pressure * (0.65 + 0.55 * tooth), 0, 1)))
 
@@ -97,7 +99,7 @@ def _splashes(flat: FlatDrawing) -> Image.Image:
         x, y = x * flat.size, y * flat.size
         for number in range(34):
             away, turn = (random.random_sample() ** 2) * 95 * u, random.random_sample() * 2 * np.pi
-            radius = (15 * u if number == 0 else max(0.6, (5.5 - away / u / 22) * u * random.random_sample()))
+            radius = 15 * u if number == 0 else max(0.6, (5.5 - away / u / 22) * u * random.random_sample())
             cx, cy = (x, y) if number == 0 else (x + away * np.cos(turn), y + away * np.sin(turn))
             pen.ellipse((cx - radius, cy - radius * 0.85, cx + radius, cy + radius * 0.85), fill=255)
     return image.filter(ImageFilter.GaussianBlur(0.7 * u))
@@ -145,7 +147,7 @@ def _speed_lines(flat: FlatDrawing) -> Image.Image:
 
 def cartoon(flat: FlatDrawing) -> Image.Image:
     """Bright flat colour in two tones, thick black contours, a blue sky with puffy clouds and a green ground."""
-    size, u = flat.size, flat.unit
+    u = flat.unit
     # Thick lines: what is dark spreads.
     width = max(3, round(4 * u) | 1)
     thick = plane(flat.image.filter(ImageFilter.MinFilter(width)))
@@ -182,7 +184,8 @@ def _cartoon_ground(flat: FlatDrawing) -> Image.Image:
     pen.rectangle((0, floor, size, size), fill="#7ed957")
     pen.line((0, floor, size, floor), fill=black, width=line)
     for _ in range(26):
-        x, y = random.randint(0, size), floor + (0.06 + 0.9 * random.random_sample()) * (size - floor)
+        root, foot = random.randint(0, size), floor + (0.06 + 0.9 * random.random_sample()) * (size - floor)
         for dx in (-9, 0, 9):
-            pen.line((x, y, x + dx * u, y - (16 if dx else 22) * u), fill="#2e8b2e", width=max(2, round(4 * u)))
+            tip = (root + dx * u, foot - (16 if dx else 22) * u)
+            pen.line((root, foot, *tip), fill="#2e8b2e", width=max(2, round(4 * u)))
     return image

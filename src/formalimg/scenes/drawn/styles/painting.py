@@ -27,9 +27,6 @@ from formalimg.scenes.drawn.styles.flat import (
 _ANGLES = 256
 """The directions of strokes are known for this many rows and columns."""
 
-_STROKE_RESOLUTION = 512
-"""Strokes are smeared at this size and enlarged: bristles are wider than a pixel."""
-
 
 def oil_painting(flat: FlatDrawing) -> Image.Image:
     """Thick paint in broad strokes along the forms, with the marks of bristles, lit from the side, on canvas."""
@@ -51,15 +48,21 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
     _dabs(flat, pen, smooth, angle, Dab(5000, 18 * u, 5 * u, 0.06, 0.15), step(flat.grown(flat.things, -12), 0.9, 0.01))
     tones = plane(image)
     # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
-    size = _STROKE_RESOLUTION
-    bristles = enlarged(smeared(flat.random.random_sample((size, size)).astype(np.float32), enlarged(angle, size), 9), flat.size)
-    bristles = (bristles - bristles.mean()) / (bristles.std() + 1e-6)
+    bristles = _bristles(flat, angle, 18)
     height = blurred(gray(tones), 1.2 * u)
     relief = np.clip((np.roll(height, (-2, -2), (0, 1)) - height) * 1.4, -0.10, 0.16)
     pitch = 5.0 * u
     rows, columns = np.indices((flat.size, flat.size), np.float32)
     weave = np.sin(rows * (2 * np.pi / pitch)) + np.sin(columns * (2 * np.pi / pitch))
     return picture((tones + relief[..., None]) * (1 + 0.055 * bristles + 0.02 * weave)[..., None])
+
+
+def _bristles(flat: FlatDrawing, angle: Plane, thousandths: float) -> Plane:
+    """Return fine lines of this length along the angles, with mean 0 and deviation 1."""
+    size = max(64, flat.size // 2)  # bristles are wider than a pixel
+    grain = flat.random.random_sample((size, size)).astype(np.float32)
+    lines = enlarged(smeared(grain, enlarged(angle, size), max(2, round(thousandths * size / 1000))), flat.size)
+    return np.asarray((lines - lines.mean()) / (lines.std() + 1e-6))
 
 
 def _kuwahara(image: Image.Image, half: int) -> Plane:
@@ -97,7 +100,9 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
     pigment *= (1 - 0.30 * step(pool, 0.40, 0.14))[..., None]
     wash = _wash(flat)
     # Colour that ran out of the things into the wet paper around them.
-    run = blurred(mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit)
+    run = blurred(
+        mixed(np.broadcast_to(paper, tones.shape).astype(np.float32), saturated(tones, 1.3), things), 16 * flat.unit
+    )
     result = mixed(wash * (0.45 + 0.55 * run), pigment, things)
     grain = flat.random.standard_normal((flat.size, flat.size)).astype(np.float32)
     grain = grain + np.roll(grain, 1, 0) + np.roll(grain, 1, 1)
@@ -147,7 +152,7 @@ def impressionism(flat: FlatDrawing) -> Image.Image:
 class Dab(NamedTuple):
     """How strokes are painted: how many at most, their size in pixels, how far their tones and angles vary."""
 
-    count: int
+    most: int
     length: float
     width: float
     variety: float
@@ -158,7 +163,7 @@ def _dabs(
     flat: FlatDrawing, pen: ImageDraw.ImageDraw, target: Plane, angle: Plane, dab: Dab, where: Plane | None = None
 ) -> None:
     """Paint strokes in the tones of the target, each a little off, where there is something."""
-    random, count = flat.random, dab.count
+    random, count = flat.random, dab.most
     if where is None:
         rows, columns = random.randint(0, flat.size, count), random.randint(0, flat.size, count)
     else:
@@ -200,11 +205,8 @@ def expressionism(flat: FlatDrawing) -> Image.Image:
     band = (np.floor(wave * 2.2).astype(int)) % 5
     low = step(down + 0.05 * np.sin(across * 5) + 0.06 * (flat.noise(5) - 0.5), 0.62, 0.004)[..., None]
     back = bands[band] * (1 - low) + ground[band] * low
-    size = _STROKE_RESOLUTION
-    slope_y, slope_x = np.gradient(enlarged(wave, size))
-    angle = (np.arctan2(slope_y, slope_x) + np.pi / 2).astype(np.float32)
-    strokes = smeared(flat.random.random_sample((size, size)).astype(np.float32), angle, 16)
-    strokes = enlarged((strokes - strokes.mean()) / (strokes.std() + 1e-6), flat.size)
+    slope_y, slope_x = np.gradient(enlarged(wave, _ANGLES))
+    strokes = _bristles(flat, np.arctan2(slope_y, slope_x) + np.pi / 2, 32)
     back = back * (1 + 0.22 * strokes[..., None])
     harsh = saturated(np.clip((tones - 0.5) * 1.18 + 0.5, 0, 1), 1.35) * (1 + 0.13 * strokes[..., None])
     contour = np.clip(flat.grown(things, 6) - things, 0, 1)
