@@ -36,7 +36,9 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> formalimg.Evaluation:
         return formalimg.draw(formalimg.Scene.of(objects), size)
 
     items = [item for item in formalimg.load("knolling") if item.level <= 3][::60]
-    return formalimg.evaluate(paint, items=items, size=256, folder=folder, name="lab/<b>cup", judge="builtin/icons", progress=False)
+    return formalimg.evaluate(
+        paint, items=items, size=256, folder=folder, name="lab/<b>cup", judge="builtin/icons", progress=False
+    )
 
 
 def test_print_shows_a_table(result: formalimg.Evaluation) -> None:

@@ -6,26 +6,13 @@ from formalimg._util.lazy import lazy_exports
 from formalimg.baselines.registry import BASELINES, open_baseline
 
 if TYPE_CHECKING:
-    from formalimg.baselines.drawn_oracle import undrawable_because
     from formalimg.baselines.planner import ChatPlanner, SolverPlanner, open_planner
     from formalimg.baselines.published_planner import PublishedPlanner
 
-# Most programs plan nothing, and draw nothing but icons.
+# Most programs plan nothing.
 __getattr__ = lazy_exports(
     "formalimg.baselines",
-    {
-        "drawn_oracle": ["undrawable_because"],
-        "planner": ["ChatPlanner", "SolverPlanner", "open_planner"],
-        "published_planner": ["PublishedPlanner"],
-    },
+    {"planner": ["ChatPlanner", "SolverPlanner", "open_planner"], "published_planner": ["PublishedPlanner"]},
 )
 
-__all__ = [
-    "BASELINES",
-    "ChatPlanner",
-    "PublishedPlanner",
-    "SolverPlanner",
-    "open_baseline",
-    "open_planner",
-    "undrawable_because",
-]
+__all__ = ["BASELINES", "ChatPlanner", "PublishedPlanner", "SolverPlanner", "open_baseline", "open_planner"]

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from formalimg.errors import FormalimgError
-from formalimg.logic import Formula
 from formalimg.models import Failed, ImageRequest, Refused
-from formalimg.scenes import DrawnScene, SceneBrief, SolverLimitError, solve_drawn, why_not_drawable
-from formalimg.suites import ConceptSpec, FormulaSpec
-
-
-class NothingToDrawError(FormalimgError):
-    """A spec that tells nobody what to draw, such as published data without a binding."""
+from formalimg.scenes import DrawnScene, SolverLimitError, solve_drawn
+from formalimg.suites import NothingToDrawError, drawn_request
 
 
 def compose_drawn_solution(request: ImageRequest) -> DrawnScene | Refused | Failed:
@@ -24,28 +18,3 @@ def compose_drawn_solution(request: ImageRequest) -> DrawnScene | Refused | Fail
     except SolverLimitError as error:
         return Failed(f"builtin/oracle found no scene: {error}")
     return found if isinstance(found, DrawnScene) else Refused(f"cannot be drawn: {found.reason}")
-
-
-def undrawable_because(spec: object) -> str | None:
-    """Return why no drawing shows what an item asks for; None if one can, as far as its words tell."""
-    try:
-        return why_not_drawable(drawn_request(spec))
-    except NothingToDrawError as error:
-        return str(error)
-
-
-def drawn_request(spec: object) -> Formula | SceneBrief:
-    """Return what a spec asks to be drawn, as the solver takes it.
-
-    Raises:
-        NothingToDrawError: if it does not tell.
-    """
-    if isinstance(spec, FormulaSpec):
-        if spec.unreadable is not None:
-            raise NothingToDrawError(spec.unreadable_because)
-        return spec.formula
-    if isinstance(spec, ConceptSpec):
-        if spec.binding is None or spec.binding.is_open:
-            raise NothingToDrawError("the data does not tell which concept belongs to which object")
-        return SceneBrief.from_json(spec.binding.to_json())
-    raise NothingToDrawError("built-in models draw items of Knolling, Natural and ConceptMix only")

@@ -138,7 +138,7 @@ def _known_words(name: str) -> PhraseIndex[tuple[str, str]]:
 def _phrases(name: str) -> Iterator[tuple[str, tuple[str, str]]]:
     if suite(name).traits.name == "concepts":
         pools = load_pools(profile="official-code")
-        for item in pools["object"].values:
+        for item in drawn_catalog().classes:
             forms = noun_forms(item)
             yield from ((text.replace("-", " "), ("class", item)) for text in (*forms.one, *forms.many))
         for category in ("color", "shape", "texture", "style"):

@@ -27,7 +27,7 @@ _VERSION = 1
 """Raised with every change after which a baseline makes other images: those of another version are not reused."""
 
 _DRAWN_VERSION = 1
-"""The same for the images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
+"""The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
 
 _DRAWN_KINDS: tuple[Kind, ...] = ("formula", "concepts")
 """The kinds of suites that have a world to be drawn, of one sort or the other."""

@@ -14,16 +14,9 @@ from dataclasses import replace
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Part, Unscored, Verdict, judged_formula
 from formalimg.judges.scene_judge import RULES, clause_parts, formula_part, judge_grounding
-from formalimg.logic import Formula, FormulaError, Verification, atoms, prepare_formula
+from formalimg.logic import Formula, FormulaError, Verification, expand_strict_forall, prepare_formula, to_prenex
 from formalimg.models import Setting
-from formalimg.scenes import (
-    DrawnConcept,
-    DrawnScene,
-    NotDrawnError,
-    concept_holds,
-    read_signed_png,
-    verify_drawn,
-)
+from formalimg.scenes import DrawnConcept, DrawnScene, NotDrawnError, concept_holds, read_signed_png, verify_drawn
 from formalimg.suites import ConceptSpec, Item, RequestedConcept
 from formalimg.suites import suite as suite_of
 
@@ -96,16 +89,23 @@ def _clauses(formula: Formula, verification: Verification) -> tuple[tuple[Part, 
     """Return the clauses as the parts that `ClauseJudge` has, with their bindings; one part if they are too many."""
     try:
         best = prepare_formula(formula).best_binding(verification.scene, verification.style)
+        asked = to_prenex(formula).clauses
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
         return (formula_part(verification),), {}
-    named = zip(clause_parts(best), best.clauses, strict=True)
-    parts = [
-        replace(part, about=tuple(sorted({atom.predicate for atom in atoms(judged.clause.formula)})))
-        for part, judged in named
+    parts = {part.name: part for part in clause_parts(best)}
+    if not all(clause.text in parts for clause in asked):  # a `forall` inside a disjunction
+        return tuple(parts.values()), dict(best.bindings)
+    # That there is one, as a strict `forall` says, is no clause of its own: without one, the clauses about all fail.
+    instances = expand_strict_forall(formula).instances
+    missing = {name for judged in best.clauses if not judged.holds for name in judged.clause.variables}
+    empty = {rule for rule, instance in instances.items() if instance in missing}
+    folded = [
+        replace(part, score=0.0, reason="there is none") if clause.variables & empty else part
+        for clause, part in ((clause, parts[clause.text]) for clause in asked)
     ]
-    return tuple(parts), dict(best.bindings)
+    return tuple(folded), dict(best.bindings)
 
 
 def _judge_concepts(
@@ -133,7 +133,7 @@ def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept
     """Return the concept with the classes of its objects; None if the data does not tell them."""
     if concept.category == "style":
         return DrawnConcept("style", concept.value)
-    if concept.category == "object" and not concept.objects:
+    if concept.category == "object":
         return DrawnConcept("object", concept.value, (concept.value,))
     if spec.binding is None or not concept.objects:
         return None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from formalimg.scenes.drawn.render import draw_scene
     from formalimg.scenes.drawn.scene import DrawnScene
     from formalimg.scenes.drawn.signed_png import NotDrawnError, read_signed_png, signed_png
+    from formalimg.scenes.drawn.space import material_word
     from formalimg.scenes.drawn.truth import DrawnConcept, brief_concepts, concept_holds, verify_drawn
     from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
@@ -69,6 +70,7 @@ __getattr__ = lazy_exports(
         "drawn.render": ["draw_scene"],
         "drawn.scene": ["DrawnScene"],
         "drawn.signed_png": ["NotDrawnError", "read_signed_png", "signed_png"],
+        "drawn.space": ["material_word"],
         "drawn.truth": ["DrawnConcept", "brief_concepts", "concept_holds", "verify_drawn"],
         "solver": [
             "DEFAULT_MARGIN",
@@ -133,6 +135,7 @@ __all__ = [
     "keeps_margin",
     "layout_image",
     "layout_png",
+    "material_word",
     "natural_aspect",
     "read_catalog",
     "read_layout",

@@ -56,7 +56,7 @@ def draw(scene: Scene, size: int = 1024) -> Image:
     Raises:
         DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
     """
-    objects = [(_icon(obj.label), _known_color(obj), _frame(obj, size)) for obj in scene.objects]
+    objects = [(_icon(obj.label), _known_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
     drawn = [_element(icon, color, frame, size) for icon, color, frame in objects]
     return _render(drawn, [frame for *_, frame in objects], size, size)
 
@@ -69,7 +69,7 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
     """
     from PIL import Image, ImageDraw
 
-    boxes = [(obj, _known_color(obj), _frame(obj, size)) for obj in scene.objects]
+    boxes = [(obj, _known_color(obj), pixel_frame(obj, size)) for obj in scene.objects]
     image = Image.new("RGB", (size, size), "#ffffff")
     pen = ImageDraw.Draw(image)
     width = max(2, round(size / 200))
@@ -139,8 +139,12 @@ def _known_color(obj: SceneObject) -> str | None:
     return obj.color
 
 
-def _frame(obj: SceneObject, size: int) -> PixelFrame:
-    """Return the whole pixels inside the object's box."""
+def pixel_frame(obj: SceneObject, size: int) -> PixelFrame:
+    """Return the whole pixels inside the object's box, in an image of `size` pixels.
+
+    Raises:
+        DrawingError: if that are too few to paint it, or the image is too small or too large.
+    """
     if not _MIN_SIZE <= size <= _MAX_SIZE:
         raise DrawingError(f"an image of {size} pixels cannot be made: ask for {_MIN_SIZE} to {_MAX_SIZE}")
     # Hundredths, so that a rounding error does not miss the edge of a pixel.
@@ -160,8 +164,12 @@ def _label_text(label: str) -> str:
 
 
 def _element(icon: Icon, color: str | None, frame: PixelFrame, size: int) -> str:
-    pen = min(size / _OUTLINE_DIVISOR, min(frame.width, frame.height) / _MAX_OUTLINE_DIVISOR)
-    return icon.svg(frame, palette().paints(color, icon.other), pen)
+    return icon.svg(frame, palette().paints(color, icon.other), outline_width(frame, size))
+
+
+def outline_width(frame: PixelFrame, size: int) -> float:
+    """Return the width of outlines in a frame of an image of `size` pixels."""
+    return min(size / _OUTLINE_DIVISOR, min(frame.width, frame.height) / _MAX_OUTLINE_DIVISOR)
 
 
 def _render(elements: Sequence[str], frames: Sequence[PixelFrame], width: int, height: int) -> Image:

@@ -30,8 +30,8 @@ REACH = 150
 CONTACT = 20
 """How far above an object another may end that still touches it."""
 
-LEAST_HIDDEN, MOST_HIDDEN = 0.15, 0.45
-"""The share of an object's box that is hidden by one in front of it: enough to be seen, and not too much."""
+LEAST_OVERLAP, MOST_HIDDEN = 0.15, 0.45
+"""One object is in front of another if it covers this much of the smaller box, and no more of the hidden one."""
 
 
 class AxiomLess(NamedTuple):
@@ -181,11 +181,12 @@ def fits_axiom(predicate: str, first: Box, second: Box, margin: int = 0) -> bool
     return any(all(part.holds(first, second) for part in way) for way in axiom_alternatives(predicate, margin))
 
 
-def hidden_share(back: Box, front: Box) -> float:
-    """Return the share of a box that another one covers."""
+def occludes(front: Box, back: Box) -> bool:
+    """Return whether one box covers another as far as something in front of it does; which is painted first decides."""
     across = min(back.xmax, front.xmax) - max(back.xmin, front.xmin)
     down = min(back.ymax, front.ymax) - max(back.ymin, front.ymin)
-    return max(across, 0) * max(down, 0) / back.area if back.area else 0.0
+    covered = max(across, 0) * max(down, 0)
+    return LEAST_OVERLAP * min(back.area, front.area) <= covered <= MOST_HIDDEN * back.area and covered > 0
 
 
 def carrier_chains(scene: Scene) -> list[list[int]]:

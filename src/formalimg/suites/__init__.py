@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     )
     from formalimg.suites.conceptmix.vocabulary import NounForms, noun_forms
     from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
+    from formalimg.suites.drawn_requests import NothingToDrawError, drawn_request, undrawable_because
     from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
     from formalimg.suites.formula.census import count_contents
     from formalimg.suites.formula.ontology import find_implausible
@@ -151,6 +152,7 @@ __getattr__ = lazy_exports(
         "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
         "conceptmix.plausibility": ["ObjectFacts", "pool_objects", "reference_objects"],
         "conceptmix.vocabulary": ["NounForms", "noun_forms"],
+        "drawn_requests": ["NothingToDrawError", "drawn_request", "undrawable_because"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "PoolProfile", "load_pools"],
         "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
         "conceptmix.questions": ["concept_statements", "template_questions"],
@@ -233,6 +235,7 @@ __all__ = [
     "LayoutForm",
     "LoadedItems",
     "ModelInput",
+    "NothingToDrawError",
     "NounForms",
     "ObjectFacts",
     "PartTerms",
@@ -279,6 +282,7 @@ __all__ = [
     "default_digest",
     "denominalised_items",
     "draw_concepts",
+    "drawn_request",
     "encode_item",
     "expected_redraws",
     "export_suite",
@@ -329,6 +333,7 @@ __all__ = [
     "template_questions",
     "template_score_questions",
     "understand",
+    "undrawable_because",
     "whole_question",
     "write_items",
     "write_published",

@@ -16,7 +16,7 @@ container = "open"                 # the variant that is drawn when a thing is i
 front = true                       # icons/cat@front.svg is painted over what is inside, which may stick out at the top
 hold = [0.8, 0.5]                  # where things that it holds are
 length = 0.5                       # its usual longest side, in metres
-undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside", "on", "hold" for relations
+undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside" and "hold": relations
 
 [material.ceramic]                 # or shape, state, color, style, size, relation
 undrawable = "reason"              # in no drawing; or a table, by the words that it cannot be combined with
@@ -50,6 +50,7 @@ _CLASS_KEYS = frozenset(
     {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
     | {"on", "carrier", "inside", "container", "front", "hold"}
 )
+_MOVING_STATES = frozenset({"broken", "burning", "melting"})
 _WORD_KEYS = frozenset({"undrawable", "removes"})
 
 
@@ -99,6 +100,10 @@ class DrawnClass:
         """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
         special = self.container if contains and self.container else self.carrier if carries else None
         return special or next((state for state in states if state in self.variants), None)
+
+    def paints_front(self, shape: str | None, states: Iterable[str]) -> bool:
+        """Return whether its front is painted over what is inside: not if a shape or a state moves it elsewhere."""
+        return self.front and shape is None and not set(states) & _MOVING_STATES
 
     def shown_states(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> tuple[str, ...]:
         """Return all states that the drawing shows: those that are drawn over it, and those of its icon."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_CELLS = 72
+_CELLS = 56
 """Cells of the grid along the longer side of the frame."""
 _PAINTED = 96
 """The opacity (of 255) from which a cell counts as painted: glass counts, the soft rim of an outline does not."""
@@ -38,6 +39,10 @@ class Coverage:
     color: str
     pen: float
 
+    def moved_to(self, frame: PixelFrame) -> Coverage:
+        """Return what is covered when the drawing is scaled into another frame."""
+        return replace(self, frame=frame)
+
     @property
     def tones(self) -> Tones:
         """The tones of the colour that most of the drawing has."""
@@ -53,12 +58,12 @@ class Coverage:
 
     def top_of_run(self, x: float, y: float) -> float:
         """Return how far up, from a painted point, everything is painted."""
-        rows, columns = self.cells.shape
+        rows, columns = map(int, self.cells.shape)
         column = min(columns - 1, max(0, int((x - self.frame.left) * columns / self.frame.width)))
         row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
         while row > 0 and self.cells[row - 1, column]:
             row -= 1
-        return self.frame.top + row * self.frame.height / int(rows)
+        return self.frame.top + row * self.frame.height / rows
 
     def scattered(self, count: int, random: Random, apart: float, spots: list[Spot] | None = None) -> list[Spot]:
         """Return up to `count` random painted spots that keep this distance in pixels from each other."""
@@ -91,10 +96,12 @@ def coverage(drawing: IconDrawing) -> Coverage:
     families = {**palette().colors, **palette().others}
     # All tones, as thin things are mostly outline.
     tones = np.array([_rgb(tone) for tones in families.values() for tone in tones])
-    nearest = np.abs(pixels[cells][:, None, :3] - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
+    sample = pixels[cells][::3, None, :3]
+    nearest = np.abs(sample - tones).sum(axis=-1).argmin(axis=1) // len(Tones._fields)
     color = list(families)[int(np.bincount(nearest, minlength=len(families)).argmax())]
-    widths = [float(found) for found in _STROKE.findall(drawing.body)]
-    pen = sorted(widths)[len(widths) // 2] if widths else min(width, height) / 64
+    # The icon's own outline comes first; the strokes of a texture come after it.
+    stroke = _STROKE.search(drawing.body)
+    pen = min(float(stroke.group(1)) if stroke else math.inf, min(width, height) / 32)
     return Coverage(drawing.frame, cells, color, max(pen, MIN_LINE_WIDTH))
 
 

@@ -1,4 +1,4 @@
-"""States that change the drawing itself: broken in two, burning, melting, laid on its side."""
+"""States that change the drawing itself: broken in two, burning, melting."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Coverage, coverage
+from formalimg.scenes.drawn.coverage import Coverage
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
 from formalimg.scenes.drawn.svg_paths import (
     Point,
@@ -51,9 +51,9 @@ def number_text_exact(*numbers: float) -> str:
 # --- broken
 
 
-def broken(drawing: IconDrawing, key: str) -> IconDrawing:
+def broken(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
     """Cut a drawing in two along a zigzag, and move the halves apart."""
-    found, random = coverage(drawing), Random(key)
+    random = Random(key)
     width, height = drawing.frame.width, drawing.frame.height
     upright = height > 1.3 * width
     crack = _crack(drawing.frame, upright, random)
@@ -126,7 +126,7 @@ def _fit(
     """Return the transform that brings both moved halves exactly back into the frame."""
     xs, ys = [], []
     frame = found.frame
-    cell = max(frame.width / found.cells.shape[1], frame.height / found.cells.shape[0]) / 2
+    cell = max(frame.width / found.cells.shape[1], frame.height / found.cells.shape[0])
     for x, y in found.spots():
         second = _beyond(crack, x, y, upright)
         (dx, dy, angle), (px, py) = moves[second], pivots[second]
@@ -151,10 +151,10 @@ def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
 # --- burning
 
 
-def burning(drawing: IconDrawing, room: PixelFrame, key: str) -> IconDrawing:
+def burning(drawing: IconDrawing, found: Coverage, room: PixelFrame, key: str) -> IconDrawing:
     """Put flames behind a drawing that is moved to its room in the frame, and lower ones in front of it."""
     random, frame = Random(key), drawing.frame
-    pen = coverage(drawing).pen
+    pen = found.pen
     tongues = min(9, max(3, round(4 * frame.width / frame.height)))
     back = _flames(frame, 1.0, tongues, random, pen)
     front = _flames(frame, 0.27, tongues + 2, random, pen)
@@ -192,10 +192,9 @@ def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: 
 # --- melting
 
 
-def melting(drawing: IconDrawing, key: str) -> IconDrawing:
+def melting(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
     """Let a drawing sag, drip from its lower edge, and stand in a puddle of itself."""
     random, frame = Random(key), drawing.frame
-    found = coverage(drawing)
     left, top, width, height = frame
     waves = [(random.uniform(0.5, 1.0), random.uniform(0, 2 * math.pi), count) for count in (1, 2, 3)]
 
@@ -203,12 +202,15 @@ def melting(drawing: IconDrawing, key: str) -> IconDrawing:
         total = sum(size * math.sin(phase + count * math.pi * x) for size, phase, count in waves)
         return 0.5 + total / (2 * sum(size for size, _, _ in waves))
 
+    def sunk(across: float, down: float) -> float:
+        return 0.16 * sag(across) * (1 - down) + 0.68 * down + 0.2 * sag(1 - across) * down**2
+
+    highest = min(sunk((x - left) / width, (y - top) / height) for x, y in found.spots())
+
     def move(x: float, y: float) -> Point:
         across, down = (x - left) / width, (y - top) / height
-        wide = 0.86 + 0.1 * down**2
-        away = 0.5 + (across - 0.5) * wide + 0.03 * math.sin(4 * down + waves[0][1])
-        low = 0.16 * sag(across) * (1 - down) + 0.68 * down + 0.2 * sag(1 - across) * down**2
-        return left + away * width, top + low * height
+        away = 0.5 + (across - 0.5) * (0.86 + 0.1 * down**2) + 0.03 * math.sin(4 * down + waves[0][1])
+        return left + away * width, top + (sunk(across, down) - highest + 0.01) * height
 
     puddle = _own_puddle(found, 0.2 * height, random)
     drips = _drips(found, move, random)
@@ -252,19 +254,3 @@ def _drips(found: Coverage, move: Callable[[float, float], Point], random: Rando
         parts.append(path_element(data, tones.body, tones.line, found.pen))
         parts.append(path_element(shine, None, tones.light, half * 0.5))
     return "".join(parts)
-
-
-# --- lying
-
-
-def lying(drawing: IconDrawing) -> IconDrawing:
-    """Turn a drawing a quarter clockwise; its frame keeps its top left corner and swaps its sides."""
-    left, top, width, height = drawing.frame
-
-    def move(x: float, y: float) -> Point:
-        return left + height - (y - top), top + (x - left)
-
-    matrix = number_text_exact(0, 1, -1, 0, left + height + top, top - left)
-    silhouette = "\n".join(moved_path(line, move) for line in drawing.silhouette.splitlines())
-    body = f'<g transform="matrix({matrix})">{drawing.body}</g>'
-    return IconDrawing(PixelFrame(left, top, height, width), body, silhouette, drawing.defs)

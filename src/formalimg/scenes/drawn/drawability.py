@@ -14,8 +14,8 @@ from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 OVERLAY_STATES = frozenset({"wet", "dirty", "rusty", "broken", "burning", "melting"})
 """States that are drawn over the icon of any class."""
 
-_PLACES = {"On": "on", "OnTopOf": "on", "In": "inside", "Holding": "hold"}
-"""Relations that a class can declare undrawable, by their predicate, and how it calls them."""
+_PLACES = {"In": "inside", "Holding": "hold"}
+"""Relations that a class can declare undrawable, by their predicate, and how it calls them; "on" is a state."""
 
 
 class _Asked:
@@ -128,7 +128,8 @@ def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: Draw
         states = [word for kind, word in holder.words if kind == "state" and word in (*entry.variants, *entry.shows)]
         wrong = next((state for state in states if variant and state not in shown), None)
         if wrong is not None:
-            yield f"{wrong}: a {holder.label} with a thing {place} it is drawn {variant}"
+            where = "inside" if predicate == "In" else "on"
+            yield f"{wrong}: a {holder.label} with a thing {where} it is drawn {variant}"
     elif predicate == OCCLUSION and catalog.word("relation", predicate).beside.get(one.label):
         yield f"{predicate}: {limits.beside[one.label]}"
 

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from formalimg.logic import Formula
+from formalimg.scenes.drawn import shapes
 from formalimg.scenes.drawn.brief import SceneBrief
-from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
+from formalimg.scenes.drawn.catalog import FRONT, DrawnCatalog, drawn_catalog
 from formalimg.scenes.drawn.drawability import why_not_drawable
 from formalimg.scenes.drawn.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.scenes.drawn.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.scenes.drawn.polylines import polylines
 from formalimg.scenes.drawn.scene import DrawnScene
 from formalimg.scenes.drawn.space import OCCLUSION
 from formalimg.scenes.drawn.truth import brief_concepts, concept_holds, verify_drawn
+from formalimg.scenes.icon import Icon
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.search import minimal_conflict
 
 _ATTEMPTS = (
-    LayoutAttempt(0.30, 0.75, 1.3, True, 0.1),
-    LayoutAttempt(0.20, 0.7, 1.4, True, 0.15),
-    LayoutAttempt(0.16, 0.4, 2.0, True, 0.3),
-    LayoutAttempt(0.16, 0.3, 3.0, False, 1.0),
+    LayoutAttempt(0.30, 0.75, 1.3, True, 9, 0.04),
+    LayoutAttempt(0.20, 0.5, 1.8, True, 9, 0.06),
+    LayoutAttempt(0.18, 0.4, 2.2, False, 9, 0.1),
+    LayoutAttempt(0.16, 0.3, 3.0, False, 6, 0.4),
 )
 """From comfortable to crowded: the first that works is taken."""
 
-_SHAPE_ASPECTS = {
-    **dict.fromkeys(("circle", "round", "square", "heart", "triangle", "triangular"), 1.0),
-    **dict.fromkeys(("rectangle", "rectangular"), 1.6),
-    "oval": 1.4,
-}
-"""The width by height of objects that have the outline of a shape."""
+_PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
+"""What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,21 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
         entry = catalog.entry(obj.label)
         variant = entry.variant(obj.states, carries=number in carriers, contains=number in containers)
         icon = catalog.icon(obj.label, variant) or catalog.icon(obj.label)
-        aspect = icon.aspect if icon else 1.0
-        looks.append(DrawnLook(entry, _SHAPE_ASPECTS.get(obj.shape or "", aspect)))
+        assert icon is not None, "why_not_drawable was asked"
+        if obj.shape is not None:
+            icon = shapes.apply(icon, obj.shape)
+        front = catalog.icon(obj.label, FRONT) if entry.paints_front(obj.shape, obj.states) else None
+        rim = None if front is None or entry.inside is None else _top(front)
+        # A front that begins above the window is a wall around it.
+        looks.append(DrawnLook(entry, icon.aspect, rim if rim and entry.inside and rim > entry.inside[1] else None))
     return looks
+
+
+@cache
+def _top(icon: Icon) -> float:
+    """Return where an icon begins, as a fraction of its height."""
+    lines = [line for shape in icon.shapes for line in polylines(shape.commands)]
+    return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
 
 
 def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
@@ -143,7 +155,7 @@ def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int) -> NoDra
 
     def impossible(kept: frozenset[int]) -> bool:
         some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
-        return LayoutModel(some, looks, _ATTEMPTS[-1], seed).solve() is None
+        return LayoutModel(some, looks, _PROOF, seed).solve() is None
 
     everything = frozenset(range(len(facts.facts)))
     if not impossible(everything):

@@ -18,14 +18,14 @@ from formalimg.scenes.drawn.sizes import HUGE, TINY
 from formalimg.scenes.drawn.space import OCCLUSION
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
-from formalimg.scenes.spatial_axioms import LEAST_HIDDEN, MOST_HIDDEN, axiom_alternatives
+from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
 MARGIN = 20
 """How far relations are from flipping, and objects from the edge of the canvas."""
 
 _UNIT = 10
 """A box of scale k has the area of a square with this times k as its side."""
-_SMALLEST, _SMALLEST_TINY, _LARGEST = 9, 7, 62  # scales
+_SMALLEST_INSIDE, _LARGEST = 6, 62  # scales
 _GAP = 24
 _GROUND = 560
 """In tidy layouts, what nothing carries stands below this line."""
@@ -41,6 +41,7 @@ class LayoutAttempt(NamedTuple):
         room: the share of the canvas that objects may fill.
         low, high: bounds of the size of an object, as multiples of what its class suggests.
         tidy: whether things stand on the ground, and are held at the hand.
+        smallest: the smallest scale of a box.
         effort: the limit of the solver, in its own deterministic seconds.
     """
 
@@ -48,14 +49,22 @@ class LayoutAttempt(NamedTuple):
     low: float
     high: float
     tidy: bool
+    smallest: int
     effort: float
 
 
 class DrawnLook(NamedTuple):
-    """What a layout has to know of an object: how it is drawn, and its width by height."""
+    """What a layout has to know of an object.
+
+    Attributes:
+        entry: how its class is drawn.
+        aspect: its width by height.
+        rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
+    """
 
     entry: DrawnClass
     aspect: float
+    rim: float | None = None
 
 
 class _BoxVariables:
@@ -102,6 +111,8 @@ class LayoutModel:
         self._require_sizes()
         if attempt.tidy:
             self._require_ground()
+        else:
+            self._prefer_large()
         self._hint()
 
     def solve(self) -> list[Box] | bool | None:
@@ -124,9 +135,10 @@ class LayoutModel:
         wanted = [suggested_side(look.entry.length) for look in self.looks]
         roots = [number for number in range(len(wanted)) if number not in self.carrier]
         fill = sum(wanted[number] ** 2 for number in roots)
-        zoom = min(2.0, sqrt(self.attempt.room * CANVAS**2 / fill))
+        zoom = min(2.6, sqrt(self.attempt.room * CANVAS**2 / fill))
         bounds = []
         carriers = set(self.carrier.values())
+        inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
         for number, side in enumerate(wanted):
             size = self.facts.sizes[number]
             low, high = self.attempt.low, self.attempt.high
@@ -134,7 +146,7 @@ class LayoutModel:
                 high *= 2
             if number in self.carrier or size == "tiny":
                 low /= 3
-            least = _SMALLEST_TINY if size == "tiny" else _SMALLEST
+            least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
             bounds.append(
                 (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
             )
@@ -142,19 +154,20 @@ class LayoutModel:
 
     def _require_sizes(self) -> None:
         """Require that tiny and huge things are so against every other class; areas are squares of scales."""
-        tiny, huge = ceil(_SHARE / sqrt(TINY)) + 20, ceil(_SHARE * sqrt(HUGE)) + 20
+        tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
+        sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
         for number, size in enumerate(self.facts.sizes):
             if size is None:
                 continue
             for other, other_size in enumerate(self.facts.sizes):
-                one, two = self.boxes[number].scale, self.boxes[other].scale
+                one, two = sides[number] * self.boxes[number].scale, sides[other] * self.boxes[other].scale
                 if self.facts.objects[other].label == self.facts.objects[number].label:
                     if other > number:
                         self.model.add(one == two)
                 elif size == "tiny" and other_size != "tiny":
-                    self.model.add(tiny * one <= _SHARE * two)
+                    self.model.add((tiny + _SNUG) * one <= _SHARE * two)
                 elif size == "huge" and other_size is None:
-                    self.model.add(_SHARE * one >= huge * two)
+                    self.model.add(_SHARE * one >= (huge + _SNUG) * two)
 
     # --- relations
 
@@ -167,9 +180,13 @@ class LayoutModel:
         one, other = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
             self._require_standing(one, other, self.looks[second].entry.on)
+            if sum(other.predicate == name and other.second == second for other in self.facts.facts) == 1:
+                aside = one.measure("center_x") - other.measure("center_x")
+                self.model.add(5 * aside <= other.across * other.scale)
+                self.model.add(5 * aside >= -other.across * other.scale)
         elif name == "In":
-            self._require_inside(one, other, self.looks[second].entry)
-        elif name == "Holding" and self.attempt.tidy:
+            self._require_inside(one, other, self.looks[second])
+        elif name == "Holding":
             self._require_held(one, other, self.looks[first].entry.hold)
         elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
             feet = other.measure("ymax") - one.measure("ymax")
@@ -196,66 +213,77 @@ class LayoutModel:
         if self.attempt.tidy:
             self.model.add(10 * thing.scale * thing.across <= 14 * carrier.scale * carrier.across)
 
-    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, entry: DrawnClass) -> None:
-        """Require that a thing is in the window of its container; if that is open, a part may stick out at the top."""
-        left, top, right, bottom = (round(_SHARE * edge) for edge in entry.inside or (0, 0, 1, 1))
+    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
+        """Require that a thing is in the window of its container; behind a front, it stands out at the top."""
+        left, top, right, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
         x, y = container.measure("xmin"), container.measure("ymin")
         across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
         self.model.add(_SHARE * (thing.measure("xmin") - x) >= left * across)
         self.model.add(_SHARE * (thing.measure("xmax") - x) <= right * across)
         self.model.add(_SHARE * (thing.measure("ymax") - y) <= bottom * down)
-        if entry.front:
-            self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 12 * _SHARE)
-            self.model.add(_SHARE * (thing.measure("center_y") - y) >= top * down)
+        if look.rim is not None:
+            rim = round(_SHARE * look.rim) * down
+            self.model.add(_SHARE * (thing.measure("ymax") - y) >= rim + 8 * _SHARE)
+            self.model.add(_SHARE * (thing.measure("center_y") - y) <= rim)
         else:
             self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
 
     def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
-        """Require that the hand is on the thing, which is on the outer side of it and smaller than the holder."""
-        if hand is None:
+        """Require that a thing leaves half of its holder free; if the layout is tidy, also that the hand is on it."""
+        x, y = (round(_SHARE * part) for part in hand or (0.9, 0.5))
+        right = thing.measure("xmin") - holder.measure("center_x")
+        left = holder.measure("center_x") - thing.measure("xmax")
+        if not self.attempt.tidy:
+            below = thing.measure("ymin") - holder.measure("center_y")
+            literals = [self.model.new_bool_var("") for _ in range(3)]
+            for literal, room in zip(literals, (right, left, below), strict=True):
+                self.model.add(room >= 0).only_enforce_if(literal)
+            self.model.add_bool_or(literals)
             return
-        x, y = (round(_SHARE * part) for part in hand)
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        self.model.add(_SHARE * thing.measure("ymin") <= at_y)
-        self.model.add(_SHARE * thing.measure("ymax") >= at_y)
-        self.model.add(_SHARE * thing.measure("xmin") <= at_x)
-        self.model.add(_SHARE * thing.measure("xmax") >= at_x)
-        center = _SHARE * thing.measure("center_x")
-        self.model.add(center >= at_x if x >= _SHARE // 2 else center <= at_x)
+        for start, end, at in (("xmin", "xmax", at_x), ("ymin", "ymax", at_y)):
+            self.model.add(_SHARE * thing.measure(start) <= at)
+            self.model.add(_SHARE * thing.measure(end) >= at)
+        self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
-        """Require that one box hides a part of the other, which stands farther up in the image.
+        """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
 
-        Shares of the width and height are bounded such that their product, the share of the area, is as it must be.
+        There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
+        before the other. Shares of width and height are bounded such that their product, the area, is as it must be.
         """
-        partly = (round(_SHARE * sqrt(LEAST_HIDDEN) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
-        little = (round(_SHARE * (LEAST_HIDDEN + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
-        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
-        sides = [self.model.new_bool_var("") for _ in "lr"]
-        corner, upright = self.model.new_bool_var(""), self.model.new_bool_var("")
-        covered = [
-            back.measure("xmax") - front.measure("xmin"),  # the front is on the right
-            front.measure("xmax") - back.measure("xmin"),
-        ]
+        corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
+        strip = (round(_SHARE * (LEAST_OVERLAP + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
         width, height = 2 * back.across * back.scale, 2 * back.down * back.scale
+        over_left = front.measure("xmax") - back.measure("xmin")
+        over_right = back.measure("xmax") - front.measure("xmin")
         rise = back.measure("ymax") - front.measure("ymin")
-        for way, (least, most) in ((corner, partly), (upright, little)):
-            for side, share in zip(sides, covered, strict=True):
-                self.model.add(_SHARE * share >= least * width).only_enforce_if(way, side)
-                self.model.add(_SHARE * share <= most * width).only_enforce_if(way, side)
-        self.model.add(_SHARE * rise >= partly[0] * height).only_enforce_if(corner)
-        self.model.add(_SHARE * rise <= partly[1] * height).only_enforce_if(corner)
-        self.model.add(rise >= height).only_enforce_if(upright)
-        broad = self.model.new_bool_var("")  # it covers the whole width, and little of the height
-        self.model.add(covered[0] >= width).only_enforce_if(broad)
-        self.model.add(covered[1] >= width).only_enforce_if(broad)
-        self.model.add(_SHARE * rise >= little[0] * height).only_enforce_if(broad)
-        self.model.add(_SHARE * rise <= little[1] * height).only_enforce_if(broad)
-        self.model.add_bool_or([corner, upright, broad])
+        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
+        at_corner, at_side, below, before = ways = [self.model.new_bool_var("") for _ in range(4)]
+        on_left, on_right = sides = [self.model.new_bool_var("") for _ in range(2)]
+        self.model.add_bool_or(ways)
         self.model.add_bool_or(sides)
-        self.model.add(front.measure("xmax") >= back.measure("xmax")).only_enforce_if(sides[0])
-        self.model.add(front.measure("xmin") <= back.measure("xmin")).only_enforce_if(sides[1])
+        for way, (least, most) in ((at_corner, corner), (at_side, strip)):
+            for side, share in ((on_left, over_left), (on_right, over_right)):
+                self._between(_SHARE * share, least * width, most * width, way, side)
+        for side, other in ((on_left, over_right), (on_right, over_left)):
+            for way in (at_corner, at_side):  # it does not lie within the width
+                self.model.add(other >= width).only_enforce_if(way, side)
+        self._between(_SHARE * rise, corner[0] * height, corner[1] * height, at_corner)
+        self.model.add(rise >= height).only_enforce_if(at_side)
+        self._between(_SHARE * rise, strip[0] * height, strip[1] * height, below)
+        for share in (over_left, over_right):
+            self.model.add(share >= width).only_enforce_if(below)
+            self.model.add(share <= width).only_enforce_if(before)
+        small = round(_SHARE * sqrt(MOST_HIDDEN * back.across * back.down / (front.across * front.down)) * 0.95)
+        self.model.add(_SHARE * front.scale <= small * back.scale).only_enforce_if(before)
+        self.model.add(2 * rise >= 2 * front.down * front.scale).only_enforce_if(before)
+        self.model.add(rise <= height).only_enforce_if(before)
+
+    def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
+        self.model.add(share >= least).only_enforce_if(*when)
+        self.model.add(share <= most).only_enforce_if(*when)
 
     # --- all objects together
 
@@ -289,6 +317,14 @@ class LayoutModel:
         for number, box in enumerate(self.boxes):
             if number not in self.carrier and number not in aloft:
                 self.model.add(box.measure("ymax") >= 2 * _GROUND)
+
+    def _prefer_large(self) -> None:
+        """Prefer layouts whose smallest object is large."""
+        least = self.model.new_int_var(0, _LARGEST, "")
+        for number, box in enumerate(self.boxes):
+            if self.facts.sizes[number] is None:
+                self.model.add(least <= box.scale)
+        self.model.maximize(least)
 
     def _hint(self) -> None:
         """Suggest places: in a row, in an order that the seed decides, at middle sizes."""

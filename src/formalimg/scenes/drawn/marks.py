@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Spot, coverage
-from formalimg.scenes.drawn.icon_drawing import IconDrawing
+from formalimg.scenes.drawn.coverage import Coverage, Spot
 from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
 
@@ -15,19 +14,19 @@ _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
 _MUD = {True: ("#54391d", "#2b1b0b", "#7d5c36"), False: ("#b89a63", "#5e4a25", "#d9c391")}
 """Fill, outline and gloss: dark mud, and dried clay for things that are as dark as mud themselves."""
 _DARK_AS_MUD = ("brown", "black")
-_RUST = ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a")
-"""Flakes of rust: the most common paint, that of streaks, fresh rust, old rust."""
+_RUST = {False: ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a"), True: ("#c25f20", "#b8571c", "#e08b3e", "#34150a")}
+"""Flakes of rust: the most common paint, that of streaks, fresh rust, old rust; brighter on brown things."""
 
 
 def unit(frame: PixelFrame) -> float:
     """Return the length in pixels that marks are measured by: that of a typical side, less for narrow frames."""
-    return min(math.sqrt(frame.width * frame.height), 1.7 * min(frame.width, frame.height))
+    return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
-def wet(drawing: IconDrawing, key: str) -> str:
+def wet(found: Coverage, key: str) -> str:
     """Return drops, some of which have run down and left a trail."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
-    left, top, width, height = drawing.frame
+    random, size = Random(key), unit(found.frame)
+    left, top, width, height = found.frame
     parts = []
     for number, spot in enumerate(found.scattered(11, random, size * 0.19)):
         r = size * random.uniform(0.045, 0.068)
@@ -74,11 +73,11 @@ def puddle(frame: PixelFrame, pen: float, key: str) -> str:
     return path_element(puddle_curve(frame, tall, pen, Random(key)), _WATER[0], _WATER[1], pen) + ripples
 
 
-def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
+def dirty(found: Coverage, key: str) -> tuple[str, str]:
     """Return mud that covers the foot of the drawing, and splashes of it that may reach over its edge."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
+    random, size = Random(key), unit(found.frame)
     fill, edge, gloss = _MUD[found.color not in _DARK_AS_MUD]
-    left, top, width, height = drawing.frame
+    left, top, width, height = found.frame
     line = top + height - min(0.14 * height, 0.3 * size)
     swell = 0.05 * size
     wave = [(left + width * at / 12, line + swell * random.uniform(-1, 1)) for at in range(13)]
@@ -91,7 +90,7 @@ def dirty(drawing: IconDrawing, key: str) -> tuple[str, str]:
     low = [spot for spot in found.spots() if middle <= spot.y < line]
     for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
         r = size * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
-        parts.extend(_splash(spot, r, random, drawing.frame, (fill, edge, gloss), found.pen))
+        parts.extend(_splash(spot, r, random, found.frame, (fill, edge, gloss), found.pen))
     for x, y in found.scattered(18, random, size * 0.08):
         parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
     return foot, "".join(parts)
@@ -127,20 +126,21 @@ def _splash(
     return [blot, path_element(shine, None, gloss, r * 0.16), *thrown]
 
 
-def rusty(drawing: IconDrawing, key: str) -> tuple[str, str]:
+def rusty(found: Coverage, key: str) -> tuple[str, str]:
     """Return patches of flaking rust with streaks below them, and the gradient that they refer to."""
-    random, found, size = Random(key), coverage(drawing), unit(drawing.frame)
+    random, size = Random(key), unit(found.frame)
+    rust = _RUST[found.color == "brown"]
     fade = (
         f'<linearGradient id="{key}-streak" x1="0" y1="0" x2="0" y2="1">'
-        f'<stop offset="0" stop-color="{_RUST[1]}" stop-opacity="0.9"/>'
-        f'<stop offset="1" stop-color="{_RUST[1]}" stop-opacity="0"/></linearGradient>'
+        f'<stop offset="0" stop-color="{rust[1]}" stop-opacity="0.9"/>'
+        f'<stop offset="1" stop-color="{rust[1]}" stop-opacity="0"/></linearGradient>'
     )
     streaks, patches = [], []
     count = 7 if found.cells.mean() > 0.4 else 12  # thin things show little of a patch
     for number, spot in enumerate(found.scattered(count, random, size * 0.27)):
         r = size * random.uniform(0.11, 0.15) * (1 if number < 4 else 0.7)
         streaks.append(_streaks(spot, r, random, f"{key}-streak"))
-        patches.append(_patch(spot, r, random))
+        patches.append(_patch(spot, r, random, rust))
     return "".join(streaks + patches), fade
 
 
@@ -156,7 +156,7 @@ def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     return "".join(found)
 
 
-def _patch(spot: Spot, r: float, random: Random) -> str:
+def _patch(spot: Spot, r: float, random: Random, rust: tuple[str, ...]) -> str:
     """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
     flakes = []
     stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)
@@ -170,6 +170,6 @@ def _patch(spot: Spot, r: float, random: Random) -> str:
         for corner in range(6):
             way, reach = corner * math.pi / 3 + random.uniform(-0.4, 0.4), side * random.uniform(0.6, 1.3)
             corners.append((x + reach * math.cos(way), y + reach * math.sin(way)))
-        paint = _RUST[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
+        paint = rust[random.choices((0, 1, 2, 3), (6, 3, 3, 2))[0]]
         flakes.append((-side, path_element(f"{polyline(corners)}Z", paint)))
     return "".join(flake for _, flake in sorted(flakes))

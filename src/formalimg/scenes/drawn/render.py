@@ -1,16 +1,130 @@
-"""Rendering of drawn scenes: icons in their materials, shapes and states, in depth order, in the style of the image."""
+"""Rendering of drawn scenes: icons in their shapes, materials and states, in depth order, in the style of the image."""
 
 from __future__ import annotations
 
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from formalimg.scenes.drawn.catalog import DrawnCatalog
+from formalimg.scenes.drawing import DrawingError, outline_width, pixel_frame
+from formalimg.scenes.drawn import materials, shapes, states, styles
+from formalimg.scenes.drawn.catalog import FRONT, DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.scenes.drawn.ground import render_on_ground
+from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
 from formalimg.scenes.drawn.scene import DrawnScene
+from formalimg.scenes.icon import Icon, Tones, palette
+from formalimg.scenes.objects import NO_WORD, SceneObject
+from formalimg.scenes.spatial_axioms import carrier_chains
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
 def draw_scene(drawn: DrawnScene, size: int = 1024, catalog: DrawnCatalog | None = None) -> Image:
-    """Render a drawn scene as a square image of `size` pixels."""
-    raise NotImplementedError
+    """Render a drawn scene as a square image of `size` pixels: the same scene gives the same pixels.
+
+    Every object fills its box, and nothing of it is painted outside. Objects are painted in depth order; what is inside
+    something is painted on it, and then the front of that, where it has one.
+
+    Raises:
+        DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
+        FormalimgError: if a material, shape, state or style cannot be drawn.
+    """
+    painter = _ScenePainter(drawn, size, catalog or drawn_catalog())
+    image = render_on_ground("".join(painter.elements()), size)
+    if drawn.style is None:
+        return image
+    return styles.apply(image, drawn.style, zlib.crc32(json.dumps(drawn.to_json()).encode()))
+
+
+class _ScenePainter:
+    """Turns the objects of a scene into SVG elements."""
+
+    def __init__(self, drawn: DrawnScene, size: int, catalog: DrawnCatalog) -> None:
+        self.drawn, self.size, self.catalog = drawn, size, catalog
+        records = drawn.scene.relations or ()
+        self.inside = {each.first: each.second for each in records if each.predicate == "In"}
+        self.carriers = {each.second for each in records if each.predicate == "On"}
+
+    def elements(self) -> Iterator[str]:
+        """Yield the elements of all objects, from back to front, and the fronts of containers after their contents."""
+        order = list(self.drawn.order)
+        chains = carrier_chains(self.drawn.scene)
+        last = {
+            container: max(
+                order.index(thing) for thing, chain in enumerate(chains) if self._is_within(thing, chain, container)
+            )
+            for container in set(self.inside.values())
+        }
+        for place, number in enumerate(order):
+            yield self._object(number, None)
+            # Of nested containers the inner one is closed first.
+            closed = [container for container, end in last.items() if end == place]
+            for container in sorted(closed, key=lambda each: -len(chains[each])):
+                obj = self.drawn.scene.objects[container]
+                if self._entry(container).paints_front(obj.shape, obj.states):
+                    yield self._object(container, FRONT)
+
+    def _is_within(self, thing: int, chain: list[int], container: int) -> bool:
+        """Return whether a thing is inside a container, directly or on, in or held by something that is."""
+        return any(self.inside.get(each) == container for each in (thing, *chain))
+
+    def _entry(self, number: int) -> DrawnClass:
+        return self.catalog.entry(self.drawn.scene.objects[number].label)
+
+    def _object(self, number: int, part: str | None) -> str:
+        obj, entry = self.drawn.scene.objects[number], self._entry(number)
+        contains = number in set(self.inside.values())
+        variant = part or entry.variant(obj.states, carries=number in self.carriers, contains=contains)
+        icon = self.catalog.icon(obj.label, variant)
+        if icon is None:
+            name = obj.label if variant is None else f"{obj.label} ({variant})"
+            raise DrawingError(f"there is no drawing of {name!r}: ask why_not_drawable before drawing")
+        key = f"o{number}" if part is None else f"o{number}-{part}"
+        drawing = paint_object(replace(obj, label=entry.label), icon, entry, self.size, key)
+        left, top, width, height = drawing.frame
+        clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
+        return f'<defs>{clip}{drawing.defs}</defs><g clip-path="url(#{key}-frame)">{drawing.body}</g>'
+
+
+def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key: str) -> IconDrawing:
+    """Paint one object: its icon in its shape, colour and material, with the states that are drawn over icons.
+
+    Args:
+        obj: the object.
+        icon: the icon of its class, or of a variant.
+        entry: how its class is drawn.
+        size: the size of the image in pixels.
+        key: what makes ids unique in the image.
+
+    Raises:
+        DrawingError: if its colour is unknown, or its box too small.
+        FormalimgError: if its material or shape is unknown.
+    """
+    tones = object_tones(obj, entry)
+    frame = pixel_frame(obj, size)
+    if obj.shape is not None and obj.shape != NO_WORD:
+        icon = shapes.apply(icon, obj.shape)
+    paints = {**palette().accents, **tones._asdict()}
+    drawing = icon_drawing(icon, frame, paints, outline_width(frame, size))
+    if obj.material is not None and obj.material != NO_WORD:
+        drawing = materials.apply(drawing, obj.material, tones, key)
+    for state in obj.states:
+        if state in states.OVERLAYS:
+            drawing = states.apply(drawing, state, key)
+    return drawing
+
+
+def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
+    """Return the tones of an object: those of its colour, or of the natural tint of its class.
+
+    Raises:
+        DrawingError: if the colour is unknown.
+    """
+    color = entry.tint if obj.color is None or obj.color == NO_WORD else obj.color
+    known = {**palette().others, **palette().colors}
+    if color not in known:
+        raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(known)}")
+    return known[color]

@@ -17,11 +17,9 @@ from formalimg.scenes.drawn.scene import DrawnScene
 from formalimg.scenes.scene import SceneRelation
 from formalimg.scenes.spatial_axioms import (
     AXIOMS,
-    LEAST_HIDDEN,
-    MOST_HIDDEN,
     carrier_chains,
     fits_axiom,
-    hidden_share,
+    occludes,
 )
 
 OCCLUSION = "InFrontOf"
@@ -104,11 +102,7 @@ class DrawnSpace:
             return False
         one, other = self._boxes[first], self._boxes[second]
         if predicate == OCCLUSION:
-            return (
-                LEAST_HIDDEN <= hidden_share(other, one) <= MOST_HIDDEN
-                and self._rank[first] > self._rank[second]
-                and not self.carries(first, second)
-            )
+            return occludes(one, other) and self._rank[first] > self._rank[second] and not self.carries(first, second)
         if predicate in RECORD_OF:
             recorded = SceneRelation(RECORD_OF[predicate], first, second) in (self.drawn.scene.relations or ())
             return recorded and fits_axiom(predicate, one, other)

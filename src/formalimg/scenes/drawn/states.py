@@ -1,16 +1,24 @@
-"""States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting, and lying as a quarter turn.
+"""States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting.
 
 States that change what a thing is made of (open, sliced, sleeping) have icons of their own.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import marks
-from formalimg.scenes.drawn.coverage import coverage
-from formalimg.scenes.drawn.damage import broken, burning, lying, melting, scaled, silhouette_in
-from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.icon import PixelFrame
+from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
+from formalimg.scenes.drawn.coverage import Coverage, coverage
+from formalimg.scenes.drawn.damage import broken, burning, melting, scaled, silhouette_in
+from formalimg.scenes.drawn.drawing_sheet import SheetCell, drawing_sheet
+from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
+from formalimg.scenes.icon import PixelFrame, palette
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 OVERLAYS = ("wet", "dirty", "rusty", "broken", "burning", "melting")
 """The states that are drawn over any icon."""
@@ -33,48 +41,97 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
 
     Args:
         drawing: the icon, in whatever colour, material and shape.
-        state: one of `OVERLAYS`, or `lying`, which turns the frame too: a drawing of 40 by 90 becomes one of 90 by 40.
+        state: one of `OVERLAYS`.
         key: what makes ids unique in the image, such as the number of the object; also the seed of random marks.
 
     Raises:
         FormalimgError: if the state is no overlay.
     """
-    key = f"{key}-{state}"
+    if state not in OVERLAYS:
+        known = ", ".join(OVERLAYS)
+        raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")
+    key, found = f"{key}-{state}", coverage(drawing)
     match state:
         case "wet":
-            return _wet(drawing, key)
+            drawn = _wet(drawing, found, key)
         case "dirty":
-            return _marked(drawing, *marks.dirty(drawing, key), "", key)
+            drawn = _marked(drawing, *marks.dirty(found, key), "", key)
         case "rusty":
-            rust, fade = marks.rusty(drawing, key)
-            return _marked(drawing, rust, "", fade, key)
+            rust, fade = marks.rusty(found, key)
+            drawn = _marked(drawing, rust, "", fade, key)
         case "broken":
-            return broken(drawing, key)
+            drawn = broken(drawing, found, key)
         case "burning":
-            return burning(drawing, room(drawing.frame, state), key)
-        case "melting":
-            return melting(drawing, key)
-        case "lying":
-            return lying(drawing)
-    raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {', '.join(OVERLAYS)}")
+            drawn = burning(drawing, found, room(drawing.frame, state), key)
+        case _:
+            drawn = melting(drawing, found, key)
+    return _clipped(drawn, key)
 
 
-def _wet(drawing: IconDrawing, key: str) -> IconDrawing:
-    frame, pen = drawing.frame, coverage(drawing).pen
-    space = room(frame, "wet")
-    moved = IconDrawing(space, scaled(drawing.body, frame, space), silhouette_in(drawing, space), drawing.defs)
-    body = marks.puddle(frame, pen, key) + moved.body + marks.wet(moved, key)
-    return IconDrawing(frame, body, moved.silhouette, drawing.defs)
+def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
+    """Return how a class is drawn in a state: `icon` shows it already, `variant`, `overlay`, or `undrawable`."""
+    entry, limits = catalog.classes.get(label), catalog.word("state", state)
+    if entry is None or limits.always or label in limits.beside or {"", state}.intersection(entry.undrawable):
+        return "undrawable"
+    if state in entry.shows:
+        return "icon"
+    if state in entry.variants:
+        return "variant"
+    return "overlay" if state in OVERLAYS else "undrawable"
+
+
+def sheet() -> Image:
+    """Render some things in every state that can be drawn over them, in all colours."""
+    catalog = drawn_catalog()
+    colors = [*palette().colors, "orange", "purple"]
+    tones = {**palette().colors, **palette().others}
+
+    def cell(state: str, label: str, color: str, number: int) -> SheetCell:
+        icon = catalog.icon(label)
+        if icon is None:
+            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of states")
+        paints = {**palette().accents, **tones[color]._asdict()}
+
+        def draw(frame: PixelFrame) -> IconDrawing:
+            return apply(icon_drawing(icon, frame, paints, 1.5), state, f"s{number}")
+
+        return SheetCell(f"{color} {label}, {state}", icon.aspect, draw)
+
+    cells = []
+    for row, state in enumerate(OVERLAYS):
+        for column, label in enumerate(_SHEET_CLASSES[state]):
+            number = row * len(colors) + column
+            cells.append(cell(state, label, colors[(3 * column + 2 * row) % len(colors)], number))
+    return drawing_sheet(cells, len(_SHEET_CLASSES["wet"]))
+
+
+_SHEET_CLASSES = {
+    "wet": ("cup", "bird", "bench", "book", "car", "shoes", "bottle", "teddy bear"),
+    "dirty": ("dog", "boat", "plate", "bed", "child", "hat", "clock", "umbrella"),
+    "rusty": ("key", "car", "chair", "pan", "bicycle", "refrigerator", "spoon", "toy car"),
+    "broken": ("bowl", "laptop", "lamp", "glasses", "house", "fork", "mirror", "bus"),
+    "burning": ("tree", "sofa", "shirt", "rug", "wardrobe", "boat", "backpack", "desk"),
+    "melting": ("cake", "clock", "pizza", "sandwich", "cup", "ball", "chair", "bottle"),
+}
+
+
+def _wet(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
+    frame, space = drawing.frame, room(drawing.frame, "wet")
+    drops = marks.wet(found.moved_to(space), key)
+    body = marks.puddle(frame, found.pen, key) + scaled(drawing.body, frame, space) + drops
+    return IconDrawing(frame, body, silhouette_in(drawing, space), drawing.defs)
 
 
 def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
-    """Add marks: some only where the drawing is painted, some that may reach over its edge but not its frame's."""
-    left, top, width, height = drawing.frame
+    """Add marks: some only where the drawing is painted, and some that may reach over its edge."""
     whole = f'<g id="{key}-whole">{drawing.body}</g>'
     mask = f'<mask id="{key}-alpha" mask-type="alpha"><use href="#{key}-whole"/></mask>'
+    body = f'<use href="#{key}-whole"/><g mask="url(#{key}-alpha)">{on_it}</g>{over_it}'
+    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask)
+
+
+def _clipped(drawing: IconDrawing, key: str) -> IconDrawing:
+    """Cut off what would leave the frame: the rim of a splash, the corner of a shard."""
+    left, top, width, height = drawing.frame
     clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
-    body = (
-        f'<use href="#{key}-whole"/><g mask="url(#{key}-alpha)">{on_it}</g>'
-        f'<g clip-path="url(#{key}-frame)">{over_it}</g>'
-    )
-    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask + clip)
+    return replace(drawing, body=f'<g clip-path="url(#{key}-frame)">{drawing.body}</g>', defs=drawing.defs + clip)

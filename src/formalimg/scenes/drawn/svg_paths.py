@@ -53,7 +53,7 @@ def puddle_curve(frame: PixelFrame, height: float, pen: float, random: Random) -
     for number in range(16):
         angle = number * math.pi / 8
         # The four ends touch the sides; between them the edge wobbles.
-        reach = 1.0 if number % 4 == 0 else random.uniform(0.85, 0.99)
+        reach = 1.0 if number % 4 == 0 else random.uniform(0.84, 0.95)
         points.append((x + across * reach * math.cos(angle), y + down * reach * math.sin(angle)))
     return closed_curve(points)
 
@@ -142,5 +142,6 @@ def _arc(start: Point, rx: float, ry: float, large: bool, sweep: bool, end: Poin
     first = math.atan2(start[1] / ry - y, start[0] / rx - x)
     turn = math.atan2(end[1] / ry - y, end[0] / rx - x) - first
     turn = turn % (2 * math.pi) if sweep else turn % (2 * math.pi) - 2 * math.pi
-    angles = [first + turn * step / _STEPS for step in range(1, _STEPS + 1)]
+    steps = math.ceil(abs(turn) / math.pi * 2 * _STEPS)
+    angles = [first + turn * step / steps for step in range(1, steps + 1)]
     return [(rx * (x + radius * math.cos(angle)), ry * (y + radius * math.sin(angle))) for angle in angles]

@@ -1,0 +1,52 @@
+"""Draws the contact sheets of drawn worlds and writes them to where the docs show them.
+
+For maintainers, after a change of icons, materials, shapes, states, styles or layouts:
+`python tools/draw_contact_sheets.py`, or with the names of some sheets: `… styles states`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from PIL import Image
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+MAX_BYTES = 600_000
+
+SHEETS = {
+    "living": "formalimg.scenes.drawn.icon_sheet:living_sheet",
+    "things": "formalimg.scenes.drawn.icon_sheet:things_sheet",
+    "materials": "formalimg.scenes.drawn.materials:sheet",
+    "shapes": "formalimg.scenes.drawn.shapes:sheet",
+    "states": "formalimg.scenes.drawn.states:sheet",
+    "styles": "formalimg.scenes.drawn.styles:sheet",
+    "relations": "formalimg.scenes.drawn.render:sheet",
+}
+"""What draws each sheet: `docs/images/drawn-NAME.png`."""
+
+
+def main(names: Sequence[str], folder: Path = IMAGES) -> None:
+    unknown = [name for name in names if name not in SHEETS]
+    if unknown:
+        sys.exit(f"there is no sheet {unknown[0]!r}: choose from {', '.join(SHEETS)}")
+    for name in names or SHEETS:
+        module, function = SHEETS[name].split(":")
+        try:
+            draw = getattr(import_module(module), function)
+        except (ImportError, AttributeError) as error:
+            print(f"drawn-{name}.png skipped: {error}")
+            continue
+        path = folder / f"drawn-{name}.png"
+        # 256 tones are enough to look at, and a quarter of the bytes.
+        sheet = draw().convert("RGB")
+        tones = sheet.quantize(256, Image.Quantize.MEDIANCUT)
+        sheet.quantize(palette=tones, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
+        size = path.stat().st_size
+        print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
