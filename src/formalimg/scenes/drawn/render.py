@@ -118,12 +118,17 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
 
 
 def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
-    """Return the tones of an object: those of its colour, or of the natural tint of its class.
+    """Return the tones of an object: those of its colour, of its material, or of the natural tint of its class.
 
     Raises:
         DrawingError: if the colour is unknown.
     """
-    color = entry.tint if obj.color is None or obj.color == NO_WORD else obj.color
+    color = obj.color
+    if color is None or color == NO_WORD:
+        natural = None if obj.material in (None, NO_WORD) else materials.natural_tones(str(obj.material))
+        if natural is not None:
+            return natural
+        color = entry.tint
     known = {**palette().others, **palette().colors}
     if color not in known:
         raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(known)}")
