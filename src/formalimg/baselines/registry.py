@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from formalimg._util.images import png_bytes
+from formalimg.baselines.misreading import DEFAULT_RATES, MISREAD_OPTIONS, DrawnWorld
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
@@ -111,7 +113,8 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
     Args:
         name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the prompt (the
             middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request.
-        options: for the reader, `memory`: how many facts it keeps.
+        options: for the reader, `memory`: how many facts it keeps; and for Natural and ConceptMix the chances of its
+            failures, such as `lose_attributes` (see `MisreadRates`).
 
     Raises:
         FormalimgError: if there is no such baseline, no such option, or the option is out of range.
@@ -120,7 +123,7 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         raise FormalimgError(
             f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
         )
-    known = ("memory",) if name == "reader" else ()
+    known = ("memory", *MISREAD_OPTIONS) if name == "reader" else ()
     unknown = sorted(set(options) - set(known))
     if unknown:
         advice = f"it has {', '.join(known)}" if known else "it has none"
@@ -163,10 +166,28 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
     from formalimg.baselines.reader import DEFAULT_MEMORY, compose_scene
 
     memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
+    given = {name: _parse_chance(name, options[name]) for name in MISREAD_OPTIONS if name in options}
+
+    def compose(prompt: str, seed: int) -> Scene:
+        if given:
+            raise FormalimgError(
+                f"builtin/reader has the option {next(iter(given))!r} for natural and conceptmix only: leave it out"
+            )
+        return compose_scene(prompt, seed, memory=memory)
+
+    def compose_drawn(request: ImageRequest) -> ComposedDrawing:
+        from formalimg.baselines.drawn_reader import compose_drawn_reading  # it loads the words of both suites
+
+        world: DrawnWorld = "conceptmix" if suite_of(request.suite).kind == "concepts" else "natural"
+        rates = replace(DEFAULT_RATES[world], **given)
+        return compose_drawn_reading(request.prompt, world, rates, memory=memory, seed=request.seed)
+
     return Baseline(
         "builtin/reader",
-        _from_prompt(lambda prompt, seed: compose_scene(prompt, seed, memory=memory)),
-        {"version": _VERSION, "memory": memory},
+        _from_prompt(compose),
+        {"version": _VERSION, "memory": memory, **given},
+        covers=_DRAWN_KINDS,
+        compose_drawn=compose_drawn,
     )
 
 
@@ -184,3 +205,9 @@ def _parse_number(option: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
         raise FormalimgError(f"{option}={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
     return int(text)
+
+
+def _parse_chance(option: str, text: str) -> float:
+    if not re.fullmatch(r"0|1|[01]?\.[0-9]{1,9}", text, re.ASCII) or float(text) > 1:
+        raise FormalimgError(f"{option}={text!r} is out of range: give a chance from 0 to 1, such as 0.15")
+    return float(text)
