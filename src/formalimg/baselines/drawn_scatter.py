@@ -57,7 +57,7 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
     """Return the objects that a prompt names, each in a random size and place, with random attributes that it names."""
     rng = Random(f"{request.seed} {request.prompt}")
     found = _find_words(request.prompt, request.suite)
-    style = rng.choice(found.of("style"))
+    style = rng.choice([style for style in found.of("style") if style is None or _is_drawable_style(style)])
     objects: list[SceneObject] = []
     for label, number in found.objects.items():
         look = _drawable_look(label, found, style, rng)
@@ -69,6 +69,10 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
     if not objects:
         return Refused("the prompt names nothing that can be drawn")
     return DrawnScene(Scene.of(objects, ()), style)
+
+
+def _is_drawable_style(style: str) -> bool:
+    return drawn_catalog().word("style", style).always is None
 
 
 def _drawable_look(label: str, found: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:

@@ -89,7 +89,7 @@ class Baseline:
 
     def _answer_drawn(self, request: ImageRequest) -> ImageResult:
         """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
-        from formalimg.scenes import CatalogError, DrawnScene, draw_scene, signed_png  # here, because few need them
+        from formalimg.scenes import DrawnScene, draw_scene, signed_png  # here, because few need them
 
         if self.compose_drawn is None:
             return Failed(f"{self.name} draws no scenes of {request.suite}: use builtin/oracle, or a real model")
@@ -98,7 +98,7 @@ class Baseline:
             return drawn
         try:
             image = draw_scene(drawn, request.size)
-        except (DrawingError, CatalogError) as error:
+        except FormalimgError as error:
             return Failed(f"{self.name} cannot draw this: {error}")
         return Generated(signed_png(image, drawn), {"size": request.size})
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
+    from formalimg.judges.judge_certification import JudgeCertificate, PartCounts, certify_judge, drawn_examples
     from formalimg.judges.observations import (
         BoxCount,
         DroppedBox,
@@ -99,6 +100,7 @@ __getattr__ = lazy_exports(
             "find_grounding_folders",
             "read_grounding_file",
         ],
+        "judge_certification": ["JudgeCertificate", "PartCounts", "certify_judge", "drawn_examples"],
         "iou": ["MIN_OVERLAP", "Match", "match"],
         "observations": [
             "BoxCount",
@@ -135,10 +137,12 @@ __all__ = [
     "GroundingFolder",
     "IconGrounder",
     "Judge",
+    "JudgeCertificate",
     "LayoutJudge",
     "LoadedImage",
     "Match",
     "Part",
+    "PartCounts",
     "PreflightResult",
     "PromptJudge",
     "Protocol",
@@ -157,11 +161,13 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "certify_judge",
     "check_judge",
     "check_protocol",
     "clause_disagreement",
     "clause_parts",
     "count_boxes",
+    "drawn_examples",
     "explanation_title",
     "find_grounding_folders",
     "formula_part",

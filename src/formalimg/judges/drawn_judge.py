@@ -59,6 +59,11 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         drawn = read_signed_png(image.data, image.pil)
     except NotDrawnError as error:
         return Unscored("not understood", f"builtin/drawn judges drawings as they were made, and this is none: {error}")
+    return judge_drawn_scene(item, drawn)
+
+
+def judge_drawn_scene(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
+    """Return the verdict on what a scene shows."""
     evidence: dict[str, object] = {
         "scene": drawn.scene.to_json(),
         "style": drawn.style,
