@@ -223,14 +223,12 @@ class _ClauseParser:
                 self.reading.describe(cue.meaning[0], cue.meaning[1], self.described)
             case "style":
                 self.read_style(cue.meaning[0])
-            case "relation":
+            case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
                 self.pending.append(cue.meaning[0])
             case "relation_to_it":
                 self.add_relation(cue.meaning[0], self.subjects, self.it())
             case "it" if self.pending:
-                relations, self.pending = self.pending, []
-                for relation in relations:
-                    self.add_relation(relation, self.subjects, self.it())
+                self.relate_to_it()
             case "it" | "they" if self.kind_at(self.position) in _PREDICATES:
                 self.begin_clause(self.reading.topic)
                 self.described = self.subjects
@@ -266,6 +264,16 @@ class _ClauseParser:
         """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
         others = [number for number in self.last if number not in self.subjects]
         return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
+
+    def relate_to_it(self) -> None:
+        """Relate the subjects to "it"; if they are "it", that waits for the subject that comes last: "on it is a cup"."""
+        relations, self.pending = self.pending, []
+        others = self.it()
+        for relation in relations:
+            if others:
+                self.add_relation(relation, self.subjects, others)
+            else:
+                self.before_subject += [(relation, number) for number in self.subjects]
 
     def relate(self, relations: Iterable[str], other: int) -> None:
         """Relate the subjects to an object, or keep that for the subject that comes last."""
