@@ -29,7 +29,7 @@ def as_asked(item: Item[Any]) -> set[Stated]:
 
 
 def _of_formula(spec: FormulaSpec) -> set[Stated]:
-    found, classes, stated = list(atoms(spec.formula)), {}, set()
+    found, classes, stated = list(atoms(spec.formula)), dict[str, str](), set[Stated]()
     for atom in found:
         match atom.arguments:
             case (Variable(name), Value(word)) if atom.predicate == "Is":

@@ -45,7 +45,9 @@ def test_nothing_is_lost_by_rates_of_zero_or_an_endless_memory() -> None:
     [("lose_attributes", ATTRIBUTE_FACTS), ("lose_relations", ("relation",)), ("lose_style", ("style",))],
 )
 def test_a_certain_loss_takes_all_facts_of_its_kind_and_no_others(option: str, kinds: tuple[str, ...]) -> None:
-    assert _remembered(**{option: 1}) == {fact for fact in as_stated(FACTS) if fact[0] not in kinds}
+    assert as_stated(misread(FACTS, replace(NONE, **{option: 1}), len(FACTS), Random(0))) == {
+        fact for fact in as_stated(FACTS) if fact[0] not in kinds
+    }
 
 
 def test_a_lost_object_takes_with_it_what_is_said_of_it() -> None:

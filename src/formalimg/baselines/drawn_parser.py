@@ -266,7 +266,7 @@ class _ClauseParser:
         return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
 
     def relate_to_it(self) -> None:
-        """Relate the subjects to "it"; if they are "it", that waits for the subject that comes last: "on it is a cup"."""
+        """Relate the subjects to "it". If they are "it", the subject comes last: "beside it is a cup"."""
         relations, self.pending = self.pending, []
         others = self.it()
         for relation in relations:
