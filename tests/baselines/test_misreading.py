@@ -55,7 +55,12 @@ def test_a_lost_object_takes_with_it_what_is_said_of_it() -> None:
         found = _remembered(lose_objects=0.5, seed=seed)
         named = {fact[1] for fact in found if fact[0] == "object"}
         assert all(set(fact[2:]) <= named for fact in found if fact[0] != "object")
-    assert misread(read_facts("a red cup"), replace(NONE, lose_objects=1), 1, Random(0)) == read_facts("a red cup")
+
+
+def test_one_object_is_always_left() -> None:
+    lost = replace(NONE, lose_objects=1)
+    for prompt in ("a red cup", "a red cup and a bed on a boat"):
+        assert misread(read_facts(prompt), lost, 1, Random(0)) == read_facts("a red cup")
 
 
 def test_a_swap_exchanges_attributes_of_one_kind_and_loses_none() -> None:

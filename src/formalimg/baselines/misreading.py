@@ -69,22 +69,24 @@ def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Ra
     """Return the facts as they are remembered.
 
     For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
-    they are. An object is never left out if it is the only one.
+    they are. One object is always left: if all would be lost, the first.
     """
     load = sqrt(sum(fact.kind != "every" for fact in facts) / memory)
     chances = [(rng.random(), rng.random(), rng.random()) for _ in facts]
     kept = dict(enumerate(facts))
-    alone = sum(fact.kind == "object" for fact in facts) == 1
     for number, (fact, (lost, swapped, choice)) in enumerate(zip(facts, chances, strict=True)):
-        if lost < _loss(fact.kind, rates) * load and not (alone and fact.kind == "object"):
+        if lost < _loss(fact.kind, rates) * load:
             del kept[number]
         elif fact.kind in ATTRIBUTE_FACTS and swapped < rates.swap_attributes * load:
             _swap(kept, number, choice)
         elif fact.kind == "number" and swapped < rates.miscount * load:
             count = int(fact.value)
             kept[number] = fact._replace(value=str(count + 1 if choice < 0.5 or count == 1 else count - 1))
+    named = [number for number, fact in enumerate(facts) if fact.kind == "object"]
+    if named and not any(number in kept for number in named):
+        kept[named[0]] = facts[named[0]]
     there = {fact.objects for fact in kept.values() if fact.kind == "object"}
-    return [fact for fact in kept.values() if all((number,) in there for number in fact.objects)]
+    return [kept[number] for number in sorted(kept) if all((one,) in there for one in kept[number].objects)]
 
 
 def _loss(kind: str, rates: MisreadRates) -> float:
