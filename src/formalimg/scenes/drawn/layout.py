@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from formalimg.logic import Formula
 from formalimg.scenes.drawn import shapes
@@ -12,16 +13,20 @@ from formalimg.scenes.drawn.brief import SceneBrief
 from formalimg.scenes.drawn.catalog import FRONT, DrawnCatalog, drawn_catalog
 from formalimg.scenes.drawn.drawability import why_not_drawable
 from formalimg.scenes.drawn.facts import DrawnFacts, Fact, brief_facts, formula_facts
+from formalimg.scenes.drawn.icon_drawing import icon_drawing
 from formalimg.scenes.drawn.layout_model import DrawnLook, LayoutAttempt, LayoutModel
 from formalimg.scenes.drawn.polylines import polylines
 from formalimg.scenes.drawn.scene import DrawnScene
 from formalimg.scenes.drawn.space import OCCLUSION
 from formalimg.scenes.drawn.truth import brief_concepts, concept_holds, verify_drawn
-from formalimg.scenes.icon import Icon
+from formalimg.scenes.icon import Icon, PixelFrame, palette
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.search import minimal_conflict
+
+if TYPE_CHECKING:
+    from formalimg.scenes.drawn.outline import SilhouetteMask
 
 _ATTEMPTS = (
     LayoutAttempt(0.30, 0.75, 1.3, True, 9, 0.04),
@@ -30,6 +35,12 @@ _ATTEMPTS = (
     LayoutAttempt(0.16, 0.3, 3.0, False, 6, 0.4),
 )
 """From comfortable to crowded: the first that works is taken."""
+
+_TURNS = 6
+"""How many layouts of one attempt are tried until things in front of others visibly cover them."""
+
+_LEAST_COVERED = 0.12
+"""The share of the smaller silhouette that both have in common."""
 
 _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
 """What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
@@ -96,10 +107,36 @@ def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = 
     if twice is not None:
         return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
     for attempt in _ATTEMPTS:
-        boxes = LayoutModel(facts, looks, attempt, seed).solve()
-        if isinstance(boxes, list):
-            return _drawn(facts, boxes)
+        for turn in range(_TURNS):
+            boxes = LayoutModel(facts, looks, attempt, seed + turn).solve()
+            if not isinstance(boxes, list):
+                break
+            if _is_visible(facts, looks, boxes):
+                return _drawn(facts, boxes)
     return _conflict(facts, looks, seed)
+
+
+def _is_visible(facts: DrawnFacts, looks: Sequence[DrawnLook], boxes: Sequence[Box]) -> bool:
+    """Return whether things that are in front of others cover what is painted of them, and not only their boxes."""
+    from formalimg.scenes.drawn.outline import silhouette_mask
+
+    def mask(number: int) -> SilhouetteMask:
+        left, top, right, bottom = map(int, boxes[number])
+        frame = PixelFrame(left, top, right - left, bottom - top)
+        silhouette = icon_drawing(looks[number].icon, frame, palette().paints(None, "teal"), 2).silhouette
+        return silhouette_mask(silhouette, frame)
+
+    for fact in facts.facts:
+        if fact.predicate == OCCLUSION:
+            front, back = mask(fact.first), mask(fact.second)
+            left, top = back.frame.left - back.cell / 2, back.frame.top - back.cell / 2
+            rows, columns = back.cells.nonzero()
+            points = zip(left + columns * back.cell, top + rows * back.cell, strict=True)
+            covered = sum(front.contains(x, y) for x, y in points) * back.cell**2
+            smaller = min(len(rows) * back.cell**2, int(front.cells.sum()) * front.cell**2)
+            if covered < _LEAST_COVERED * smaller:
+                return False
+    return True
 
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
@@ -117,7 +154,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
         front = catalog.icon(obj.label, FRONT) if entry.paints_front(obj.shape, obj.states) else None
         rim = None if front is None or entry.inside is None else _top(front)
         # A front that begins above the window is a wall around it.
-        looks.append(DrawnLook(entry, icon.aspect, rim if rim and entry.inside and rim > entry.inside[1] else None))
+        looks.append(DrawnLook(entry, icon, rim if rim and entry.inside and rim > entry.inside[1] else None))
     return looks
 
 

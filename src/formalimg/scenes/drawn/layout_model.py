@@ -16,6 +16,7 @@ from formalimg.scenes.drawn.catalog import DrawnClass
 from formalimg.scenes.drawn.facts import DrawnFacts, Fact
 from formalimg.scenes.drawn.sizes import HUGE, TINY
 from formalimg.scenes.drawn.space import OCCLUSION
+from formalimg.scenes.icon import Icon
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
 from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
@@ -58,12 +59,12 @@ class DrawnLook(NamedTuple):
 
     Attributes:
         entry: how its class is drawn.
-        aspect: its width by height.
+        icon: its icon, in its shape.
         rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
     """
 
     entry: DrawnClass
-    aspect: float
+    icon: Icon
     rim: float | None = None
 
 
@@ -102,7 +103,7 @@ class LayoutModel:
         self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
         self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
         self.boxes = [
-            _BoxVariables(self.model, look.aspect, *bounds)
+            _BoxVariables(self.model, look.icon.aspect, *bounds)
             for look, bounds in zip(looks, self._scale_bounds(), strict=True)
         ]
         for fact in facts.facts:
@@ -145,7 +146,7 @@ class LayoutModel:
             if number in carriers or size == "huge":
                 high *= 2
             if number in self.carrier or size == "tiny":
-                low /= 3
+                low /= 2 if self.attempt.tidy and size is None else 4
             least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
             bounds.append(
                 (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
@@ -242,9 +243,12 @@ class LayoutModel:
             return
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        for start, end, at in (("xmin", "xmax", at_x), ("ymin", "ymax", at_y)):
-            self.model.add(_SHARE * thing.measure(start) <= at)
-            self.model.add(_SHARE * thing.measure(end) >= at)
+        inner = (_SHARE * 2 // 5) * 2 * thing.across * thing.scale  # the hand is on the inner part of the thing
+        if x >= _SHARE // 2:
+            self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmin") + inner)
+        else:
+            self._between(at_x, _SHARE * thing.measure("xmax") - inner, _SHARE * thing.measure("xmax"))
+        self._between(at_y, _SHARE * thing.measure("ymin"), _SHARE * thing.measure("ymax"))
         self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
@@ -282,8 +286,9 @@ class LayoutModel:
         self.model.add(rise <= height).only_enforce_if(before)
 
     def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
-        self.model.add(share >= least).only_enforce_if(*when)
-        self.model.add(share <= most).only_enforce_if(*when)
+        for constraint in (self.model.add(share >= least), self.model.add(share <= most)):
+            if when:
+                constraint.only_enforce_if(*when)
 
     # --- all objects together
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.logic import Atom, Formula, Verification, verify
 from formalimg.scenes.drawn.brief import SceneBrief
-from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
+from formalimg.scenes.drawn.catalog import DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.scenes.drawn.scene import DrawnScene
 from formalimg.scenes.drawn.sizes import size_words
 from formalimg.scenes.drawn.space import DrawnSpace, material_word, relation_word
+from formalimg.scenes.icon import palette
 from formalimg.scenes.objects import NO_WORD, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.spatial_axioms import ClearScene
@@ -69,9 +70,22 @@ def _shown(obj: SceneObject, catalog: DrawnCatalog, carries: bool, contains: boo
     entry = catalog.classes.get(obj.label)
     if entry is None:
         return obj
-    color = entry.tint if obj.color in (None, NO_WORD) else obj.color
     states = entry.shown_states(obj.states, carries=carries, contains=contains)
-    return replace(obj, color=color, states=states)
+    return replace(obj, color=_shown_color(obj, entry), states=states)
+
+
+def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
+    """Return the colour in which an object is painted; "other" for tones of a material that are none of a colour."""
+    if obj.color is not None and obj.color != NO_WORD:
+        return obj.color
+    if obj.material is None or obj.material == NO_WORD:
+        return entry.tint
+    from formalimg.scenes.drawn.materials import natural_tones
+
+    tones = natural_tones(obj.material)
+    if tones is None:
+        return entry.tint
+    return next((color for color, known in palette().colors.items() if known == tones), NO_WORD)
 
 
 def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
