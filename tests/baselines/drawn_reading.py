@@ -54,7 +54,8 @@ def _of_binding(spec: ConceptSpec) -> set[Stated]:
         kinds = {"texture": "material"}
         stated |= {(kinds.get(kind, kind), value, obj.item) for kind, value in obj.attributes.items()}
     for relation in spec.binding.relations:
-        assert relation.first is not None and relation.second is not None
+        assert relation.first is not None
+        assert relation.second is not None
         pair = (objects[relation.first - 1].item, objects[relation.second - 1].item)
         stated.add(("relation", relation.name, *pair))
     if spec.binding.style is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from formalimg.baselines.drawn_lexicon import drawn_lexicon
-from formalimg.baselines.drawn_tokens import NounPhrase, SceneToken, find_scene_tokens
+from formalimg.baselines.drawn_tokens import SceneMention, SceneToken, find_scene_tokens
 from formalimg.baselines.mentions import MAX_OBJECTS, TextCue
 from formalimg.baselines.misreading import DrawnWorld, ReadFact
 
@@ -37,11 +37,11 @@ class _Reading:
     """What has been read so far."""
 
     facts: list[ReadFact] = field(default_factory=list)
-    named: list[NounPhrase] = field(default_factory=list)
+    named: list[SceneMention] = field(default_factory=list)
     topic: list[int] = field(default_factory=list)
     """The subjects of the last clause: what "it" and "they" begin with."""
 
-    def resolve(self, phrase: NounPhrase) -> int | None:
+    def resolve(self, phrase: SceneMention) -> int | None:
         """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
         found = self._antecedent(phrase)
         if found is None:
@@ -58,7 +58,7 @@ class _Reading:
             self.describe(*attribute, [found])
         return found
 
-    def _antecedent(self, phrase: NounPhrase) -> int | None:
+    def _antecedent(self, phrase: SceneMention) -> int | None:
         """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
         also = drawn_lexicon().also
         alike = [number for number, one in enumerate(self.named) if one.label == phrase.label]
@@ -69,7 +69,7 @@ class _Reading:
             return (alike[0] if phrase.mark == "first" else (fitting or alike)[-1]) if alike else None
         return fitting[-1] if fitting and not phrase.attributes and phrase.number is None else None
 
-    def _may_be(self, number: int, phrase: NounPhrase) -> bool:
+    def _may_be(self, number: int, phrase: SceneMention) -> bool:
         return all(
             fact.value == value
             for kind, value in phrase.attributes
@@ -113,7 +113,7 @@ class _ClauseParser:
     def parse(self) -> None:
         while self.position < len(self.tokens):
             token = self.tokens[self.position]
-            if isinstance(token, NounPhrase):
+            if isinstance(token, SceneMention):
                 self.parse_objects()
             else:
                 self.position += 1
@@ -156,7 +156,7 @@ class _ClauseParser:
         No list names an object twice: "beside a cup and a hat, and the hat is red".
         """
         labels: set[str] = set()
-        while isinstance(phrase := self.tokens[index], NounPhrase) and phrase.label not in labels:
+        while isinstance(phrase := self.tokens[index], SceneMention) and phrase.label not in labels:
             labels.add(phrase.label)
             index = self.after_description(index + 1)
             after = self.after_joints(index)
@@ -197,7 +197,7 @@ class _ClauseParser:
 
     def take_object(self) -> int | None:
         phrase = self.tokens[self.position]
-        assert isinstance(phrase, NounPhrase)
+        assert isinstance(phrase, SceneMention)
         self.position += 1
         found = self.reading.resolve(phrase)
         self.last = [] if found is None else [found]
@@ -223,14 +223,12 @@ class _ClauseParser:
                 self.reading.describe(cue.meaning[0], cue.meaning[1], self.described)
             case "style":
                 self.read_style(cue.meaning[0])
-            case "relation":
+            case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
                 self.pending.append(cue.meaning[0])
             case "relation_to_it":
                 self.add_relation(cue.meaning[0], self.subjects, self.it())
             case "it" if self.pending:
-                relations, self.pending = self.pending, []
-                for relation in relations:
-                    self.add_relation(relation, self.subjects, self.it())
+                self.relate_to_it()
             case "it" | "they" if self.kind_at(self.position) in _PREDICATES:
                 self.begin_clause(self.reading.topic)
                 self.described = self.subjects
@@ -266,6 +264,16 @@ class _ClauseParser:
         """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
         others = [number for number in self.last if number not in self.subjects]
         return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
+
+    def relate_to_it(self) -> None:
+        """Relate the subjects to "it"; if they are "it", that waits for the subject that comes last: "on it is a cup"."""
+        relations, self.pending = self.pending, []
+        others = self.it()
+        for relation in relations:
+            if others:
+                self.add_relation(relation, self.subjects, others)
+            else:
+                self.before_subject += [(relation, number) for number in self.subjects]
 
     def relate(self, relations: Iterable[str], other: int) -> None:
         """Relate the subjects to an object, or keep that for the subject that comes last."""

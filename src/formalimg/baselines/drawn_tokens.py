@@ -15,7 +15,7 @@ _MAX_WORDS_BEFORE_NOUN = 12
 _JOINTS = (",", "and")
 
 
-class NounPhrase(NamedTuple):
+class SceneMention(NamedTuple):
     """A noun phrase: "a heart-shaped red cup", "every pair of wooden glasses", "two cups".
 
     Attributes:
@@ -37,7 +37,7 @@ class NounPhrase(NamedTuple):
     mark: str | None = None
 
 
-SceneToken: TypeAlias = NounPhrase | TextCue
+SceneToken: TypeAlias = SceneMention | TextCue
 
 
 def find_scene_tokens(text: str) -> Iterator[list[SceneToken]]:
@@ -66,7 +66,7 @@ def _sentence_tokens(words: Sequence[str]) -> list[SceneToken]:
     return tokens
 
 
-def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[NounPhrase, int] | None:
+def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int] | None:
     """Return the noun phrase that starts here, and its number of words.
 
     Attributes are taken before nouns, so that "an orange cup" is a cup; a noun that could be one is the last resort.
@@ -104,7 +104,7 @@ def _may_precede_noun(word: str) -> bool:
 
 def _noun_phrase(
     before: Sequence[tuple[str, int, Attribute | None]], noun: tuple[str, bool, bool], text: str
-) -> NounPhrase:
+) -> SceneMention:
     known = drawn_lexicon()
     label, plural, paired = noun
     words = [word for word, _, attribute in before if attribute is None]
@@ -113,7 +113,7 @@ def _noun_phrase(
         numbers = [2]
     is_known = any(word in known.known for word in words)
     every = any(word in known.every for word in words)
-    return NounPhrase(
+    return SceneMention(
         label,
         text,
         tuple(attribute for *_, attribute in before if attribute is not None),
