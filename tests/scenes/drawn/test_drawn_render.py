@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formalimg.scenes import Box, DrawingError, DrawnScene, Scene, SceneObject, SceneRelation, draw_scene
+from formalimg.scenes import Box, DrawingError, DrawnScene, Scene, SceneObject, SceneRelation, draw_scene, drawn_catalog
 from formalimg.scenes.drawn.ground import ground
 from formalimg.scenes.icon import palette
 
+CATALOG = files("formalimg.scenes.drawn") / "catalog.d"
 CAT = SceneObject("cat", Box(100, 200, 420, 500), "red")
 FRIDGE = SceneObject("refrigerator", Box(250, 250, 550, 800), "blue")
 
@@ -31,8 +34,8 @@ def painted(scene: DrawnScene, size: int = 250) -> NDArray[np.bool]:
 
 def area_of(scene: DrawnScene, color: str) -> int:
     """Count the pixels of a colour's body."""
-    body = [int(palette().colors[color].body[place : place + 2], 16) for place in (1, 3, 5)]
-    return int((np.abs(pixels(scene) - np.array(body)) < 3).all(axis=2).sum())
+    body = np.array(rgb(palette().colors[color].body))
+    return int((np.abs(pixels(scene) - body) < 3).all(axis=2).sum())
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,27 @@ def test_an_object_fills_its_box_and_nothing_is_painted_outside(look: dict[str, 
     assert abs(rows.max() - 124) <= 3
     assert abs(columns.min() - 25) <= 3
     assert abs(columns.max() - 104) <= 3
+
+
+REFERENCES = tuple(tomllib.loads((CATALOG / "references.toml").read_text("utf-8"))["class"])
+
+
+@pytest.mark.parametrize("label", REFERENCES)
+def test_a_reference_object_fills_its_box_in_its_own_colour(label: str) -> None:
+    icon = drawn_catalog().icon(label)
+    assert icon is not None
+    down = min(800, round(800 / icon.aspect))
+    scene = drawn(SceneObject(label, Box(100, 100, 100 + round(down * icon.aspect), 100 + down), "red"))
+    rows, columns = np.nonzero(painted(scene))
+    edges = np.array((columns.min(), rows.min(), columns.max() + 1, rows.max() + 1))
+    assert np.abs(edges - np.array(scene.scene.objects[0].box) / 4).max() <= 2
+    tones = palette().colors["red"]
+    reds = sum(int((np.abs(pixels(scene) - np.array(rgb(tone))) < 3).all(axis=2).sum()) for tone in tones)
+    assert reds > 0.4 * len(rows)
+
+
+def rgb(tone: str) -> list[int]:
+    return [int(tone[place : place + 2], 16) for place in (1, 3, 5)]
 
 
 def test_the_same_scene_gives_the_same_pixels_and_each_word_changes_them() -> None:

@@ -111,7 +111,7 @@ def test_anchors_lie_on_the_drawing() -> None:
         assert alpha[max(0, on - 5) : on + 8, 25:76].any(), label
         if inside := row.get("inside"):
             left, top, right, bottom = (round(99 * part) for part in inside)
-            assert right - left >= 35, label
+            assert right - left >= 30, label
             assert bottom - top >= 27, label
 
 
@@ -130,7 +130,8 @@ def test_icons_touch_all_sides_of_their_frame_and_paint_nothing_outside() -> Non
 
 def test_the_front_of_a_container_fits_it_and_covers_part_of_its_inside() -> None:
     fronts = {name: icon for name, icon in ICONS.items() if name not in WHOLE}
-    assert {name.split("@")[0] for name in fronts} == {label for label, row in CLASSES.items() if "inside" in row}
+    contain = {label for label, row in CLASSES.items() if "inside" in row}
+    assert {name.split("@")[0] for name in fronts} == contain - {"car", "toy car"}  # these have a window
     for name, icon in fronts.items():
         label = name.split("@")[0]
         assert (icon.width, icon.height) == (ICONS[label].width, ICONS[label].height), name

@@ -146,7 +146,7 @@ class LayoutModel:
             if number in carriers or size == "huge":
                 high *= 2
             if number in self.carrier or size == "tiny":
-                low /= 3
+                low /= 2 if self.attempt.tidy and size is None else 4
             least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
             bounds.append(
                 (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
@@ -243,7 +243,11 @@ class LayoutModel:
             return
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax"))
+        inner = (_SHARE * 2 // 5) * 2 * thing.across * thing.scale  # the hand is on the inner part of the thing
+        if x >= _SHARE // 2:
+            self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmin") + inner)
+        else:
+            self._between(at_x, _SHARE * thing.measure("xmax") - inner, _SHARE * thing.measure("xmax"))
         self._between(at_y, _SHARE * thing.measure("ymin"), _SHARE * thing.measure("ymax"))
         self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 

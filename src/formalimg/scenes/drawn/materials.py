@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import surfaces, textures
-from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.textures import TextureCanvas
-from formalimg.scenes.icon import Tones, palette
+from formalimg.scenes.drawn.fur import fur
+from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
+from formalimg.scenes.drawn.texture_canvas import TextureCanvas
+from formalimg.scenes.icon import PixelFrame, Tones, palette
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from formalimg.scenes.drawn.drawing_sheet import SheetCell
 
 _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
     "wooden": textures.wood,
     "metal": surfaces.metal,
     "glass": surfaces.glass,
     "plastic": surfaces.plastic,
-    "fluffy": surfaces.fur,
+    "fluffy": fur,
     "fabric": textures.fabric,
     "ceramic": surfaces.ceramic,
     "leather": textures.leather,
@@ -69,3 +76,51 @@ def _known(material: str) -> str:
     if known not in _PAINTERS:
         raise FormalimgError(f"there is no drawing of the material {material!r}: use one of {', '.join(MATERIALS)}")
     return known
+
+
+_SHEET_CLASSES = {
+    "wooden": "table chair bicycle cup apple house spoon lamp",
+    "metal": "refrigerator key bus hammer ball plate laptop cat",
+    "glass": "bottle table fruit shoes wardrobe lamp cup dog",
+    "plastic": "banana car monitor chair umbrella bowl knife flower",
+    "fluffy": "dog teddy_bear rug jacket lion shoes bird sofa",
+    "fabric": "sofa shirt umbrella basket chair backpack book hat",
+    "ceramic": "bowl plate apple lamp pan bottle spoon cup",
+    "leather": "jacket sofa book hat shoes ball backpack bed",
+    "paper": "boat flower umbrella plate tree lamp cup basket",
+    "stone": "rock house bench table bowl clock lamp ball",
+    "brick": "house bench wardrobe table cup clock lamp ball",
+}
+"""What the sheet shows: the first of each have no colour, the others have all of them in turn."""
+_UNCOLORED = 2
+
+
+def sheet() -> Image:
+    """Render every material on some things: without a colour, and in all colours in turn."""
+    from formalimg.scenes.drawn.drawing_sheet import drawing_sheet
+
+    colors = [*palette().colors, "orange", "purple"]
+    cells: list[SheetCell] = []
+    for row, (material, names) in enumerate(_SHEET_CLASSES.items()):
+        for column, name in enumerate(names.split()):
+            color = None if column < _UNCOLORED else colors[(row + 3 * column) % len(colors)]
+            cells.append(_sheet_cell(name.replace("_", " "), color, material, f"m{len(cells)}"))
+    return drawing_sheet(cells, len(_SHEET_CLASSES["wooden"].split()))
+
+
+def _sheet_cell(label: str, color: str | None, material: str, key: str) -> SheetCell:
+    from formalimg.scenes.drawn.catalog import drawn_catalog
+    from formalimg.scenes.drawn.drawing_sheet import SheetCell
+
+    catalog = drawn_catalog()
+    icon = catalog.icon(label)
+    if icon is None:
+        raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of materials")
+    known = {**palette().others, **palette().colors}
+    natural = None if color else natural_tones(material)
+    tones = natural or known[color or catalog.entry(label).tint]
+
+    def draw(frame: PixelFrame) -> IconDrawing:
+        return apply(icon_drawing(icon, frame, {**palette().accents, **tones._asdict()}, 1.5), material, tones, key)
+
+    return SheetCell(" ".join(word for word in (color, material, label) if word), icon.aspect, draw)

@@ -25,6 +25,14 @@ class OutlinePoint(NamedTuple):
     out_y: float
 
 
+class InnerDisc(NamedTuple):
+    """A disc inside a drawing, in pixels of the image."""
+
+    x: float
+    y: float
+    radius: float
+
+
 class SilhouetteMask(NamedTuple):
     """Which cells of a grid over the frame belong to the drawing; the grid has an empty margin of one cell."""
 
@@ -55,8 +63,19 @@ class SilhouetteMask(NamedTuple):
         rows, columns = self.cells.shape
         return 0 <= row < rows and 0 <= column < columns and bool(self.cells[row, column])
 
+    def widest_part(self) -> InnerDisc:
+        """Return about the largest disc inside the mask: the last cells that erosion leaves, nearest to their mean."""
+        mask, last, steps = self, self, 0
+        while mask.cells.any():
+            mask, last, steps = mask.eroded(self.cell), mask, steps + 1
+        rows, columns = np.nonzero(last.cells)
+        if not len(rows):
+            return InnerDisc(float(self.frame.left), float(self.frame.top), 0.0)
+        nearest = int(((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2).argmin())
+        return InnerDisc(*self._pixel(float(columns[nearest]) + 0.5, float(rows[nearest]) + 0.5), steps * self.cell)
+
     def loops(self) -> list[list[tuple[float, float]]]:
-        """Return the closed lines around the mask, in pixels of the image, longest first; the drawing is on their right."""
+        """Return the closed lines around the mask, longest first, in pixels; the drawing is on their right."""
         following: dict[tuple[int, int], list[tuple[int, int]]] = {}
         rows, columns = np.nonzero(self.cells)
         padded = np.pad(self.cells, 1)
@@ -108,7 +127,7 @@ def silhouette_mask(silhouette: str, frame: PixelFrame) -> SilhouetteMask:
 def outline_points(loop: Sequence[tuple[float, float]], step: float, smooth: int = 4) -> list[OutlinePoint]:
     """Return points along a loop of a mask, about `step` pixels apart, with the corners of its cells smoothed."""
     points = np.asarray(loop)
-    mean = sum(np.roll(points, shift, axis=0) for shift in range(-smooth, smooth + 1)) / (2 * smooth + 1)
+    mean = np.mean([np.roll(points, shift, axis=0) for shift in range(-smooth, smooth + 1)], axis=0)
     tangent = np.roll(mean, -smooth, axis=0) - np.roll(mean, smooth, axis=0)
     lengths = np.linalg.norm(np.roll(mean, -1, axis=0) - mean, axis=1)
     total = float(lengths.sum())
@@ -118,5 +137,6 @@ def outline_points(loop: Sequence[tuple[float, float]], step: float, smooth: int
     for number in at.tolist():
         along_x, along_y = tangent[number].tolist()
         size = math.hypot(along_x, along_y) or 1.0
-        found.append(OutlinePoint(*mean[number].tolist(), along_y / size, -along_x / size))
+        x, y = mean[number].tolist()
+        found.append(OutlinePoint(x, y, along_y / size, -along_x / size))
     return found

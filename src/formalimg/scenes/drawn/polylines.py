@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.scenes.icon import PathCommand
@@ -90,9 +91,7 @@ def _bezier(points: Sequence[Point]) -> Iterator[Point]:
         part = step / _CURVE_STEPS
         row = list(points)
         while len(row) > 1:
-            row = [
-                (x0 + (x1 - x0) * part, y0 + (y1 - y0) * part) for (x0, y0), (x1, y1) in zip(row, row[1:], strict=False)
-            ]
+            row = [(x0 + (x1 - x0) * part, y0 + (y1 - y0) * part) for (x0, y0), (x1, y1) in pairwise(row)]
         yield row[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -133,3 +134,45 @@ def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
     if color not in known:
         raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(known)}")
     return known[color]
+
+
+def sheet() -> Image:
+    """Render one solved scene for each relation of ConceptMix and Natural, with its name."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    from formalimg.scenes.drawn.brief import BriefObject, BriefRelation, SceneBrief
+    from formalimg.scenes.drawn.layout import NoDrawing, solve_drawn
+
+    columns, cell, title = 5, 260, 24
+    whole = Image.new("RGB", (columns * cell, math.ceil(len(_EXAMPLES) / columns) * (cell + title)), "white")
+    pen = ImageDraw.Draw(whole)
+    for number, (first, relation, second) in enumerate(_EXAMPLES):
+        brief = SceneBrief((BriefObject(first), BriefObject(second)), (BriefRelation(relation, 0, 1),))
+        drawn = solve_drawn(brief)
+        if isinstance(drawn, NoDrawing):
+            raise DrawingError(f"the example of {relation!r} cannot be drawn: {drawn.reason}")
+        left, top = number % columns * cell, number // columns * (cell + title)
+        whole.paste(draw_scene(drawn, cell - 6), (left + 3, top + 3))
+        words = f"{first} {relation} {second}"
+        pen.text((left + cell / 2, top + cell), words, "#26272b", ImageFont.load_default(14), "ma")
+    return whole
+
+
+_EXAMPLES = (
+    ("cat", "left", "tree"),
+    ("apple", "right", "cup"),
+    ("butterfly", "above", "sheep"),
+    ("dog", "below", "balloon"),
+    ("lion", "top", "table"),
+    ("rock", "bottom", "duck"),
+    ("man", "in front of", "house"),
+    ("tree", "behind", "car"),
+    ("teddy bear", "inside", "basket"),
+    ("cow", "outside", "tent"),
+    ("bottle", "On", "desk"),
+    ("spoon", "In", "bowl"),
+    ("woman", "Holding", "umbrella"),
+    ("dog", "Holding", "ball"),
+    ("chair", "NextTo", "lamp"),
+)
+"""Two classes for each relation, in the order of the sheet."""

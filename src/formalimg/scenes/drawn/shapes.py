@@ -10,11 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
+from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
 from formalimg.scenes.drawn.polylines import Point, Polyline, polylines
-from formalimg.scenes.icon import Icon, IconShape, read_icon
+from formalimg.scenes.icon import Icon, IconShape, PixelFrame, palette, read_icon
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SHAPES = {
     "circle": "circle",
@@ -32,7 +37,8 @@ SHAPES = {
 
 _EDGE = 0.06
 """The free margin between the outline of a shape and the icon in it, as a part of the shape's size."""
-_OUTLINE_WIDTH = 2.2
+_RIM = 0.03
+"""The outline of a shape, as a part of its size: a ring inside it, as a thicker pen would leave the frame."""
 _LONGEST = 0.03
 """Straight lines are cut into pieces of this part of the icon before they are bent."""
 _WIDENING = 0.75
@@ -71,15 +77,25 @@ def apply(icon: Icon, shape: str) -> Icon:
     def place(x: float, y: float) -> Point:
         u, v = widen(x / icon.width, y / icon.height)
         # A triangle has its room at the bottom.
-        return outline.bend(0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down)
+        return outline.bend(
+            0.5 + (u - 0.5) * across, (1 - (1 - v) * down) if outline.anchored else 0.5 + (v - 0.5) * down
+        )
 
     bent = []
     for part in icon.shapes:
         lines = [line.dense(_LONGEST * max(icon.width, icon.height)) for line in polylines(part.commands)]
         moved = [Polyline(tuple(place(x, y) for x, y in line.points), line.closed) for line in lines]
         bent.append(part._replace(commands=tuple(command for line in moved for command in line.commands())))
-    rims = [part._replace(fill=None, width=_OUTLINE_WIDTH) for part in outline.parts if part.line]
+    rims = [_rim(part) for part in outline.parts if part.line]
     return Icon(icon.label, outline.width, outline.height, icon.other, (*outline.parts, *bent, *rims))
+
+
+def _rim(part: IconShape) -> IconShape:
+    (ring,) = polylines(part.commands)
+    points = ring.dense(1).points
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    inner = Polyline(tuple((x + (a - x) * (1 - _RIM), y + (b - y) * (1 - _RIM)) for a, b in ring.points), closed=True)
+    return IconShape((*part.commands, *inner.commands()), "line", "line", 1, ())
 
 
 def _row_widening(icon: Icon) -> Callable[[float, float], Point]:
@@ -117,7 +133,7 @@ def _hull_side(points: set[Point], side: int) -> list[Point]:
 
 
 def _at(side: Sequence[Point], y: float) -> float:
-    for (x0, y0), (x1, y1) in zip(side, side[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(side):
         if y0 <= y <= y1:
             return x0 + (x1 - x0) * (y - y0) / (y1 - y0) if y1 > y0 else x0
     return side[0][0] if y < side[0][1] else side[-1][0]
@@ -183,21 +199,20 @@ def _triangle(width: float, height: float) -> ShapeOutline:
 
 
 def _heart() -> ShapeOutline:
-    # Column by column: a heart has two lobes side by side, so that its rows have a gap and its columns have none.
     half = "C20 70 0 50 0 27C0 10 12 0 26 0C37 0 46 6 50 16"
     path = f'<path d="M50 92{half}C54 6 63 0 74 0C88 0 100 10 100 27C100 50 80 70 50 92Z" fill="{{light}}"/>'
     parts = _parts(100, 92, path)
     ring = polylines(parts[0].commands)[0].dense(0.5).points
-    columns = [[y for x, y in ring if abs(x - column) <= 0.6] for column in range(101)]
-    tops, bottoms = [min(column) for column in columns], [max(column) for column in columns]
+    widths = [max(abs(x - 50) for x, y in ring if abs(y - row) <= 0.6) for row in range(93)]
+    # Between the notch and the point, where rows have no gap and are wide enough for what is to be seen there.
+    top, bottom = 15, 76
 
     def bend(u: float, v: float) -> Point:
-        x = 7 + 86 * u
-        column = min(int(x), 99)
-        part = x - column
-        top = tops[column] * (1 - part) + tops[column + 1] * part + 5
-        bottom = bottoms[column] * (1 - part) + bottoms[column + 1] * part - 5
-        return x, top + (bottom - top) * v
+        y = top + (bottom - top) * v
+        row = min(int(y), 91)
+        wide = widths[row] + (widths[row + 1] - widths[row]) * (y - row) - 6
+        # A little higher in the lobes, at the sides, than below the notch.
+        return 50 + (2 * u - 1) * wide, y - 7 * (1 - v) * math.sin(math.pi * abs(2 * u - 1)) + 2
 
     return ShapeOutline(100, 92, parts, bend)
 
@@ -218,3 +233,43 @@ def _cylinder(width: float, height: float) -> ShapeOutline:
     )
     lid = f'<ellipse cx="{width / 2}" cy="{depth}" rx="{width / 2}" ry="{depth}" fill="{{light}}"/>'
     return ShapeOutline(width, height, _parts(width, height, side, shade, lid), bend)
+
+
+# --- the sheet
+
+_SHEET_CLASSES = {
+    "heart": ("house", "cup", "cat", "pizza", "table", "laptop", "rose", "robot"),
+    "round": ("dog", "apple", "bed", "flower", "wardrobe", "house", "umbrella", "fish"),
+    "square": ("book", "pan", "clock", "cup", "chair", "hat", "lion", "pizza"),
+    "rectangular": ("glasses", "sofa", "bowl", "bus", "bottle", "plate", "rock", "elephant"),
+    "triangular": ("clock", "rug", "mirror", "table", "lamp", "sandwich", "cake", "spoon"),
+    "oval": ("headphones", "spoon", "tree", "backpack", "cake", "table", "orange", "sofa"),
+    "cylindrical": ("cup", "cake", "basket", "lamp", "bottle", "hat"),
+}
+
+
+def sheet() -> Image:
+    """Render some things in every shape, in all colours in turn."""
+    from formalimg.scenes.drawn.catalog import drawn_catalog
+    from formalimg.scenes.drawn.drawing_sheet import SheetCell, drawing_sheet
+
+    tones = {**palette().colors, **palette().others}
+    colors = [*palette().colors, "orange", "purple"]
+
+    def cell(label: str, shape: str, color: str) -> SheetCell:
+        icon = drawn_catalog().icon(label)
+        if icon is None:
+            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of shapes")
+        bent, paints = apply(icon, shape), {**palette().accents, **tones[color]._asdict()}
+
+        def draw(frame: PixelFrame) -> IconDrawing:
+            return icon_drawing(bent, frame, paints, 1.5)
+
+        return SheetCell(f"{shape} {label}", bent.aspect, draw)
+
+    cells = [
+        cell(label, shape, colors[(row + 3 * column) % len(colors)])
+        for row, (shape, labels) in enumerate(_SHEET_CLASSES.items())
+        for column, label in enumerate(labels)
+    ]
+    return drawing_sheet(cells, len(_SHEET_CLASSES["heart"]))

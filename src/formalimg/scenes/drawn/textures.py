@@ -1,108 +1,18 @@
-"""Textures that are laid over a drawing, inside its outline: wood, brick, stone, fabric, leather, paper and others.
+"""Textures that are laid over a drawing, inside its outline: wood, brick, stone, fabric, leather, paper.
 
-Each function returns SVG elements over the whole frame in the tones of the object's colour. `TextureCanvas.over` clips
-them to the silhouette. Random marks come from a generator that is seeded by the material, so that the same drawing has
-the same bytes.
+They are made of the tones of the object's colour, so that this stays what is seen most of. Random marks come from a
+generator that is seeded by the material: the same drawing has the same bytes.
 """
 
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import re
 
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
-from formalimg.scenes.drawn.outline import OutlinePoint, SilhouetteMask, outline_points, silhouette_mask
-from formalimg.scenes.icon import Tones, palette
+from formalimg.scenes.drawn.texture_canvas import PALE, TextureCanvas, bar, polyline, stroke, text
 
-
-@dataclass(frozen=True)
-class TextureCanvas:
-    """What a texture is painted on: a drawing, the tones of its colour, a key for ids, and a seed."""
-
-    drawing: IconDrawing
-    tones: Tones
-    key: str
-    seed: str
-
-    @cached_property
-    def unit(self) -> float:
-        """The size of a brick or a stitch in pixels: a part of the frame, but never too small to be seen."""
-        return max(3.5, math.sqrt(self.drawing.frame.width * self.drawing.frame.height) / 15)
-
-    @cached_property
-    def random(self) -> random.Random:
-        """The generator of marks."""
-        return random.Random(self.seed)
-
-    @cached_property
-    def mask(self) -> SilhouetteMask:
-        """The cells inside the silhouette."""
-        return silhouette_mask(self.drawing.silhouette, self.drawing.frame)
-
-    @property
-    def lying(self) -> bool:
-        """Whether the frame is wider than high: grain runs along the longer side."""
-        return self.drawing.frame.width >= self.drawing.frame.height
-
-    def inset(self, pixels: float, step: float) -> list[list[OutlinePoint]]:
-        """Return points along the outline, this far inside it; loops too short for four steps are left out."""
-        loops = self.mask.eroded(pixels).loops()
-        return [outline_points(loop, step) for loop in loops if len(loop) * self.mask.cell > 4 * step]
-
-    def spots(self, count: int, margin: float, apart: float) -> list[tuple[float, float]]:
-        """Return up to this many points inside the outline, that far from it and from each other."""
-        mask, frame = self.mask.eroded(margin), self.drawing.frame
-        found: list[tuple[float, float]] = []
-        for _ in range(count * 12):
-            x = frame.left + self.random.random() * frame.width
-            y = frame.top + self.random.random() * frame.height
-            if mask.contains(x, y) and all(math.hypot(x - a, y - b) > apart for a, b in found):
-                found.append((x, y))
-                if len(found) == count:
-                    break
-        return found
-
-    def over(self, markup: str, defs: str = "", below: str | None = None) -> IconDrawing:
-        """Return the drawing with these elements over it, inside its outline; `below` replaces its own markup."""
-        name = f"{self.key}-{self.seed}"
-        body = self.drawing.body if below is None else below
-        clip = self.drawing.clip_path(name)
-        return IconDrawing(
-            self.drawing.frame,
-            f'{body}<g clip-path="url(#{name})">{markup}</g>',
-            self.drawing.silhouette,
-            f"{self.drawing.defs}{clip}{defs}",
-        )
-
-
-def text(*numbers: float) -> str:
-    """Write numbers as path data."""
-    return " ".join(f"{number:.2f}".rstrip("0").rstrip(".") for number in numbers)
-
-
-def stroke(data: str, color: str, width: float, opacity: float = 1.0, more: str = "") -> str:
-    """Return a line along path data."""
-    return f'<path d="{data}" fill="none" stroke="{color}" stroke-width="{text(width)}" opacity="{text(opacity)}"{more}/>'
-
-
-def polyline(points: Sequence[tuple[float, float]]) -> str:
-    """Return path data through points."""
-    return "M" + "L".join(text(x, y) for x, y in points)
-
-
-def dot(x: float, y: float, radius: float, color: str, more: str = "") -> str:
-    """Return a filled circle."""
-    return f'<circle cx="{text(x)}" cy="{text(y)}" r="{text(radius)}" fill="{color}"{more}/>'
-
-
-PALE = frozenset(tones.body for name, tones in palette().colors.items() if name in ("white", "yellow", "pink"))
-"""Bodies on which blue and red show better than white."""
-
-
-# --- the materials
+_FILL = re.compile(r' fill="#[0-9a-f]{6}"')
 
 
 def wood(canvas: TextureCanvas) -> IconDrawing:
@@ -124,7 +34,9 @@ def wood(canvas: TextureCanvas) -> IconDrawing:
         points = []
         for step in range(41):
             along = length * step / 40
-            bend = unit * (0.12 * math.sin(along / unit / 2.2 + across / unit) + tilt * 0.5 * math.sin(along / unit / 5 + phase))
+            bend = unit * (
+                0.12 * math.sin(along / unit / 2.2 + across / unit) + tilt * 0.5 * math.sin(along / unit / 5 + phase)
+            )
             for middle, height, radius in knots:
                 away = across - height
                 near = math.exp(-(((along - middle) / (2.6 * radius)) ** 2)) * math.exp(-((away / (2.5 * radius)) ** 2))
@@ -150,25 +62,23 @@ def brick(canvas: TextureCanvas) -> IconDrawing:
     frame, tones = canvas.drawing.frame, canvas.tones
     high = max(5.0, canvas.unit * 1.15)
     wide, joint = high * 2.1, max(1.2, high * 0.16)
-    marks = [_cover(canvas, "#e9e2d6", 0.92)]
+    marks = [canvas.cover("#e9e2d6", 0.92)]
     for row in range(math.ceil(frame.height / high)):
         left = frame.left - (wide / 2 if row % 2 else 0)
         for column in range(math.ceil(frame.width / wide) + 1):
             shade = canvas.random.choices((tones.body, tones.dark, tones.light), (6, 2, 1))[0]
             x, y = left + column * wide + joint / 2, frame.top + row * high + joint / 2
-            size = text(wide - joint), text(high - joint)
-            marks.append(
-                f'<rect x="{text(x)}" y="{text(y)}" width="{size[0]}" height="{size[1]}" rx="{text(joint / 2)}" fill="{shade}"'
-                f' stroke="{tones.ink}" stroke-opacity="0.55" stroke-width="{text(max(0.7, joint * 0.4))}"/>'
-            )
-    return canvas.over("".join(marks) + _details(canvas, 0.38) + _rim(canvas))
+            size = f'width="{text(wide - joint)}" height="{text(high - joint)}" rx="{text(joint / 2)}"'
+            edge = f'stroke="{tones.ink}" stroke-opacity="0.55" stroke-width="{text(max(0.7, joint * 0.4))}"'
+            marks.append(f'<rect x="{text(x)}" y="{text(y)}" {size} fill="{shade}" {edge}/>')
+    return canvas.over("".join(marks) + _details(canvas))
 
 
 def stone(canvas: TextureCanvas) -> IconDrawing:
     """Rough blocks that fit into each other, lit from above, with speckles."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     block = unit * 2.3
-    marks = [_cover(canvas, tones.line, 0.8)]
+    marks = [canvas.cover(tones.line, 0.8)]
     corners: dict[tuple[int, int], tuple[float, float]] = {}
     rows, columns = math.ceil(frame.height / block) + 2, math.ceil(frame.width / block) + 2
     for row in range(rows):
@@ -179,7 +89,9 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
             corners[half, row] = x, y
     for row in range(rows - 1):
         for half in range(row % 2, 2 * columns - 2, 2):
-            ring = [corners[half + side, row] for side in range(3)] + [corners[half + 2 - side, row + 1] for side in range(3)]
+            ring = [corners[half + side, row] for side in range(3)] + [
+                corners[half + 2 - side, row + 1] for side in range(3)
+            ]
             x, y = sum(point[0] for point in ring) / 6, sum(point[1] for point in ring) / 6
             shade = canvas.random.choices((tones.body, tones.dark, tones.light), (5, 2, 2))[0]
             for color, scale, shift in ((tones.dark, 0.84, 0.05), (shade, 0.8, 0), ("#ffffff", 0.5, -0.09)):
@@ -196,7 +108,7 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
             y = frame.top + canvas.random.random() * frame.height
             data += f"M{text(x, y)}l{text(unit * 0.06, unit * 0.04)}"
         marks.append(stroke(data, color, max(0.9, unit * 0.13), opacity))
-    return canvas.over("".join(marks) + _details(canvas, 0.3))
+    return canvas.over("".join(marks) + _details(canvas))
 
 
 def fabric(canvas: TextureCanvas) -> IconDrawing:
@@ -207,8 +119,8 @@ def fabric(canvas: TextureCanvas) -> IconDrawing:
     band = thread * 6
     for number in range(math.ceil(max(frame.width, frame.height) / band)):
         start = (number + 0.3) * band
-        marks.append(_bar(frame.left + start, frame.top, band * 0.42, frame.height, tones.dark, 0.6))
-        marks.append(_bar(frame.left, frame.top + start, frame.width, band * 0.42, tones.dark, 0.6))
+        marks.append(bar(frame.left + start, frame.top, band * 0.42, frame.height, tones.dark, 0.6))
+        marks.append(bar(frame.left, frame.top + start, frame.width, band * 0.42, tones.dark, 0.6))
     threads: dict[str, list[str]] = {tones.light: [], tones.ink: []}
     for row in range(math.ceil(frame.height / thread)):
         for column in range(math.ceil(frame.width / thread)):
@@ -235,7 +147,12 @@ def leather(canvas: TextureCanvas) -> IconDrawing:
             shade += f"M{text(x - rx, y)}A{text(rx, ry)} 0 0 0 {text(x + rx, y)}"
             shine += f"M{text(x - rx * 0.5, y - ry * 0.6)}A{text(rx, ry)} 0 0 1 {text(x + rx * 0.5, y - ry * 0.6)}"
     grain = stroke(shade, tones.ink, max(0.9, unit * 0.14), 0.7) + stroke(shine, tones.light, max(0.8, unit * 0.1), 0.7)
-    return canvas.over(grain + _sheen(canvas) + _seam(canvas), _sheen_gradient(canvas, 0.3))
+    sheen = (
+        f'<radialGradient id="{canvas.key}-sheen" cx="0.35" cy="0.28" r="0.45">'
+        '<stop offset="0" stop-color="#ffffff" stop-opacity="0.3"/>'
+        '<stop offset="1" stop-color="#ffffff" stop-opacity="0"/></radialGradient>'
+    )
+    return canvas.over(grain + canvas.cover(f"url(#{canvas.key}-sheen)") + _seam(canvas), sheen)
 
 
 def paper(canvas: TextureCanvas) -> IconDrawing:
@@ -275,40 +192,11 @@ def paper(canvas: TextureCanvas) -> IconDrawing:
     return canvas.over("".join(marks))
 
 
-# --- pieces of several materials
-
-
-def _bar(x: float, y: float, width: float, height: float, color: str, opacity: float) -> str:
-    return (
-        f'<rect x="{text(x)}" y="{text(y)}" width="{text(width)}" height="{text(height)}" fill="{color}"'
-        f' opacity="{text(opacity)}"/>'
-    )
-
-
-def _cover(canvas: TextureCanvas, color: str, opacity: float) -> str:
-    frame = canvas.drawing.frame
-    return _bar(frame.left, frame.top, frame.width, frame.height, color, opacity)
-
-
-def _details(canvas: TextureCanvas, opacity: float) -> str:
-    """The icon once more, see-through: its parts stay visible on a texture that covers them."""
-    return f'<g opacity="{opacity}">{canvas.drawing.body}</g>'
-
-
-def _rim(canvas: TextureCanvas) -> str:
-    return ""
-
-
-def _sheen_gradient(canvas: TextureCanvas, opacity: float) -> str:
-    return (
-        f'<radialGradient id="{canvas.key}-sheen" cx="0.35" cy="0.28" r="0.45">'
-        f'<stop offset="0" stop-color="#ffffff" stop-opacity="{opacity}"/>'
-        f'<stop offset="1" stop-color="#ffffff" stop-opacity="0"/></radialGradient>'
-    )
-
-
-def _sheen(canvas: TextureCanvas) -> str:
-    return _cover(canvas, f"url(#{canvas.key}-sheen)", 1)
+def _details(canvas: TextureCanvas) -> str:
+    """The icon once more over a texture that covers it: its parts see-through, and all of its lines."""
+    body = canvas.drawing.body
+    lines = _FILL.sub(' fill="none"', body)
+    return f'<g opacity="0.25">{body}</g><g opacity="0.8">{lines}</g>'
 
 
 def _seam(canvas: TextureCanvas) -> str:

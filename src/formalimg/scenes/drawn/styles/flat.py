@@ -65,6 +65,23 @@ class FlatDrawing:
         return change
 
     @cached_property
+    def texture(self) -> Plane:
+        """1 where lines are so dense that they are the texture of a material, 0 where each line is a contour."""
+        dense = blurred(step(self.edges, 0.06, 0.03) * self.things, 7 * self.unit)
+        return step(dense, 0.36, 0.06) * self.things
+
+    @cached_property
+    def contours(self) -> Plane:
+        """Lines that stand alone: a brush can draw them thicker without covering anything."""
+        return step(self.edges, 0.10, 0.05) * (1 - self.texture)
+
+    @cached_property
+    def texture_lines(self) -> Plane:
+        """The lines of textures: what is darker than its surroundings, as thin as it is."""
+        brightness = gray(self.rgb)
+        return step(blurred(brightness, 4 * self.unit) - brightness, 0.06, 0.03) * self.texture
+
+    @cached_property
     def position(self) -> tuple[Plane, Plane]:
         """The row and the column of each pixel, 0 to 1."""
         line = np.linspace(0, 1, self.size, dtype=np.float32)

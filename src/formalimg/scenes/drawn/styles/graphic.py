@@ -17,7 +17,7 @@ from formalimg.scenes.drawn.styles.flat import (
     step,
 )
 
-_CELLS = 112
+_CELLS = 128
 """The pixels of pixel art: the width of the image in them."""
 
 _TONES = 40
@@ -80,11 +80,12 @@ def pop_art(flat: FlatDrawing) -> Image.Image:
     # Shading is printed too: dots of a darker tone towards the lower right of each thing.
     offset = round(22 * u)
     solid = blurred(flat.things, 8 * u)
-    depth = np.clip(flat.things - np.roll(solid, (-offset, -offset), (0, 1)), 0, 1)
+    wide = step(blurred(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
+    depth = wide * np.clip(flat.things - np.roll(solid, (-offset, -offset), (0, 1)), 0, 1)
     tones = tones * (1 - 0.55 * (_dots(flat, 9, depth * 0.5) * flat.things)[..., None])
     gleam = np.clip(flat.things - np.roll(solid, (offset, offset), (0, 1)), 0, 1)
     tones = mixed(tones, (1.0, 1.0, 1.0), 0.75 * _dots(flat, 9, gleam * 0.33) * flat.things)
-    lines = step(blurred(step(flat.edges, 0.12, 0.05), 1.4 * u), 0.24, 0.08)
+    lines = np.maximum(step(blurred(flat.contours, u), 0.30, 0.08), 0.6 * flat.texture_lines)
     result = mixed(back, (1.0, 1.0, 1.0), flat.grown(flat.things, 17))
     result = mixed(result, (0.03, 0.03, 0.04), flat.grown(flat.things, 8))
     result = mixed(result, tones, flat.things)

@@ -24,10 +24,11 @@ def sketch(flat: FlatDrawing) -> Image.Image:
     """Graphite contours drawn twice, and hatching in coloured pencil, on white paper with a tooth."""
     tones = mixed(np.ones_like(flat.rgb), flat.rgb, flat.things)
     lines = np.zeros(flat.things.shape, np.float32)
+    drawn = np.maximum(flat.contours * flat.grown(flat.things, 2), 0.7 * flat.texture_lines)
     for _ in range(2):  # a hand that draws each line twice never hits the same place
         down = (flat.noise(8) - 0.5) * 9
         across = (flat.noise(8) - 0.5) * 9
-        lines = np.maximum(lines, flat.warped(step(flat.edges, 0.09, 0.06) * flat.grown(flat.things, 2), down, across))
+        lines = np.maximum(lines, flat.warped(drawn, down, across))
     pressure = 0.55 + 0.45 * flat.noise(30)
     rows, columns = np.indices(flat.things.shape, np.float32)
     bend = (flat.noise(6) - 0.5) * 26 * flat.unit
@@ -63,10 +64,11 @@ def ink(flat: FlatDrawing) -> Image.Image:
     across = (flat.noise(14) - 0.5) * 8
     things = flat.warped(flat.things, down, across)
     tones = flat.warped(gray(flat.rgb), down, across)
-    edges = flat.warped(np.maximum(flat.edges * flat.grown(flat.things, 2), _rim(flat.things)), down, across)
+    edges = flat.warped(np.maximum(flat.contours * flat.grown(flat.things, 2), _rim(flat.things)), down, across)
+    fine = flat.warped(flat.texture_lines, down, across)
     # The brush: a thin line everywhere, swelling with pressure.
-    soft = blurred(step(edges, 0.10, 0.06), 3 * flat.unit)
-    lines = step(soft, 0.32 - 0.28 * flat.noise(9), 0.05)
+    soft = blurred(edges, 2.5 * flat.unit)
+    lines = step(soft, 0.34 - 0.24 * flat.noise(9), 0.05)
     streaks = flat.noise(0, 220, 30)
     lines *= 1 - 0.75 * step(streaks, 0.80, 0.05) * step(flat.noise(11), 0.55, 0.1)
     paper = np.array([0.955, 0.935, 0.885], np.float32) * (1 - 0.03 * flat.noise(120)[..., None])
@@ -77,7 +79,7 @@ def ink(flat: FlatDrawing) -> Image.Image:
     mist = step(flat.noise(0, 12, 3) + 0.5 * (flat.noise(0, 70, 12) - 0.5), 0.66, 0.22) * 0.24
     mist = np.maximum(mist, 0.30 * np.clip(blurred(things, 26 * flat.unit) - things, 0, 1))
     splash = plane(_splashes(flat))
-    amount = np.maximum.reduce([wash, mist * (1 - things), lines * 0.97, splash * 0.93 * (1 - things)])
+    amount = np.maximum.reduce([wash, mist * (1 - things), lines * 0.97, fine * 0.8, splash * 0.93 * (1 - things)])
     return picture(mixed(paper, (0.07, 0.07, 0.085), amount))
 
 
@@ -115,9 +117,11 @@ def manga(flat: FlatDrawing) -> Image.Image:
     distance = np.hypot(across - np.rint(across), down - np.rint(down))
     # The area of a dot is the darkness that it stands for.
     level = np.clip((0.86 - tones) / 0.75, 0, 1)
+    lines = np.maximum(step(blurred(flat.contours, 1.3 * u), 0.20, 0.08), step(flat.texture_lines, 0.5, 0.2))
+    # Under the lines of a texture the screen is lighter, so that they are seen.
+    level = level * (1 - 0.7 * flat.texture)
     dots = step(np.sqrt(level * 0.30) - distance, 0.0, 0.06) * step(level, 0.05, 0.02)
-    inked = np.where(tones < 0.24, 1.0, dots).astype(np.float32)
-    lines = step(blurred(step(flat.edges, 0.10, 0.05), 1.3 * u), 0.20, 0.08)
+    inked = np.where((tones < 0.24) & (flat.texture < 0.5), 1.0, dots).astype(np.float32)
     around = flat.grown(flat.things, 14)
     back = plane(_speed_lines(flat)) * (1 - around)
     contour = np.clip(flat.grown(flat.things, 5) - flat.things, 0, 1)
@@ -151,7 +155,7 @@ def cartoon(flat: FlatDrawing) -> Image.Image:
     # Thick lines: what is dark spreads.
     width = max(3, round(4 * u) | 1)
     thick = plane(flat.image.filter(ImageFilter.MinFilter(width)))
-    tones = saturated(mixed(flat.rgb, thick, step(gray(flat.rgb) - gray(thick), 0.12, 0.05)), 1.3)
+    tones = saturated(mixed(flat.rgb, thick, step(gray(flat.rgb) - gray(thick), 0.12, 0.05) * (1 - flat.texture)), 1.3)
     tones = np.clip(tones * 1.06, 0, 1)
     # Cel shading: a hard shadow at the lower right of each thing, a hard light at the upper left.
     offset = round(13 * u)

@@ -43,9 +43,16 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
     free = enlarged(1 - blurred(flat.grown(flat.things, 14), 12 * u), _ANGLES)
     angle = along_edges(target, _ANGLES, 2.5) + (enlarged(flat.noise(5), _ANGLES) - 0.5) * 1.6 * free
     _dabs(flat, pen, back, angle, Dab(2200, 75 * u, 20 * u, 0.06))
-    smooth = _kuwahara(flat.image, max(1, round(2 * u)))
+    smooth = mixed(_kuwahara(flat.image, max(1, round(2 * u))), flat.rgb, 0.85 * flat.texture)
     image.paste(picture(smooth), mask=picture(flat.things))
-    _dabs(flat, pen, smooth, angle, Dab(5000, 18 * u, 5 * u, 0.06, 0.15), step(flat.grown(flat.things, -12), 0.9, 0.01))
+    _dabs(
+        flat,
+        pen,
+        smooth,
+        angle,
+        Dab(7000, 13 * u, 4 * u, 0.06, 0.15),
+        step(flat.grown(flat.things, -12) - flat.texture, 0.9, 0.01),
+    )
     tones = plane(image)
     # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
     bristles = _bristles(flat, angle, 18)
@@ -145,7 +152,8 @@ def impressionism(flat: FlatDrawing) -> Image.Image:
     _dabs(flat, pen, target, angle, Dab(16000, 12 * u, 4.6 * u, 0.10), flat.things)
     edge = step(blurred(flat.edges, 1.5 * u), 0.03, 0.02) * flat.things
     shaded = 0.6 * flat.rgb + 0.4 * unlined
-    _dabs(flat, pen, shaded, angle, Dab(14000, 6.5 * u, 2.6 * u, 0.06), edge)
+    _dabs(flat, pen, shaded, angle, Dab(14000, 6.5 * u, 2.6 * u, 0.06), edge * (1 - flat.texture))
+    _dabs(flat, pen, flat.rgb, angle, Dab(24000, 5 * u, 1.9 * u, 0.04, 0.15), flat.texture)
     return image
 
 
