@@ -12,7 +12,8 @@ from formalimg.baselines.registry import Baseline
 from formalimg.errors import FormalimgError
 from formalimg.models import Generated, ImageRequest, Refused
 from formalimg.scenes import DrawnScene, brief_concepts, concept_holds, read_signed_png, verify_drawn
-from formalimg.suites import load
+from formalimg.runs.plan import RequestBuilder
+from formalimg.suites import Condition, load
 
 NONE = MisreadRates(0, 0, 0, 0, 0, 0)
 
@@ -122,3 +123,11 @@ def test_a_chance_is_between_0_and_1(text: str) -> None:
 def test_options_of_drawn_worlds_are_refused_where_they_have_no_effect() -> None:
     with pytest.raises(FormalimgError, match="'lose_style' for natural and conceptmix only: leave it out"):
         _reader(lose_style="0.5").answer(ImageRequest("1", 0, "A red cup.", 0, 128, suite="knolling"))
+
+
+def test_requests_of_a_run_name_their_suite() -> None:
+    """Otherwise a model that sees only words would not know in which world to draw."""
+    item = load("conceptmix")[0]
+    builder = RequestBuilder(_reader(), Condition(), {}, 128)
+    request = builder.request(item, 0, seed=1)
+    assert (request.suite, request.spec) == ("conceptmix", None)
