@@ -11,8 +11,8 @@ from formalimg.baselines.misreading import MisreadRates
 from formalimg.baselines.registry import Baseline
 from formalimg.errors import FormalimgError
 from formalimg.models import Generated, ImageRequest, Refused
-from formalimg.scenes import DrawnScene, brief_concepts, concept_holds, read_signed_png, verify_drawn
 from formalimg.runs.plan import RequestBuilder
+from formalimg.scenes import DrawnScene, brief_concepts, concept_holds, read_signed_png, verify_drawn
 from formalimg.suites import Condition, load
 
 NONE = MisreadRates(0, 0, 0, 0, 0, 0)
