@@ -12,7 +12,7 @@ from formalimg.baselines.registry import Baseline
 from formalimg.errors import FormalimgError
 from formalimg.models import Generated, ImageRequest, Refused
 from formalimg.runs.plan import RequestBuilder
-from formalimg.scenes import DrawnScene, brief_concepts, concept_holds, read_signed_png, verify_drawn
+from formalimg.scenes import DrawnScene, SceneRelation, brief_concepts, concept_holds, read_signed_png, verify_drawn
 from formalimg.suites import Condition, load
 
 NONE = MisreadRates(0, 0, 0, 0, 0, 0)
@@ -61,6 +61,12 @@ def test_what_contradicts_earlier_facts_is_dropped() -> None:
     scene = _drawn("A cup is to the left of a bed. The bed is to the left of the cup.")
     boxes = {obj.label: obj.box for obj in scene.scene.objects}
     assert boxes["cup"].center_x < boxes["bed"].center_x
+
+
+def test_an_object_stays_in_its_first_place() -> None:
+    scene = _drawn("A cat is on a bed. The cat is inside a car. A dog is beside the bed.")
+    assert scene.scene.relations == {SceneRelation("On", 0, 1)}
+    assert verify_drawn("(exists ?d (exists ?b (and (Is ?d 'dog') (Is ?b 'bed') (NextTo ?d ?b))))", scene).passed
 
 
 def test_the_same_seed_gives_the_same_scene() -> None:
