@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -158,6 +160,24 @@ def test_whatever_scatter_finds_can_be_drawn(suite: str) -> None:
         said = [words[kind][number % len(words[kind])] for kind in ("color", "material", "shape", "state", "style")]
         answer = opened("scatter").answer(asked(f"A {' '.join(said)} {label}.", suite, number))
         assert not isinstance(answer, Failed), (label, said, answer)
+
+
+def test_the_painter_draws_layouts_of_natural() -> None:
+    prompt = 'A cat. [{"label": "cat", "color": "black", "box_2d": [100, 200, 500, 600]}]'
+    answer = opened("painter").answer(asked(prompt))
+    assert isinstance(answer, Generated), answer
+    assert [obj.describe() for obj in read_signed_png(answer.data).scene.objects] == ["black cat"]
+
+
+def test_knolling_loads_nothing_of_the_drawn_worlds() -> None:
+    code = (
+        "import sys; from formalimg.baselines import open_baseline; from formalimg.models import ImageRequest\n"
+        "for name in ('oracle', 'reader', 'scatter'):\n"
+        "    open_baseline(name, {}).answer(ImageRequest('1', 0, 'A cup.', 0, 64, suite='knolling'))\n"
+        "print([name for name in sys.modules if name.startswith('formalimg.scenes.drawn')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_other_drawings_are_other_images_but_not_in_knolling(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -27,10 +27,9 @@ class KnowingJudge:
     say: Callable[[Part], float]
     name: str = "test/knowing"
     concurrency: int = 1
-    settings: dict[str, Setting] | None = None
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.settings = {}
         self.known = {item.id: drawn for item, drawn in drawn_examples(self.suite, COUNT, SEED)}
 
     async def judge(self, item: Item[Any], image: LoadedImage) -> Verdict | Unscored:

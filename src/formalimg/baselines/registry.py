@@ -132,7 +132,6 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
     settings = {"version": _VERSION}
     match name:
         case "oracle":
-            from formalimg.baselines.drawn_oracle import compose_drawn_solution
             from formalimg.baselines.oracle import compose_solution
 
             return Baseline(
@@ -141,16 +140,17 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
                 settings,
                 sees_spec=True,
                 covers=_DRAWN_KINDS,
-                compose_drawn=compose_drawn_solution,
+                compose_drawn=_compose_drawn_solution,
             )
         case "painter":
             from formalimg.baselines.painter import compose_layout
 
-            return Baseline("builtin/painter", compose_layout, settings, takes_images=True)
+            return Baseline(
+                "builtin/painter", compose_layout, settings, takes_images=True, compose_drawn=_compose_drawn_layout
+            )
         case "reader":
             return _open_reader(options)
         case _:
-            from formalimg.baselines.drawn_scatter import compose_drawn_scatter
             from formalimg.baselines.scatter import compose_scattered
 
             return Baseline(
@@ -158,8 +158,32 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
                 _from_prompt(compose_scattered),
                 settings,
                 covers=_DRAWN_KINDS,
-                compose_drawn=compose_drawn_scatter,
+                compose_drawn=_compose_drawn_scatter,
             )
+
+
+# Drawn worlds are imported by the first request for one: most runs are of Knolling.
+
+
+def _compose_drawn_solution(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.baselines.drawn_oracle import compose_drawn_solution
+
+    return compose_drawn_solution(request)
+
+
+def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.baselines.drawn_scatter import compose_drawn_scatter
+
+    return compose_drawn_scatter(request)
+
+
+def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
+    """Return the layout that comes with a request, whose boxes alone say what relates to what."""
+    from formalimg.baselines.painter import compose_layout
+    from formalimg.scenes import DrawnScene
+
+    layout = compose_layout(request)
+    return DrawnScene(Scene.of(layout.objects, layout.relations or ())) if isinstance(layout, Scene) else layout
 
 
 def _open_reader(options: Mapping[str, str]) -> Baseline:

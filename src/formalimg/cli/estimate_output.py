@@ -75,10 +75,11 @@ def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[
     """Yield a line on the share of items that can be drawn, if a built-in model draws a suite with a drawn world."""
     from formalimg.config import is_built_in
     from formalimg.suites import suite as suite_of
-    from formalimg.suites import undrawable_because
 
     if suite_of(suite).world != "drawn" or not any(map(is_built_in, models)):
         return
+    from formalimg.suites import undrawable_because  # here, because it reads the catalog of drawings
+
     count = sum(undrawable_because(item.spec) is None for item in items)
     if count < len(items):
         yield (

@@ -83,7 +83,7 @@ def pop_art(flat: FlatDrawing) -> Image.Image:
     wide = step(blurred(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
     depth = wide * np.clip(flat.things - np.roll(solid, (-offset, -offset), (0, 1)), 0, 1)
     tones = tones * (1 - 0.55 * (_dots(flat, 9, depth * 0.5) * flat.things)[..., None])
-    gleam = np.clip(flat.things - np.roll(solid, (offset, offset), (0, 1)), 0, 1)
+    gleam = wide * np.clip(flat.things - np.roll(solid, (offset, offset), (0, 1)), 0, 1)
     tones = mixed(tones, (1.0, 1.0, 1.0), 0.75 * _dots(flat, 9, gleam * 0.33) * flat.things)
     lines = np.maximum(step(blurred(flat.contours, u), 0.30, 0.08), 0.6 * flat.texture_lines)
     result = mixed(back, (1.0, 1.0, 1.0), flat.grown(flat.things, 17))

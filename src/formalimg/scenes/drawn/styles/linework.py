@@ -153,14 +153,15 @@ def cartoon(flat: FlatDrawing) -> Image.Image:
     """Bright flat colour in two tones, thick black contours, a blue sky with puffy clouds and a green ground."""
     u = flat.unit
     # Thick lines: what is dark spreads.
-    width = max(3, round(4 * u) | 1)
+    width = max(3, round(3 * u) | 1)
     thick = plane(flat.image.filter(ImageFilter.MinFilter(width)))
     tones = saturated(mixed(flat.rgb, thick, step(gray(flat.rgb) - gray(thick), 0.12, 0.05) * (1 - flat.texture)), 1.3)
     tones = np.clip(tones * 1.06, 0, 1)
     # Cel shading: a hard shadow at the lower right of each thing, a hard light at the upper left.
     offset = round(13 * u)
     solid = step(blurred(flat.things, 5 * u), 0.5, 0.05)
-    shadow = flat.things * (1 - np.roll(solid, (-offset, -offset), (0, 1)))
+    wide = step(blurred(flat.things, 14 * u), 0.75, 0.1)  # thin things would be all shade
+    shadow = wide * flat.things * (1 - np.roll(solid, (-offset, -offset), (0, 1)))
     light = flat.things * (1 - np.roll(solid, (round(offset * 0.6),) * 2, (0, 1)))
     tones = tones * (1 - 0.26 * shadow[..., None])
     tones = mixed(tones, (1.0, 1.0, 1.0), 0.35 * light * (1 - shadow))
