@@ -28,8 +28,8 @@ def compose_drawn_reading(
 ) -> DrawnScene | Refused:
     """Return the scene that a reader with a limited memory makes of a prompt, or why it draws none.
 
-    What no drawing can show is refused before anything is forgotten, so that the same items are left out for every
-    built-in model.
+    A prompt with a word that no drawing can show is refused before anything is forgotten: whether an item is scored
+    must not depend on what the reader happens to lose.
     """
     facts = read_facts(prompt, world)
     if not any(fact.kind == "object" for fact in facts):
