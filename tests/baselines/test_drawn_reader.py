@@ -65,8 +65,13 @@ def test_what_contradicts_earlier_facts_is_dropped() -> None:
 
 def test_an_object_stays_in_its_first_place() -> None:
     scene = _drawn("A cat is on a bed. The cat is inside a car. A dog is beside the bed.")
-    assert scene.scene.relations == {SceneRelation("On", 0, 1)}
+    assert scene.scene.relations == frozenset({SceneRelation("On", 0, 1)})
     assert verify_drawn("(exists ?d (exists ?b (and (Is ?d 'dog') (Is ?b 'bed') (NextTo ?d ?b))))", scene).passed
+
+
+def test_numbers_end_where_the_canvas_is_full() -> None:
+    brief = brief_of(read_facts("Ten cats, ten dogs, ten cows, eight pigs, ten lions and ten birds."))
+    assert [obj.number for obj in brief.objects] == [10, 10, 10, 8, 2, 1]
 
 
 def test_the_same_seed_gives_the_same_scene() -> None:

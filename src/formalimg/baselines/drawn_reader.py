@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from formalimg.baselines.drawn_parser import read_facts
+from formalimg.baselines.mentions import MAX_OBJECTS
 from formalimg.baselines.misreading import DrawnWorld, MisreadRates, ReadFact, misread
 from formalimg.models import Refused
 from formalimg.scenes import (
@@ -63,7 +64,15 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
         elif kind not in ("object", "every"):
             place = places[about[0]]
             objects[place] = _with_word(objects[place], kind, value)
-    return SceneBrief(tuple(objects), tuple(relations), style)
+    return SceneBrief(tuple(_within_canvas(objects)), tuple(relations), style)
+
+
+def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
+    """Yield objects with smaller numbers once there are as many as the canvas has room for."""
+    room = MAX_OBJECTS
+    for obj in objects:
+        yield replace(obj, number=max(1, min(obj.number, room)))
+        room -= obj.number
 
 
 def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
