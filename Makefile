@@ -9,10 +9,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/.installed-core  ## Score the three embedded image models, print the table, and write demo/report.html
-	$(BIN)/formalimg run knolling --model builtin/oracle --model builtin/reader --model builtin/scatter \
-		--per-level 20 --size 768 --runs demo
-	$(BIN)/formalimg report demo/knolling-builtin-* --format html --reference --out demo/report.html
+DRAWERS = --model builtin/oracle --model builtin/reader --model builtin/scatter --runs demo
+demo: $(VENV)/.installed-core  ## Score the three embedded image models on three suites, and write demo/report.html
+	$(BIN)/formalimg run knolling $(DRAWERS) --per-level 20 --size 768
+	$(BIN)/formalimg run natural $(DRAWERS) --per-level 5 --size 512
+	$(BIN)/formalimg run conceptmix $(DRAWERS) --per-level 7 --size 512
+	$(BIN)/formalimg report demo/*-builtin-* --format html --reference --out demo/report.html
 
 # Measuring coverage is nearly free from Python 3.12 on; before, it makes the tests about half as slow again.
 # One worker more than there are cores: many tests wait for time limits, and for other processes.
@@ -51,6 +53,7 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/reward.py
 	$(BIN)/python benchmarks/viewer.py
+	$(BIN)/python benchmarks/drawn.py
 	$(BIN)/python benchmarks/drawn.py
 
 clean:  ## Remove everything that was installed, cached or made by the demo

@@ -1,4 +1,4 @@
-"""Speed of drawn worlds: the time of each style, in CPU milliseconds per image at 512 and 1024 pixels."""
+"""Speed of drawn worlds: witnesses, images and verdicts of items, and each style, in CPU milliseconds."""
 
 from __future__ import annotations
 
@@ -7,18 +7,59 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
+from formalimg import load
+from formalimg.judges import LoadedImage, Verdict
+from formalimg.judges.drawn_judge import judge_drawing
+from formalimg.scenes import DrawnScene, draw_scene, signed_png, solve_drawn
 from formalimg.scenes.drawn import styles
 from formalimg.scenes.drawn.styles.sheet import sample_drawing
+from formalimg.suites import drawn_request, undrawable_because
 
 SIZES = (512, 1024)
+Result = TypeVar("Result")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--images", type=int, default=5, help="images of each style and size (default 5)")
+    options.add_argument("--items", type=int, default=60, help="items of each suite (default 60)")
     chosen = options.parse_args()
+    for suite in ("natural", "conceptmix"):
+        item_times(suite, chosen.items)
     style_times(chosen.images)
+
+
+def item_times(suite: str, count: int) -> None:
+    """Each step of a run of the oracle, over items of all levels."""
+    items = [item for item in load(suite) if undrawable_because(item.spec) is None]
+    steps: dict[str, list[float]] = {
+        name: [] for name in ("witness", "image, 512 px", "image, 1024 px", "sign, 1024 px", "judge, 1024 px")
+    }
+    solve_drawn(drawn_request(items[0].spec))  # load what is loaded once
+    for item in items[:: max(1, len(items) // count)]:
+        drawn = timed(steps["witness"], partial(solve_drawn, drawn_request(item.spec), seed=1))
+        if not isinstance(drawn, DrawnScene):
+            continue
+        timed(steps["image, 512 px"], partial(draw_scene, drawn, 512))
+        image = timed(steps["image, 1024 px"], partial(draw_scene, drawn, 1024))
+        data = timed(steps["sign, 1024 px"], partial(signed_png, image, drawn))
+        verdict = timed(steps["judge, 1024 px"], partial(judge_drawing, item, LoadedImage(data, image)))
+        assert isinstance(verdict, Verdict), verdict
+        assert verdict.passed, item.id
+    print(f"{suite}, {len(steps['witness'])} items, ms of CPU time".ljust(42) + "  median      p90      max")
+    for name, times in steps.items():
+        ranked = sorted(times)
+        shown = (statistics.median(ranked), ranked[int(0.9 * len(ranked))], ranked[-1])
+        print(f"    {name:<38}" + " ".join(f"{value:>8.0f}" for value in shown))
+
+
+def timed(times: list[float], work: Callable[[], Result]) -> Result:
+    start = time.process_time()
+    found = work()
+    times.append((time.process_time() - start) * 1000)
+    return found
 
 
 def style_times(images: int) -> None:

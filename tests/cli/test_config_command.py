@@ -13,6 +13,7 @@ from tests.support.command import formalimg
 def test_what_is_in_force_and_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert formalimg("config", cwd=tmp_path).out.splitlines()[1:] == [
         "judge    builtin/icons for builtin models on knolling",
+        "         builtin/drawn for builtin models on natural and conceptmix",
         "         none for all others",
         "budget   none",
         "runs     runs",
@@ -25,6 +26,7 @@ def test_what_is_in_force_and_where_it_comes_from(tmp_path: Path, monkeypatch: p
     assert out.splitlines() == [
         "files    ./formalimg.toml",
         "judge    builtin/icons for builtin models on knolling",
+        "         builtin/drawn for builtin models on natural and conceptmix",
         "         hf/a (top_p=0.5) from ./formalimg.toml for all others",
         "         hf/b from ./formalimg.toml for natural",
         "budget   3 dollars from ./formalimg.toml",

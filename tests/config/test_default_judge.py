@@ -67,11 +67,26 @@ def test_where_nothing_is_available_it_says_how_to_get_a_judge() -> None:
     assert "\n  --judge openai/MODEL -J base_url=http://127.0.0.1:8000/v1  (with a vision-language model" in err
 
 
-def test_published_protocols_and_natural_need_a_chat_model_also_for_builtin_models() -> None:
-    code, _, err = formalimg("run", "natural", "-m", "builtin/oracle", *FEW)
+def test_published_protocols_need_a_chat_model_also_for_builtin_models() -> None:
+    code, _, err = formalimg("run", "natural", "-m", "builtin/oracle", *FEW, "--protocol", "published")
     assert (code, "no judge for natural that works offline" in err) == (2, True)
     code, _, err = formalimg("run", "knolling", "-m", "builtin/reader", *FEW, "--protocol", "published")
     assert (code, "the protocol published asks a chat model" in err) == (2, True)
+
+
+@pytest.mark.parametrize("suite", ["natural", "conceptmix"])
+def test_what_built_in_models_draw_is_judged_by_the_scenes_in_the_drawings(suite: str) -> None:
+    """It says so, because nobody looked at the images."""
+    code, _, err = formalimg("run", suite, "-m", "builtin/scatter", *FEW, "--dry-run")
+    said = "judge builtin/drawn goes by the scenes in the drawings: it measures pipeline and models, not an eye"
+    assert (code, said in err.splitlines()) == (0, True)
+
+
+def test_the_judge_of_drawings_warns_of_images_from_elsewhere() -> None:
+    code, _, err = formalimg("run", "natural", "-m", "folder/photos", *FEW, "-j", "builtin/drawn", "--out", "run")
+    assert err.startswith("warning: builtin/drawn reads only drawings made by formalimg: images of folder/photos")
+    assert code == 1
+    assert "nothing was scored in run: builtin/drawn cannot read these images" in err
 
 
 def test_the_judge_of_the_environment_and_of_a_file_is_used_and_announced(monkeypatch: pytest.MonkeyPatch) -> None:

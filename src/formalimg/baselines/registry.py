@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
 from formalimg.suites import Kind, StyleText
+from formalimg.suites import suite as suite_of
+
+if TYPE_CHECKING:
+    from formalimg.baselines.misreading import DrawnWorld
+    from formalimg.scenes import DrawnScene
 
 BASELINES = ("oracle", "painter", "reader", "scatter")
 """The names of the baselines, without `builtin/`."""
@@ -20,10 +26,19 @@ BASELINES = ("oracle", "painter", "reader", "scatter")
 _VERSION = 1
 """Raised with every change after which a baseline makes other images: those of another version are not reused."""
 
+_DRAWN_VERSION = 1
+"""The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
+
+_DRAWN_KINDS: tuple[Kind, ...] = ("formula", "concepts")
+"""The kinds of suites that have a world to be drawn, of one sort or the other."""
+
 _MAX_MEMORY = 1_000
 
 ComposedScene: TypeAlias = Scene | Refused | Failed
 """The scene to draw, or why there is none."""
+
+ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]
+"""The same for suites with a drawn world."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,7 @@ class Baseline:
     Attributes:
         name: how users write it.
         compose: decides on the scene for a request.
+        compose_drawn: the same for suites with a drawn world, such as Natural; None if it draws none.
         settings: what shapes its images besides the request.
         sees_spec: whether requests must carry what the image has to show.
         batch: the preferred number of requests per call.
@@ -51,6 +67,7 @@ class Baseline:
     style: StyleText = "none"
     covers: tuple[Kind, ...] = ("formula",)
     takes_images: bool = False
+    compose_drawn: Callable[[ImageRequest], ComposedDrawing] | None = None
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one answer for each request, in their order; the work is done in a thread."""
@@ -59,6 +76,8 @@ class Baseline:
 
     def answer(self, request: ImageRequest) -> ImageResult:
         """Return the answer to one request."""
+        if request.suite and suite_of(request.suite).world == "drawn":
+            return self._answer_drawn(request)
         scene = self.compose(request)
         if not isinstance(scene, Scene):
             return scene
@@ -68,6 +87,25 @@ class Baseline:
             return Failed(f"{self.name} cannot draw this: {error}")
         return Generated(png_bytes(image), {"size": request.size})
 
+    def _answer_drawn(self, request: ImageRequest) -> ImageResult:
+        """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
+        from formalimg.scenes import DrawnScene, draw_scene, signed_png  # here, because few need them
+
+        if self.compose_drawn is None:
+            return Failed(f"{self.name} draws no scenes of {request.suite}: use builtin/oracle, or a real model")
+        drawn = self.compose_drawn(request)
+        if not isinstance(drawn, DrawnScene):
+            return drawn
+        try:
+            image = draw_scene(drawn, request.size)
+        except FormalimgError as error:
+            return Failed(f"{self.name} cannot draw this: {error}")
+        return Generated(signed_png(image, drawn), {"size": request.size})
+
+    def drawn_version(self, suite: str) -> int | None:
+        """Return the version of the drawings of a suite with a drawn world; None for others, where settings have it."""
+        return _DRAWN_VERSION if suite_of(suite).world == "drawn" else None
+
 
 def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
     """Open a baseline: an image model that needs no weights and no network.
@@ -75,7 +113,8 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
     Args:
         name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the prompt (the
             middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request.
-        options: for the reader, `memory`: how many facts it keeps.
+        options: for the reader, `memory`: how many facts it keeps; and for Natural and ConceptMix the chances of its
+            failures, such as `lose_attributes` (see `MisreadRates`).
 
     Raises:
         FormalimgError: if there is no such baseline, no such option, or the option is out of range.
@@ -84,7 +123,7 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         raise FormalimgError(
             f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
         )
-    known = ("memory",) if name == "reader" else ()
+    known = _reader_options(options) if name == "reader" else ()
     unknown = sorted(set(options) - set(known))
     if unknown:
         advice = f"it has {', '.join(known)}" if known else "it has none"
@@ -95,28 +134,96 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         case "oracle":
             from formalimg.baselines.oracle import compose_solution
 
-            return Baseline("builtin/oracle", compose_solution, settings, sees_spec=True)
+            return Baseline(
+                "builtin/oracle",
+                compose_solution,
+                settings,
+                sees_spec=True,
+                covers=_DRAWN_KINDS,
+                compose_drawn=_compose_drawn_solution,
+            )
         case "painter":
             from formalimg.baselines.painter import compose_layout
 
-            return Baseline("builtin/painter", compose_layout, settings, takes_images=True)
+            return Baseline(
+                "builtin/painter", compose_layout, settings, takes_images=True, compose_drawn=_compose_drawn_layout
+            )
         case "reader":
             return _open_reader(options)
         case _:
             from formalimg.baselines.scatter import compose_scattered
 
-            return Baseline("builtin/scatter", _from_prompt(compose_scattered), settings)
+            return Baseline(
+                "builtin/scatter",
+                _from_prompt(compose_scattered),
+                settings,
+                covers=_DRAWN_KINDS,
+                compose_drawn=_compose_drawn_scatter,
+            )
+
+
+# Drawn worlds are imported by the first request for one: most runs are of Knolling.
+
+
+def _compose_drawn_solution(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.baselines.drawn_oracle import compose_drawn_solution
+
+    return compose_drawn_solution(request)
+
+
+def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.baselines.drawn_scatter import compose_drawn_scatter
+
+    return compose_drawn_scatter(request)
+
+
+def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
+    """Return the layout that comes with a request, whose boxes alone say what relates to what."""
+    from formalimg.baselines.painter import compose_layout
+    from formalimg.scenes import DrawnScene
+
+    layout = compose_layout(request)
+    return DrawnScene(Scene.of(layout.objects, layout.relations or ())) if isinstance(layout, Scene) else layout
 
 
 def _open_reader(options: Mapping[str, str]) -> Baseline:
     from formalimg.baselines.reader import DEFAULT_MEMORY, compose_scene
 
     memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
+    given = {name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options}
+
+    def compose(prompt: str, seed: int) -> Scene:
+        if given:
+            raise FormalimgError(
+                f"builtin/reader has the option {next(iter(given))!r} for natural and conceptmix only: leave it out"
+            )
+        return compose_scene(prompt, seed, memory=memory)
+
+    def compose_drawn(request: ImageRequest) -> ComposedDrawing:
+        # Here, because Knolling needs none of it.
+        from formalimg.baselines.drawn_reader import compose_drawn_reading
+        from formalimg.baselines.misreading import DEFAULT_RATES
+
+        world: DrawnWorld = "conceptmix" if suite_of(request.suite).kind == "concepts" else "natural"
+        rates = replace(DEFAULT_RATES[world], **given)
+        return compose_drawn_reading(request.prompt, world, rates, memory=memory, seed=request.seed)
+
     return Baseline(
         "builtin/reader",
-        _from_prompt(lambda prompt, seed: compose_scene(prompt, seed, memory=memory)),
-        {"version": _VERSION, "memory": memory},
+        _from_prompt(compose),
+        {"version": _VERSION, "memory": memory, **given},
+        covers=_DRAWN_KINDS,
+        compose_drawn=compose_drawn,
     )
+
+
+def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the reader's options; those of drawn worlds are loaded only if there may be one."""
+    if not set(options) - {"memory"}:
+        return ("memory",)
+    from formalimg.baselines.misreading import MISREAD_OPTIONS
+
+    return ("memory", *MISREAD_OPTIONS)
 
 
 def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:
@@ -133,3 +240,9 @@ def _parse_number(option: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
         raise FormalimgError(f"{option}={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
     return int(text)
+
+
+def _parse_chance(option: str, text: str) -> float:
+    if not re.fullmatch(r"0|1|[01]?\.[0-9]{1,9}", text, re.ASCII) or float(text) > 1:
+        raise FormalimgError(f"{option}={text!r} is out of range: give a chance from 0 to 1, such as 0.15")
+    return float(text)

@@ -19,7 +19,7 @@ def config_command(
     They are those of the nearest formalimg.toml of the project, then of your own, below FORMALIMG_JUDGE and the
     command line. Keys are never printed.
     """
-    from formalimg.config import ICONS, load_defaults, user_file  # here, so that other commands start faster
+    from formalimg.config import DRAWN, ICONS, load_defaults, user_file  # here, so that other commands start faster
     from formalimg.suites import suite, suite_names
 
     defaults = load_defaults()
@@ -38,11 +38,12 @@ def config_command(
         print_data(f"{json.dumps(found, indent=2, ensure_ascii=False, default=dict)}\n")
         return
     echo(f"files    {', '.join(file.path for file in defaults.files) or f'none; your own would be {user_file()}'}")
-    offline = " and ".join(name for name in suite_names() if suite(name).judge == "scene")
-    echo(f"judge    {ICONS} for builtin models on {offline}")
+    for label, judge, world in (("judge   ", ICONS, "icons"), ("        ", DRAWN, "drawn")):
+        drawn = " and ".join(name for name in suite_names() if suite(name).world == world)
+        echo(f"{label} {judge} for builtin models on {drawn}")
     echo(f"         {_without_label(general) if general else 'none'} for all others")
-    for name, judge in special.items():
-        echo(f"         {_without_label(judge)} for {name}")
+    for name, configured in special.items():
+        echo(f"         {_without_label(configured)} for {name}")
     echo(f"budget   {'none' if limit is None else f'{limit:g} dollars'}{_origin(budget.source)}")
     echo(f"runs     {runs.value}{_origin(runs.source)}")
 

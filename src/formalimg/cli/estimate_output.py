@@ -71,6 +71,23 @@ def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) 
         )
 
 
+def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
+    """Yield a line on the share of items that can be drawn, if a built-in model draws a suite with a drawn world."""
+    from formalimg.config import is_built_in
+    from formalimg.suites import suite as suite_of
+
+    if suite_of(suite).world != "drawn" or not any(map(is_built_in, models)):
+        return
+    from formalimg.suites import undrawable_because  # here, because it reads the catalog of drawings
+
+    count = sum(undrawable_because(item.spec) is None for item in items)
+    if count < len(items):
+        yield (
+            f"{count:,} of {len(items):,} items ({100 * count / len(items):.1f} %) can be drawn: builtin/oracle "
+            "declines the others, each with the reason, and they stay unscored"
+        )
+
+
 def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
     """Print what a run would do: its images once, its questions for each judge."""
     first = estimates[0]

@@ -59,7 +59,8 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable. Default: see `formalimg config`.",
+        help="The judge: a chat model, detector/MODEL, builtin/icons, or builtin/drawn, which knows what drawings show "
+        "and is no eye; repeatable. Default: see `formalimg config`.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.estimate_output import print_estimates, unknown_class_warnings, unscorable_warnings
+from formalimg.cli.estimate_output import (
+    print_estimates,
+    undrawable_warnings,
+    unknown_class_warnings,
+    unscorable_warnings,
+)
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
 from formalimg.cli.price_options import GivenPrices, require_prices
@@ -46,7 +51,7 @@ def open_judges(
     Raises:
         FormalimgError: if a judge cannot be opened, or none is named and there is no default.
     """
-    from formalimg.config import default_judge, unreadable_by_icons
+    from formalimg.config import default_judge, unreadable_drawings_warning
     from formalimg.judges import open_judge
     from formalimg.runs import Reopenable
 
@@ -62,7 +67,7 @@ def open_judges(
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
         opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
-    for warning in dict.fromkeys(unreadable_by_icons(judge.instance.name, model) for judge in opened):
+    for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in opened):
         if warning:
             echo(warning, err=True)
     return opened
@@ -92,6 +97,7 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     selected = [*builder.selection.of(builder.items).values()]
     for warning in (
         *unscorable_warnings(options.suite, selected, options.items),
+        *undrawable_warnings([model.instance.name for model in models], options.suite, selected),
         *unknown_class_warnings(_each_once(judges), selected),
     ):
         echo(warning, err=True)
@@ -222,10 +228,10 @@ def _dropped_warning(row: RunRow) -> str:
 
 def _remedy(run: StoredRun) -> str:
     """Return which command judges the images of a run that its judge could not read at all; empty for other reasons."""
-    from formalimg.config import judge_to_suggest, unreadable_by_icons
+    from formalimg.config import judge_to_suggest, unreadable_drawings_warning
 
     judge = run.manifest.judge
-    if judge is None or not run.made() or not unreadable_by_icons(judge.name, run.manifest.model.name):
+    if judge is None or not run.made() or not unreadable_drawings_warning(judge.name, run.manifest.model.name):
         return ""
     command = f"formalimg judge {shlex.quote(str(run.folder))} {judge_to_suggest(run.manifest.suite)}"
     return f"{judge.name} cannot read these images, judge them with `{command}`; "

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.config.defaults import (
+    DRAWN,
     ICONS,
     JUDGE_VARIABLE,
     ConfigFile,
@@ -16,7 +17,7 @@ from formalimg.config.defaults import (
     is_built_in,
     load_defaults,
     project_file,
-    unreadable_by_icons,
+    unreadable_drawings_warning,
     user_file,
 )
 
@@ -36,6 +37,7 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "DRAWN",
     "ICONS",
     "JUDGE_VARIABLE",
     "AvailableJudge",
@@ -54,6 +56,6 @@ __all__ = [
     "judge_to_suggest",
     "load_defaults",
     "project_file",
-    "unreadable_by_icons",
+    "unreadable_drawings_warning",
     "user_file",
 ]

@@ -1,7 +1,8 @@
 """Defaults in force: from the environment, the project's file and the user's file, each with where it comes from.
 
-`builtin/icons` reads the drawings of the built-in models and nothing else, so it is the default judge for these alone.
-For all others a run without a judge would make images, perhaps at a cost, that nobody can score: it is refused.
+`builtin/icons` and `builtin/drawn` know the drawings of the built-in models and nothing else, so each is the default
+judge for these alone: the first for Knolling, the second for suites with a drawn world, Natural and ConceptMix. For all
+others a run without a judge would make images, perhaps at a cost, that nobody can score: it is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from formalimg.config.available_judges import Words
 
 NAME = "formalimg.toml"
-ICONS = "builtin/icons"
+ICONS, DRAWN = "builtin/icons", "builtin/drawn"
 _BUILT_IN = "builtin/"
 
 JUDGE_VARIABLE = "FORMALIMG_JUDGE"
@@ -74,7 +75,7 @@ class Sourced(Generic[Value]):
 
 @dataclass(frozen=True)
 class ConfiguredJudge:
-    """A judge that was configured: its name, its options, and where they come from."""
+    """A judge that was configured: its name, its options, and where they come from; empty if it is built in."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -82,6 +83,8 @@ class ConfiguredJudge:
 
     def __str__(self) -> str:
         """Return a line that says who judges, with which options, and who says so."""
+        if self.name == DRAWN and not self.source:
+            return f"judge {DRAWN} goes by the scenes in the drawings: it measures pipeline and models, not an eye"
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         return f"judge {self.name}{f' ({options})' if options else ''} from {self.source}"
 
@@ -197,7 +200,8 @@ def default_judge(
         NoJudgeError: if there is none; the message lists the judges that are available here.
     """
     if _is_judged_offline(suite_name, model, task, protocol):
-        return None
+        is_drawn = task != "layout" and suite(suite_name).world == "drawn"
+        return ConfiguredJudge(DRAWN) if is_drawn else None
     configured = load_defaults().judge(suite_name)
     if configured is not None:
         return configured
@@ -212,19 +216,19 @@ def has_default_judge(suite_name: str, model: str, task: str = "image") -> bool:
 
 
 def _is_judged_offline(suite_name: str, model: str, task: str, protocol: str = "default") -> bool:
-    return task == "layout" or (is_built_in(model) and suite(suite_name).judge == "scene" and protocol == "default")
+    return task == "layout" or (is_built_in(model) and suite(suite_name).world != "" and protocol == "default")
 
 
 def is_built_in(model: str) -> bool:
-    """Return whether a model draws as formalimg does, so that `builtin/icons` reads its images."""
+    """Return whether a model draws as formalimg does, so that a built-in judge knows its images."""
     return model.startswith(_BUILT_IN)
 
 
-def unreadable_by_icons(judge: str, model: str) -> str:
+def unreadable_drawings_warning(judge: str, model: str) -> str:
     """Return a warning if a judge reads no images but those of built-in models, and the model is another; else ''."""
-    if judge != ICONS or is_built_in(model):
+    if judge not in (ICONS, DRAWN) or is_built_in(model):
         return ""
     return (
-        f"warning: {ICONS} reads only drawings made by formalimg: images of {truncate(model, 200, 100)} that are "
+        f"warning: {judge} reads only drawings made by formalimg: images of {truncate(model, 200, 100)} that are "
         "anything else stay unscored; name another judge with --judge"
     )

@@ -14,7 +14,15 @@ from formalimg.judges.base import (
     UnscoredReason,
     Verdict,
 )
-from formalimg.judges.registry import PROTOCOLS, Protocol, check_protocol, open_grounder, open_judge, open_prompt_judge
+from formalimg.judges.registry import (
+    DRAWN,
+    PROTOCOLS,
+    Protocol,
+    check_protocol,
+    open_grounder,
+    open_judge,
+    open_prompt_judge,
+)
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
     from formalimg.judges.grounders.vlm import VlmGrounder
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
+    from formalimg.judges.judge_certification import JudgeCertificate, PartCounts, certify_judge, drawn_examples
     from formalimg.judges.observations import (
         BoxCount,
         DroppedBox,
@@ -71,6 +81,7 @@ __getattr__ = lazy_exports(
         ],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
+        "drawn_judge": ["DRAWN_NOTE", "DrawnJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
         "preflight": ["PreflightResult", "check_judge", "needs_preflight"],
         "published.judges": ["PublishedClauseJudge", "PublishedQuestionJudge", "PublishedSceneJudge"],
@@ -89,6 +100,7 @@ __getattr__ = lazy_exports(
             "find_grounding_folders",
             "read_grounding_file",
         ],
+        "judge_certification": ["JudgeCertificate", "PartCounts", "certify_judge", "drawn_examples"],
         "iou": ["MIN_OVERLAP", "Match", "match"],
         "observations": [
             "BoxCount",
@@ -105,6 +117,8 @@ __getattr__ = lazy_exports(
 __all__ = [
     "CONDITIONS",
     "DECLINED",
+    "DRAWN",
+    "DRAWN_NOTE",
     "MIN_OVERLAP",
     "PROTOCOLS",
     "PUBLISHED_PARSER",
@@ -114,6 +128,7 @@ __all__ = [
     "Certificate",
     "ClauseJudge",
     "ConditionResult",
+    "DrawnJudge",
     "DroppedBox",
     "GroundedImages",
     "Grounder",
@@ -122,10 +137,12 @@ __all__ = [
     "GroundingFolder",
     "IconGrounder",
     "Judge",
+    "JudgeCertificate",
     "LayoutJudge",
     "LoadedImage",
     "Match",
     "Part",
+    "PartCounts",
     "PreflightResult",
     "PromptJudge",
     "Protocol",
@@ -144,11 +161,13 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "certify_judge",
     "check_judge",
     "check_protocol",
     "clause_disagreement",
     "clause_parts",
     "count_boxes",
+    "drawn_examples",
     "explanation_title",
     "find_grounding_folders",
     "formula_part",

@@ -6,27 +6,21 @@ A grounder for drawings must also refuse images that are not drawings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from PIL import Image
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
-from formalimg._util.text import truncate
-from formalimg.errors import FormalimgError, OverBudgetError
+from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
-from formalimg.models import Spending, metered, unknown_cost_advice
+from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.models import Spending
 from formalimg.scenes import Scene, draw, drawable_classes
-
-MAX_FAILURES = 20
-"""After so many failures in a row certification ends: what does not answer cannot be measured."""
-
-_A = TypeVar("_A")
-_B = TypeVar("_B")
 
 
 @dataclass(frozen=True)
@@ -218,10 +212,7 @@ class _MeteredGrounder:
         self.unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
         self.classes = tuple(name for name in drawable_classes() if name not in self.unknown)
         self._grounder = grounder
-        self._spending = spending
-        self._on_progress = on_progress
-        self._done = 0
-        self._failures = 0
+        self._calls = MeteredCalls(grounder, spending, on_progress)
 
     async def ground(self, image: LoadedImage) -> Grounding | Unscored:
         """Find all objects that can be drawn, of the classes that the grounder knows.
@@ -229,37 +220,7 @@ class _MeteredGrounder:
         Raises:
             OverBudgetError: if there is no budget for it.
         """
-        answer: Grounding | Unscored | None = None
-        if self._spending.may_spend:
-            with metered(self._spending, finish=True) as meter:
-                answer = await self._grounder.ground(image, self.classes)
-                _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
-            if unpriced and self._spending.budget is not None:
-                raise FormalimgError(unknown_cost_advice(self._grounder, per_image=False))
-            if meter.blocked:
-                answer = None
-        if answer is None:
-            raise OverBudgetError(
-                f"the budget of ${self._spending.budget:.2f} is used up after {self._done} images: the same command "
-                "with a larger budget goes on, with the answers so far from the cache"
-            )
-        self._count_failures(answer)
-        self._done += 1
-        self._on_progress(self._done)
-        return answer
-
-    def _count_failures(self, answer: Grounding | Unscored) -> None:
-        """Count failures in a row, and end the certification when there are too many."""
-        if not isinstance(answer, Unscored) or answer.reason != "judge failed":
-            self._failures = 0
-            return
-        self._failures += 1
-        if self._failures >= MAX_FAILURES:
-            raise FormalimgError(
-                f"{self.name} failed {self._failures} times in a row, the last time: "
-                f"{truncate(answer.detail, 300, 60)}: mend that; the same command goes on, with the answers so far "
-                "from the cache"
-            )
+        return await self._calls.answer(lambda: self._grounder.ground(image, self.classes))
 
 
 async def _certify(
@@ -276,8 +237,8 @@ async def _certify(
         answer = await grounder.ground(loaded)
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
-    by_scene = await _map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
-    refusals = await _map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
+    by_scene = await map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
+    refusals = await map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
     results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
     return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), grounder.unknown)
 
@@ -302,16 +263,3 @@ def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
     counts = ("images", "refused", "objects", "found", "matched", "colored")
     totals = (sum(getattr(result, count) for result in results) for count in counts)
     return ConditionResult(results[0].condition, *totals)
-
-
-async def _map_concurrently(work: Callable[[_A], Awaitable[_B]], values: Iterable[_A], concurrency: int) -> list[_B]:
-    """Return the results in the order of the values, with at most `concurrency` of them in work at any time."""
-    results: dict[int, _B] = {}
-    numbered = iter(enumerate(values))
-
-    async def worker() -> None:
-        for number, value in numbered:
-            results[number] = await work(value)
-
-    await asyncio.gather(*(worker() for _ in range(concurrency)))
-    return [results[number] for number in sorted(results)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from formalimg._util.images import png_bytes
 from formalimg.judges.base import LoadedImage
 from formalimg.logic import parse
-from formalimg.scenes import Box, Scene, SceneObject, draw
+from formalimg.scenes import Box, DrawnScene, Scene, SceneObject, draw, draw_scene
 from formalimg.suites import (
     ConceptSpec,
     CounterfactualSpec,
@@ -20,6 +20,7 @@ from formalimg.suites import (
     RequestedConcept,
 )
 from formalimg.suites import WeightedQuestion as Weighted
+from formalimg.suites import suite as suite_of
 
 SIZE = 448
 """Width and height in pixels: few tokens, a size that no service changes, and far from the 1000 of some boxes."""
@@ -51,13 +52,17 @@ class KnownDrawing:
         return self.scene.objects[0].box
 
     def image(self) -> LoadedImage:
-        """Draw it, each time with other corner pixels, which nobody sees: no cache knows the answer."""
-        drawing = draw(self.scene, SIZE)
+        """Draw it, each time with other corner pixels, which nobody sees: no cache knows the answer.
+
+        It is drawn as the built-in models draw the suite, without the scene: a judge must look.
+        """
+        is_drawn = suite_of(self.item.suite).world == "drawn"
+        drawing = draw_scene(DrawnScene(self.scene), SIZE) if is_drawn else draw(self.scene, SIZE)
         chance = random.SystemRandom()
         for corner in ((0, 0), (SIZE - 1, 0), (0, SIZE - 1), (SIZE - 1, SIZE - 1)):
             shown = drawing.getpixel(corner)
             assert isinstance(shown, tuple), "drawings are RGB"
-            drawing.putpixel(corner, tuple(value - chance.randrange(8) for value in shown))
+            drawing.putpixel(corner, tuple(max(0, value - chance.randrange(8)) for value in shown))
         return LoadedImage(png_bytes(drawing), drawing)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounder, Judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
-from formalimg.suites import JudgeKind
+from formalimg.suites import JudgeKind, suite_names
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 `paper` and `official-code` say it where the two differ."""
 
 ICONS = "builtin/icons"
+DRAWN = "builtin/drawn"
+"""Goes by the scene that drawings of the built-in models carry."""
 DETECTORS = "detector/"
 """Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
 COCO = f"{DETECTORS}coco"
@@ -55,7 +57,7 @@ def open_judge(
 
     Args:
         suite: the benchmark.
-        name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+        name: `builtin/icons`, `builtin/drawn`, `detector/…`, or a chat model such as `openai/gpt-4o`.
         options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `persona`
             and `answers` (CF-World and its probes), `prompts` (a folder), and those of the model that is named.
         task: what is to be judged. Layouts are judged by logic alone.
@@ -78,6 +80,8 @@ def open_judge(
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
     if protocol != "default":
         return _published_judge(suite, kind, name, options, protocol)
+    if name == DRAWN:
+        return _drawn_judge(suite, kind, options)
     return _FACTORIES[kind](suite, name, options)
 
 
@@ -105,7 +109,8 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
         return IconGrounder()
     if name.startswith("builtin/"):
-        raise FormalimgError(f"there is no grounder {name}: known is {ICONS}, for images that formalimg drew itself")
+        found = f"{DRAWN} is a judge, and finds no objects" if name == DRAWN else f"there is no grounder {name}"
+        raise FormalimgError(f"{found}: known is {ICONS}, for images that formalimg drew itself")
     if name == COCO:
         from formalimg.judges.grounders.coco import open_coco
 
@@ -118,6 +123,18 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
     chat, own = _open_chat(name, options, _GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
     return VlmGrounder(chat, **own)
+
+
+def _drawn_judge(suite: str, kind: JudgeKind, options: Mapping[str, str] | None) -> Judge:
+    if options:
+        raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
+    if kind != "prompts" and not suite_of(suite).world:
+        worlds = ", ".join(name for name in suite_names() if suite_of(name).world)
+        raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
+    from formalimg.judges.drawn_judge import DrawnJudge
+    from formalimg.judges.prompt_judge import PromptJudge
+
+    return PromptJudge(DrawnJudge()) if kind == "prompts" else DrawnJudge()
 
 
 def _scene_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
@@ -240,6 +257,8 @@ def _require_chat(
             f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
             f"--judge gemini/gemini-3-pro-preview{advice}"
         )
+    if name == DRAWN:
+        raise FormalimgError(f"{DRAWN} asks nobody, {why_not}: name a chat model")
     if name == ICONS or name.startswith(DETECTORS):
         raise FormalimgError(f"{name} sees boxes and colours only, {why_not}: name a chat model")
     return name

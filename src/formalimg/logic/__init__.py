@@ -28,6 +28,7 @@ from formalimg.logic.prenex import (
 )
 from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.proof import Proof
+from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -101,6 +102,7 @@ __all__ = [
     "closest_match",
     "complexity",
     "component_sizes",
+    "expand_strict_forall",
     "free_variables",
     "members",
     "parse",

@@ -21,6 +21,7 @@ class ImageRequest:
         size: requested width and height in pixels; a model may return another size.
         spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
         reference: a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none.
+        suite: name of the item's suite; only built-in models use it, which draw each suite in a world of its own.
     """
 
     item: str
@@ -30,6 +31,7 @@ class ImageRequest:
     size: int = 1024
     spec: object | None = None
     reference: bytes | None = None
+    suite: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from formalimg._util.text import truncate
 from formalimg.analysis import judge_names
+from formalimg.judges import DRAWN
 from formalimg.reporting.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, name_with_task
@@ -189,6 +190,10 @@ def comparison_notes(
         if len({value_of(row) for row in rows}) > 1:
             yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
     yield from _note_on_judges(rows)
+    if any(row.manifest.judge is not None and row.manifest.judge.name == DRAWN for row in rows):
+        from formalimg.judges import DRAWN_NOTE  # here, because it comes with what reads drawings
+
+        yield f"{DRAWN_NOTE}."
     for row in rows:
         if row.manifest.judge is None:
             yield f"{row.name}: the images have not been judged yet."

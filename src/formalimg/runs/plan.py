@@ -115,7 +115,7 @@ class RequestBuilder:
         """Return the request for an image; it holds the item's specification only for models with `sees_spec`."""
         prompt, reference = self.condition.model_input(item, self.layouts.get(item.id))
         spec = item.spec if self.model.sees_spec else None
-        return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference)
+        return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference, item.suite)
 
 
 def plan_images(
@@ -147,6 +147,7 @@ def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
 def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
     """Return the key of an image: item, prompt, model and settings, seed, size; the spec if the model sees it."""
     fingerprint = getattr(model, "fingerprint", None)
+    drawn_version = getattr(model, "drawn_version", None)
     return _digest(
         "picture",
         item.suite,
@@ -160,8 +161,12 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
         model.name,
         dict(model.settings),
         None if request.reference is None else hashlib.sha256(request.reference).hexdigest(),
-        # Models that serve existing files know when a file was replaced.
-        fingerprint(request.item, request.sample) if fingerprint else None,
+        # Models that serve existing files know when a file was replaced, built-in ones which drawings they make.
+        fingerprint(request.item, request.sample)
+        if fingerprint
+        else drawn_version(item.suite)
+        if drawn_version
+        else None,
     )
 
 

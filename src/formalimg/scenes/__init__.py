@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from formalimg.scenes.drawn.layout import NoDrawing, solve_drawn
     from formalimg.scenes.drawn.render import draw_scene
     from formalimg.scenes.drawn.scene import DrawnScene
+    from formalimg.scenes.drawn.signed_png import NotDrawnError, read_signed_png, signed_png
+    from formalimg.scenes.drawn.space import material_word
     from formalimg.scenes.drawn.truth import DrawnConcept, brief_concepts, concept_holds, verify_drawn
     from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
@@ -67,6 +69,8 @@ __getattr__ = lazy_exports(
         "drawn.layout": ["NoDrawing", "solve_drawn"],
         "drawn.render": ["draw_scene"],
         "drawn.scene": ["DrawnScene"],
+        "drawn.signed_png": ["NotDrawnError", "read_signed_png", "signed_png"],
+        "drawn.space": ["material_word"],
         "drawn.truth": ["DrawnConcept", "brief_concepts", "concept_holds", "verify_drawn"],
         "solver": [
             "DEFAULT_MARGIN",
@@ -109,6 +113,7 @@ __all__ = [
     "Measure",
     "Near",
     "NoDrawing",
+    "NotDrawnError",
     "Scene",
     "SceneBrief",
     "SceneError",
@@ -130,10 +135,13 @@ __all__ = [
     "keeps_margin",
     "layout_image",
     "layout_png",
+    "material_word",
     "natural_aspect",
     "read_catalog",
     "read_layout",
+    "read_signed_png",
     "read_written_layout",
+    "signed_png",
     "solve",
     "solve_drawn",
     "solve_natural",

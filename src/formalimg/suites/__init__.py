@@ -46,7 +46,7 @@ from formalimg.suites.odd_records import (
     plain_tags,
 )
 from formalimg.suites.record import ItemsError
-from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
+from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, World, suite, suite_names
 
 if TYPE_CHECKING:
     from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups, find_comparison
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         generate_concept_items,
         max_items,
     )
+    from formalimg.suites.conceptmix.plausibility import ObjectFacts, pool_objects, reference_objects
     from formalimg.suites.conceptmix.pools import Difficulty, Pool, PoolProfile, Pools, load_pools
     from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
     from formalimg.suites.conceptmix.published import ScoredImage, format_scores, read_scores, write_published_prompts
@@ -91,7 +92,9 @@ if TYPE_CHECKING:
         draw_concepts,
         expected_redraws,
     )
+    from formalimg.suites.conceptmix.vocabulary import NounForms, noun_forms
     from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
+    from formalimg.suites.drawn_requests import NothingToDrawError, drawn_request, undrawable_because
     from formalimg.suites.export import (
         ExportedSuite,
         PromptFormat,
@@ -154,6 +157,9 @@ __getattr__ = lazy_exports(
         "conceptmix.completion": ["complete_binding", "lacks_size_reference"],
         "conceptmix.conflicts": ["Conflict", "find_conflicts"],
         "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
+        "conceptmix.plausibility": ["ObjectFacts", "pool_objects", "reference_objects"],
+        "conceptmix.vocabulary": ["NounForms", "noun_forms"],
+        "drawn_requests": ["NothingToDrawError", "drawn_request", "undrawable_because"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "PoolProfile", "load_pools"],
         "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
         "conceptmix.questions": ["concept_statements", "template_questions"],
@@ -244,6 +250,9 @@ __all__ = [
     "LayoutForm",
     "LoadedItems",
     "ModelInput",
+    "NothingToDrawError",
+    "NounForms",
+    "ObjectFacts",
     "PartTerms",
     "Pool",
     "PoolProfile",
@@ -266,6 +275,7 @@ __all__ = [
     "SuiteKind",
     "WeightedQuestion",
     "WordingError",
+    "World",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",
@@ -288,6 +298,7 @@ __all__ = [
     "default_digest",
     "denominalised_items",
     "draw_concepts",
+    "drawn_request",
     "encode_item",
     "expected_redraws",
     "export_suite",
@@ -313,6 +324,7 @@ __all__ = [
     "make_items",
     "max_items",
     "missing_concepts",
+    "noun_forms",
     "odd_lines",
     "odd_tags",
     "odd_text",
@@ -320,6 +332,7 @@ __all__ = [
     "pair_spec",
     "parse_prompt",
     "plain_tags",
+    "pool_objects",
     "prompt_rows",
     "pull",
     "read_cf_scores",
@@ -328,6 +341,7 @@ __all__ = [
     "read_scores",
     "read_verdict_files",
     "realize",
+    "reference_objects",
     "repair_report",
     "rule_items",
     "source",
@@ -337,6 +351,7 @@ __all__ = [
     "template_questions",
     "template_score_questions",
     "understand",
+    "undrawable_because",
     "whole_question",
     "write_items",
     "write_published",

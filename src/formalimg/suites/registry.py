@@ -31,6 +31,10 @@ JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "promp
 """How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; or, for
 prompts of any kind, by their formula if they have one and else by questions."""
 
+World: TypeAlias = Literal["", "icons", "drawn"]
+"""The world that built-in models draw for a suite, and by which judge their images are read: none; flat icons, which
+`builtin/icons` reads from pixels; or scenes with depth, materials and styles, which `builtin/drawn` knows."""
+
 
 class ItemForm(Protocol):
     """The fields of one kind of suite in an item record, besides those that all items have."""
@@ -144,6 +148,7 @@ class Suite:
         bands: groups of levels whose rates are averaged.
         source: name of the published benchmark it belongs to (see `source`).
         judge: how its images are judged.
+        world: the world that built-in models draw for it; empty if they cannot draw it.
         level_names: names of levels that are not numbers.
         vocabulary: name of the vocabulary of its formulas; empty where items have none.
         group: what a group of items is called, whose levels are compared with each other.
@@ -163,6 +168,7 @@ class Suite:
     bands: Mapping[str, tuple[int, ...]]
     source: str = ""
     judge: JudgeKind = "scene"
+    world: World = ""
     level_names: Mapping[int, str] = field(default_factory=dict)
     vocabulary: str = ""
     group: str = "group"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category
 
@@ -130,6 +130,25 @@ def plural_of(item: str) -> str:
 def singular_of(item: str) -> str:
     """Return one of an object, without an article: "cat", "piece of sushi"."""
     return str(lexicon_entry("object", item).get("one", item))
+
+
+class NounForms(NamedTuple):
+    """The words for an object: one, several, and what else it may be called once it is named."""
+
+    one: tuple[str, ...]
+    many: tuple[str, ...]
+    also: tuple[str, ...]
+
+
+def noun_forms(item: str) -> NounForms:
+    """Return all words for an object, those of other writers too."""
+    known = lexicon_entry("object", item)
+    said = known.get("said", ())
+    return NounForms(
+        one=(item, singular_of(item), *(text for text in said if not text.endswith("s"))),
+        many=(plural_of(item), *(text for text in said if text.endswith("s"))),
+        also=tuple(known.get("also", ())),
+    )
 
 
 def with_article(item: str) -> str:

@@ -1,0 +1,99 @@
+"""Runs of the built-in models on suites with a drawn world: what is said, what is stored, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from formalimg import load
+from formalimg.runs import open_run
+from formalimg.scenes import read_signed_png
+from formalimg.suites import undrawable_because
+from tests.support.command import formalimg
+
+FEW = ("--levels", "1-2", "--per-level", "4", "--size", "128")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs of oracle and scatter on Natural, and what was printed."""
+    place = tmp_path_factory.mktemp("drawn")
+    done = formalimg("run", "natural", "-m", "builtin/oracle", "-m", "builtin/scatter", *FEW, "--runs", str(place))
+    assert done.code == 0, done.err
+    (place / "out").write_text(done.out)
+    (place / "err").write_text(done.err)
+    return place
+
+
+def test_the_share_that_can_be_drawn_is_printed_before_the_run(drawn: Path) -> None:
+    items = [item for level in (1, 2) for item in [one for one in load("natural") if one.level == level][:4]]
+    count = sum(undrawable_because(item.spec) is None for item in items)
+    assert 0 < count < len(items)
+    line = f"{count} of 8 items ({100 * count / 8:.1f} %) can be drawn: builtin/oracle declines the others"
+    assert line in (drawn / "err").read_text()
+
+
+def test_the_oracle_passes_all_that_it_draws_and_the_rest_is_coverage(drawn: Path) -> None:
+    run = open_run(drawn / "natural-builtin-oracle")
+    outcomes = run.outcomes()
+    made = [one for one in outcomes if not one.reason]
+    assert made
+    assert all(one.passed for one in made)
+    declined = [one for one in outcomes if one.reason]
+    assert {one.reason for one in declined} == {"refused"}
+    out = (drawn / "out").read_text()
+    assert f"{len(made)}/8" in out
+    assert "cannot be drawn: " in " ".join(out.split())
+
+
+def test_tables_say_that_nobody_looked(drawn: Path) -> None:
+    said = "it measures the pipeline and the models, not an eye"
+    assert said in " ".join((drawn / "out").read_text().split())
+    runs = [str(drawn / f"natural-builtin-{name}") for name in ("oracle", "scatter")]
+    for form in ("md", "latex", "json"):
+        assert said in " ".join(formalimg("report", *runs, "--format", form).out.split()), form
+    page = drawn / "page.html"
+    assert formalimg("report", *runs, "--out", str(page)).code == 0
+    assert said in " ".join(page.read_text().split())
+
+
+def test_stored_images_keep_the_scene_and_nothing_else(drawn: Path) -> None:
+    files = sorted((drawn / "natural-builtin-oracle" / "images").glob("*.png"))
+    assert files
+    for file in files:
+        assert read_signed_png(file.read_bytes()).scene.objects
+        with Image.open(file) as image:
+            assert set(image.info) == {"formalimg-drawn"}
+
+
+def test_images_that_went_through_other_hands_are_unscored(drawn: Path, tmp_path: Path) -> None:
+    """Copies pass as they are; saved again, they are refused, each with the reason."""
+    copies, jpegs = tmp_path / "copies", tmp_path / "jpegs"
+    for folder in (copies, jpegs):
+        folder.mkdir()
+    files = sorted((drawn / "natural-builtin-oracle" / "images").glob("*.png"))
+    for file in files:
+        (copies / file.name).write_bytes(file.read_bytes())
+        with Image.open(file) as image:
+            image.convert("RGB").save(jpegs / f"{file.stem}.jpg", quality=95)
+    judged = ("-j", "builtin/drawn", *FEW)
+    for folder in (copies, jpegs):
+        formalimg("run", "natural", "-m", f"folder/{folder}", *judged, "--out", str(tmp_path / f"run-{folder.name}"))
+    kept, lost = (open_run(tmp_path / f"run-{folder.name}").outcomes() for folder in (copies, jpegs))
+    assert sum(not one.reason and bool(one.passed) for one in kept) == len(files)
+    refused = [one for one in lost if one.reason == "not understood"]
+    assert len(refused) == len(files)
+    assert all("it is a JPEG file" in one.detail for one in refused)
+
+
+def test_the_oracle_draws_conceptmix(tmp_path: Path) -> None:
+    done = formalimg("run", "conceptmix", "-m", "builtin/oracle", *FEW, "--out", str(tmp_path / "run"))
+    assert done.code == 0, done.err
+    made = [one for one in open_run(tmp_path / "run").outcomes() if not one.reason]
+    assert made
+    assert all(one.passed for one in made)
+    report = json.loads(formalimg("report", str(tmp_path / "run"), "--format", "json").out)
+    assert "builtin/drawn" in json.dumps(report)
