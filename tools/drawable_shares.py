@@ -1,13 +1,13 @@
 """Counts, by level, how many items of Natural and ConceptMix can be drawn, and what keeps the others from it.
 
-For maintainers, after a change of what can be drawn: `python tools/drawable_shares.py [published conceptmix folder]`
+For maintainers, after a change of what can be drawn: `python tools/drawable_shares.py [--published FOLDER] [--step N]`
 prints the tables of docs/drawn-scenes.md. Every item that can be drawn is solved, and its witness verified.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -49,12 +49,16 @@ def drawable_shares(items: Iterable[Item[Any]]) -> DrawableShares:
     return shares
 
 
-def main(published: str | None) -> None:
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--published", help="folder of the published prompts of ConceptMix")
+    options.add_argument("--step", type=int, default=1, help="count only every so many items (default: all)")
+    chosen = options.parse_args()
     tables: dict[str, list[Item[Any]]] = {"Natural": load("natural"), "ConceptMix": load("conceptmix")}
-    if published:
-        tables["ConceptMix, published"] = load("conceptmix", published)
+    if chosen.published:
+        tables["ConceptMix, published"] = load("conceptmix", chosen.published)
     for name, items in tables.items():
-        shares = drawable_shares(items)
+        shares = drawable_shares(items[:: chosen.step])
         levels = sorted(shares.items)
         print(f"| {name} | {' | '.join(map(str, levels))} | all |")
         print("| --- |" + " --- |" * (len(levels) + 1))
@@ -65,9 +69,10 @@ def main(published: str | None) -> None:
         times = sorted(shares.seconds)
         print(
             f"witness: median {statistics.median(times) * 1000:.0f} ms of CPU time,"
-            f" 9 of 10 within {times[int(0.9 * len(times))] * 1000:.0f} ms\n"
+            f" 9 of 10 within {times[int(0.9 * len(times))] * 1000:.0f} ms\n",
+            flush=True,
         )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main()

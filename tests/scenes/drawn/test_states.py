@@ -7,13 +7,18 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import formalimg
 from formalimg.errors import FormalimgError
+from formalimg.logic import Value, Variable, atoms, rename_apart
 from formalimg.scenes.drawn import states
+from formalimg.scenes.drawn.catalog import drawn_catalog
 from formalimg.scenes.drawn.coverage import coverage
 from formalimg.scenes.drawn.drawing_sheet import render_drawings
 from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
@@ -32,12 +37,15 @@ def drawing(icon: Icon, color: str, frame: PixelFrame | None = None) -> IconDraw
     """An icon in a frame of its natural shape, 180 pixels on its longer side."""
     scale = 180 / max(icon.width, icon.height)
     natural = PixelFrame(20, 30, round(icon.width * scale), round(icon.height * scale))
-    return icon_drawing(icon, frame or natural, {**palette().accents, **TONES[color]._asdict()}, 1.8)
+    frame = frame or natural
+    pen = min(2.2, min(frame.width, frame.height) / 45)
+    return icon_drawing(icon, frame, {**palette().accents, **TONES[color]._asdict()}, pen)
 
 
-def pixels(*drawn: IconDrawing) -> NDArray[np.int_]:
-    """RGBA of 220 by 240 pixels."""
-    return np.asarray(render_drawings(drawn, 220, 240)).astype(int)
+def pixels(drawn: IconDrawing) -> NDArray[np.int_]:
+    """RGBA of the drawing with a margin around it."""
+    width, height = (drawn.frame.left + drawn.frame.width + 20, drawn.frame.top + drawn.frame.height + 20)
+    return np.asarray(render_drawings([drawn], width, height)).astype(int)
 
 
 @pytest.mark.parametrize("state", states.OVERLAYS)
@@ -59,19 +67,22 @@ def test_a_state_fills_the_frame_and_paints_nothing_outside(state: str, frame: P
 
 @pytest.mark.parametrize("state", states.OVERLAYS)
 def test_the_thing_keeps_its_colour_in_every_state(state: str) -> None:
-    """Most of what is painted where the thing itself is has its colour; flames and puddles lie around it."""
-    names = list(TONES)
-    anchors = lab([rgb(tones.body) for tones in TONES.values()])
+    """Most of what is painted where the thing itself is has its tones; flames, puddles and splashes lie around it."""
+    names = [name for name, tones in TONES.items() for _ in tones]
+    anchors = lab([rgb(tone) for tones in TONES.values() for tone in tones])
     for number, (icon, color) in enumerate(itertools.product(SOME, COLORS)):
         if number % tries(4, 1):
             continue
         plain = drawing(icon, color)
         found = pixels(states.apply(plain, state, "o1"))
         where = found[..., 3] > 200
-        if states.room(plain.frame, state) != plain.frame:
-            where &= pixels(drawing(icon, color, states.room(plain.frame, state)))[..., 3] > 200
-        counts = np.bincount(distance(lab(found[where][:, :3])[:, None], anchors).argmin(axis=1), minlength=len(names))
-        assert names[int(counts.argmax())] == color, (icon.label, color)
+        if state in ("wet", "burning", "dirty"):
+            thing = pixels(drawing(icon, color, states.room(plain.frame, state)))[..., 3] > 200
+            where[: thing.shape[0], : thing.shape[1]] &= thing
+            where[thing.shape[0] :] = where[:, thing.shape[1] :] = False
+        nearest = distance(lab(found[where][::7, :3])[:, None], anchors).argmin(axis=1)
+        counts = Counter(names[number] for number in nearest)
+        assert counts.most_common(1)[0][0] == color, (icon.label, color, counts.most_common(2))
 
 
 def test_states_look_like_neither_each_other_nor_the_plain_icon() -> None:
@@ -88,27 +99,17 @@ def test_states_look_like_neither_each_other_nor_the_plain_icon() -> None:
 
 def test_a_drawing_is_the_same_in_every_process_and_differs_between_objects() -> None:
     program = (
-        "import hashlib\n"
         "from formalimg.scenes.drawn import states\n"
-        "from formalimg.scenes.drawn.icon_drawing import icon_drawing\n"
-        "from formalimg.scenes.icon import PixelFrame, icons, palette\n"
-        "cup = icons()['cup']\n"
-        "plain = icon_drawing(cup, PixelFrame(0, 0, 90, 80), palette().paints('red', 'teal'), 1.5)\n"
+        "from tests.scenes.drawn.test_states import drawing, icons\n"
         "for state in states.OVERLAYS:\n"
-        "    print(hashlib.sha256(repr(states.apply(plain, state, 'o1')).encode()).hexdigest())\n"
+        "    print(states.apply(drawing(icons()['cup'], 'red'), state, 'o1'))\n"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    ).stdout
     plain = drawing(icons()["cup"], "red")
+    assert other.splitlines() == [str(states.apply(plain, state, "o1")) for state in states.OVERLAYS]
     for state in states.OVERLAYS:
         assert states.apply(plain, state, "o1").body != states.apply(plain, state, "o2").body
 
@@ -117,7 +118,7 @@ def test_ids_are_unique_in_an_image_and_every_reference_has_its_target() -> None
     plain = drawing(icons()["shoe"], "green")
     drawn = [
         states.apply(states.apply(plain, one, f"o{number}"), other, f"o{number}")
-        for number, (one, other) in enumerate(itertools.permutations(states.OVERLAYS, 2))
+        for number, (one, other) in enumerate(zip(states.OVERLAYS, reversed(states.OVERLAYS), strict=True))
     ]
     ids = re.findall(r' id="([^"]+)"', "".join(one.defs + one.body for one in drawn))
     assert len(ids) == len(set(ids))
@@ -141,6 +142,58 @@ def test_a_state_keeps_what_a_material_has_painted() -> None:
         assert cyan.sum() > 0.15 * plain.frame.width * plain.frame.height, state
 
 
+@cache
+def natural_pairs() -> set[tuple[str, str]]:
+    """The classes and states that items of Natural ask for together."""
+    pairs = set()
+    for item in formalimg.load("natural"):
+        found = list(atoms(rename_apart(item.spec.formula)))
+        classes, asked = {}, []
+        for atom in found:
+            match atom.predicate, atom.arguments:
+                case "Is", (Variable(name), Value(label)):
+                    classes[name] = label
+                case "HasState", (Variable(name), Value(state)):
+                    asked.append((name, state))
+        pairs |= {(classes[name], state) for name, state in asked}
+    return pairs
+
+
+def test_nearly_all_states_of_natural_can_be_drawn_and_the_others_have_a_reason() -> None:
+    catalog, pairs = drawn_catalog(), natural_pairs()
+    assert len(pairs) == 446
+    ways = Counter(states.how_drawn(catalog, label, state) for label, state in pairs)
+    assert ways["overlay"] == 228
+    assert ways["undrawable"] <= 12
+    for label, state in sorted(pairs):
+        way = states.how_drawn(catalog, label, state)
+        if way == "undrawable":
+            assert len(catalog.entry(label).undrawable[state]) > 10, (label, state)
+        else:
+            assert (state in states.OVERLAYS) == (way == "overlay"), (label, state)
+            assert catalog.icon(label, state if way == "variant" else None) is not None, (label, state)
+
+
+def test_states_can_be_drawn_over_the_icons_of_natural() -> None:
+    catalog = drawn_catalog()
+    pairs = sorted(pair for pair in natural_pairs() if pair[1] in states.OVERLAYS)
+    for number, (label, state) in enumerate(pairs[:: tries(16, 1)]):
+        icon = catalog.icon(label)
+        assert icon is not None
+        plain = drawing(icon, COLORS[number % len(COLORS)])
+        changed = np.abs(pixels(states.apply(plain, state, "o1")) - pixels(plain)).max(axis=-1) > 60
+        assert changed.sum() > 0.04 * plain.frame.width * plain.frame.height, (label, state)
+
+
+def test_the_sheet_shows_every_state() -> None:
+    sheet = np.asarray(states.sheet())
+    seen = (sheet != np.array(rgb(palette().background))).any(axis=-1)
+    rows, columns = len(states.OVERLAYS), 8
+    height, width = sheet.shape[0] // rows, sheet.shape[1] // columns
+    for row, column in itertools.product(range(rows), range(columns)):
+        assert seen[row * height : (row + 1) * height, column * width : (column + 1) * width].mean() > 0.08
+
+
 def test_other_states_are_refused() -> None:
     with pytest.raises(FormalimgError, match=r"'open' is not drawn over icons.*wet, dirty"):
         states.apply(drawing(icons()["cup"], "red"), "open", "o1")
@@ -151,7 +204,7 @@ def test_paths_whose_points_stay_where_they_are_look_the_same() -> None:
     for icon in ICONS[:: tries(3, 1)]:
         plain = drawing(icon, "yellow")
         bent = IconDrawing(plain.frame, moved_paths(plain.body, lambda x, y: (x, y)), plain.silhouette)
-        assert np.abs(pixels(plain) - pixels(bent)).mean() < 0.6, icon.label
+        assert np.abs(pixels(plain) - pixels(bent)).mean() < 1, icon.label
 
 
 def test_what_a_drawing_paints_is_found_where_it_is() -> None:
@@ -161,4 +214,4 @@ def test_what_a_drawing_paints_is_found_where_it_is() -> None:
         assert found.color == color, icon.label
         opaque = pixels(plain)[..., 3]
         hits = [opaque[int(spot.y), int(spot.x)] > 0 for spot in found.spots()]
-        assert sum(hits) > 0.9 * len(hits), icon.label
+        assert sum(hits) > 0.85 * len(hits), icon.label

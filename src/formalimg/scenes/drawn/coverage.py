@@ -23,7 +23,7 @@ _PAINTED = 96
 _STROKE = re.compile(r'stroke-width="([0-9.]+)"')
 
 
-class Spot(NamedTuple):
+class PaintedSpot(NamedTuple):
     """A point of the image, in pixels."""
 
     x: float
@@ -48,13 +48,13 @@ class Coverage:
         """The tones of the colour that most of the drawing has."""
         return {**palette().colors, **palette().others}[self.color]
 
-    def spots(self) -> list[Spot]:
+    def spots(self) -> list[PaintedSpot]:
         """Return the middles of all painted cells, row by row."""
         rows, columns = self.cells.shape
         across, down = self.frame.width / columns, self.frame.height / rows
         ys, xs = self.cells.nonzero()
         points = zip(xs.tolist(), ys.tolist(), strict=True)
-        return [Spot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
+        return [PaintedSpot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
 
     def top_of_run(self, x: float, y: float) -> float:
         """Return how far up, from a painted point, everything is painted."""
@@ -65,9 +65,11 @@ class Coverage:
             row -= 1
         return self.frame.top + row * self.frame.height / rows
 
-    def scattered(self, count: int, random: Random, apart: float, spots: list[Spot] | None = None) -> list[Spot]:
+    def scattered(
+        self, count: int, random: Random, apart: float, spots: list[PaintedSpot] | None = None
+    ) -> list[PaintedSpot]:
         """Return up to `count` random painted spots that keep this distance in pixels from each other."""
-        found: list[Spot] = []
+        found: list[PaintedSpot] = []
         rest = self.spots() if spots is None else spots
         while rest and len(found) < count:
             chosen = random.choice(rest)

@@ -9,8 +9,8 @@ from random import Random
 
 from formalimg.scenes.drawn.coverage import Coverage
 from formalimg.scenes.drawn.icon_drawing import IconDrawing
+from formalimg.scenes.drawn.polylines import Point
 from formalimg.scenes.drawn.svg_paths import (
-    Point,
     moved_path,
     moved_paths,
     number_text,

@@ -10,9 +10,7 @@ from formalimg.scenes.drawn.texture_canvas import TextureCanvas, stroke, text
 
 def fur(canvas: TextureCanvas) -> IconDrawing:
     """Tufts all along the outline, for which the drawing shrinks, and hair that falls over all of it."""
-    frame, tones = canvas.drawing.frame, canvas.tones
-    # Thin things have short fur: the teeth of a fork would be lost in a long one.
-    unit = max(2.2, min(canvas.unit, canvas.mask.widest_part().radius * 0.36))
+    frame, unit, tones = canvas.drawing.frame, canvas.fine_unit, canvas.tones
     long = unit * 1.05
     wide, high = (frame.width - 2 * long) / frame.width, (frame.height - 2 * long) / frame.height
     bound = unit * 0.24

@@ -85,3 +85,8 @@ def icon_sheet(entries: Sequence[SheetEntry], titles: bool = True) -> Image:
 def living_sheet() -> Image:
     """Render all drawings of people, animals, plants, places, buildings and vehicles."""
     return icon_sheet(sheet_entries("living"))
+
+
+def things_sheet() -> Image:
+    """Render furniture, household, dishes, food, clothes and tools, with all their variants."""
+    return icon_sheet(sheet_entries("things"))

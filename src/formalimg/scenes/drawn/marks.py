@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from random import Random
 
-from formalimg.scenes.drawn.coverage import Coverage, Spot
-from formalimg.scenes.drawn.svg_paths import Point, closed_curve, number_text, path_element, polyline, puddle_curve
+from formalimg.scenes.drawn.coverage import Coverage, PaintedSpot
+from formalimg.scenes.drawn.polylines import Point
+from formalimg.scenes.drawn.svg_paths import closed_curve, number_text, path_element, polyline, puddle_curve
 from formalimg.scenes.icon import PixelFrame
 
 _WATER = ("#8fd0f7", "#0d3f73", "#ffffff")
@@ -86,10 +87,12 @@ def dirty(found: Coverage, key: str) -> tuple[str, str]:
     parts = []
     # The upper part, where faces are, gets smaller splashes.
     middle = top + height * 0.45
+    # Less for slim things, whose colour would be covered.
+    slim = min(1.0, 1.3 * math.sqrt(min(width, height) / max(width, height)), 1.2 * math.sqrt(found.cells.mean()))
     high = [spot for spot in found.spots() if spot.y < middle]
     low = [spot for spot in found.spots() if middle <= spot.y < line]
     for spot in [*found.scattered(4, random, size * 0.3, low), *found.scattered(3, random, size * 0.3, high)]:
-        r = size * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
+        r = size * slim * (random.uniform(0.07, 0.095) if spot.y >= middle else random.uniform(0.035, 0.055))
         parts.extend(_splash(spot, r, random, found.frame, (fill, edge, gloss), found.pen))
     for x, y in found.scattered(18, random, size * 0.08):
         parts.append(_dot(x, y, size * random.uniform(0.012, 0.022), fill))
@@ -101,7 +104,7 @@ def _dot(x: float, y: float, r: float, fill: str) -> str:
 
 
 def _splash(
-    spot: Spot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
+    spot: PaintedSpot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
 ) -> list[str]:
     """Return a blot with lobes, and the droplets that it threw."""
     fill, edge, gloss = paints
@@ -144,7 +147,7 @@ def rusty(found: Coverage, key: str) -> tuple[str, str]:
     return "".join(streaks + patches), fade
 
 
-def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
+def _streaks(spot: PaintedSpot, r: float, random: Random, fade: str) -> str:
     found = []
     for _ in range(5):
         x, width = spot.x + r * random.uniform(-0.9, 0.8), r * random.uniform(0.08, 0.2)
@@ -156,7 +159,7 @@ def _streaks(spot: Spot, r: float, random: Random, fade: str) -> str:
     return "".join(found)
 
 
-def _patch(spot: Spot, r: float, random: Random, rust: tuple[str, ...]) -> str:
+def _patch(spot: PaintedSpot, r: float, random: Random, rust: tuple[str, ...]) -> str:
     """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
     flakes = []
     stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)

@@ -63,6 +63,12 @@ class SilhouetteMask(NamedTuple):
         rows, columns = self.cells.shape
         return 0 <= row < rows and 0 <= column < columns and bool(self.cells[row, column])
 
+    def centers(self) -> list[tuple[float, float]]:
+        """Return the middle of every cell in the drawing, in pixels of the image."""
+        rows, columns = np.nonzero(self.cells)
+        pairs = zip(columns.tolist(), rows.tolist(), strict=True)
+        return [self._pixel(column + 0.5, row + 0.5) for column, row in pairs]
+
     def widest_part(self) -> InnerDisc:
         """Return about the largest disc inside the mask: the last cells that erosion leaves, nearest to their mean."""
         mask, last, steps = self, self, 0
@@ -77,8 +83,8 @@ class SilhouetteMask(NamedTuple):
     def loops(self) -> list[list[tuple[float, float]]]:
         """Return the closed lines around the mask, longest first, in pixels; the drawing is on their right."""
         following: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        rows, columns = np.nonzero(self.cells)
         padded = np.pad(self.cells, 1)
+        rows, columns = np.nonzero(self.cells & ~self.eroded(self.cell).cells)
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             corners = (column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)
             outside = (

@@ -95,7 +95,7 @@ def sheet() -> Image:
         def draw(frame: PixelFrame) -> IconDrawing:
             return apply(icon_drawing(icon, frame, paints, 1.5), state, f"s{number}")
 
-        return SheetCell(f"{color} {label}, {state}", icon.aspect, draw)
+        return SheetCell(f"{state} {label}", icon.aspect, draw)
 
     cells = []
     for row, state in enumerate(OVERLAYS):
@@ -125,8 +125,10 @@ def _wet(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
 def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
     """Add marks: some only where the drawing is painted, and some that may reach over its edge."""
     whole = f'<g id="{key}-whole">{drawing.body}</g>'
-    mask = f'<mask id="{key}-alpha" mask-type="alpha"><use href="#{key}-whole"/></mask>'
-    body = f'<use href="#{key}-whole"/><g mask="url(#{key}-alpha)">{on_it}</g>{over_it}'
+    use = f'<use href="#{key}-whole"/>'
+    # Several times, as marks on glass are not themselves of glass.
+    mask = f'<mask id="{key}-alpha" mask-type="alpha">{use * 4}</mask>'
+    body = f'{use}<g mask="url(#{key}-alpha)">{on_it}</g>{over_it}'
     return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask)
 
 

@@ -11,8 +11,8 @@ from formalimg.scenes.icon import palette
 
 _TINTED = 0.86
 """The opacity of coloured glass: less, and red would be pink on the ground."""
-_MILKY = 0.6
-"""The opacity of white glass, on which light would not be seen otherwise."""
+_TINTED_ALONE = {"white": 0.6, "black": 0.95}
+"""On white glass light would not be seen otherwise, and black glass would be gray."""
 _CLEAR = 0.45
 """The opacity of glass without a colour."""
 
@@ -58,7 +58,8 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
         marks.append(f'<path d="{polyline(corners)}Z" fill="#ffffff" opacity="0.7"/>')
     loops = [loop for loop in canvas.mask.eroded(unit * 0.5).loops() if len(loop) > 12]
     marks += [stroke(polyline(loop) + "Z", "#ffffff", max(1.1, unit * 0.16), 0.9) for loop in loops]
-    opacity = _CLEAR if not canvas.colored else _MILKY if tones == palette().colors["white"] else _TINTED
+    color = next((name for name, known in palette().colors.items() if known == tones), "")
+    opacity = _TINTED_ALONE.get(color, _TINTED) if canvas.colored else _CLEAR
     drawing = canvas.over("".join(marks), below=f'<g opacity="{opacity}">{canvas.drawing.body}</g>')
     lines = canvas.drawing.silhouette.splitlines()
     edges = "".join(stroke(line, tones.line, max(1.2, unit * 0.14), 0.8) for line in lines)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
-from formalimg.scenes.icon import PathCommand, PixelFrame, path_commands
-
-Point = tuple[float, float]
-"""A point of the image, in pixels."""
+from formalimg.scenes.drawn.polylines import Point, polylines
+from formalimg.scenes.icon import PixelFrame, path_commands
 
 _PATH_DATA = re.compile(r'(?<= d=")[^"]*(?=")')
-_STEPS = 12
-"""The straight pieces that stand for one curve or long line when its points are moved."""
+_LONGEST = 5.0
+"""The longest straight piece in pixels when points are moved, so that lines can bend."""
 
 
 def number_text(*numbers: float) -> str:
@@ -65,83 +63,8 @@ def moved_paths(markup: str, move: Callable[[float, float], Point]) -> str:
 
 def moved_path(data: str, move: Callable[[float, float], Point]) -> str:
     """Return path data with every point moved."""
-    return "".join(
-        polyline([move(x, y) for x, y in points]) + ("Z" if closed else "") for points, closed in flattened(data)
-    )
-
-
-def flattened(data: str) -> Iterator[tuple[list[Point], bool]]:
-    """Yield the parts of a path as points close to each other, and whether the part is closed."""
-    points: list[Point] = []
-    control: Point | None = None
-    for command, numbers in path_commands(data):
-        kind = command.upper()
-        if kind == "M":
-            if len(points) > 1:
-                yield points, False
-            origin = points[-1] if points and command == "m" else (0.0, 0.0)
-            points = [(origin[0] + numbers[0], origin[1] + numbers[1])]
-            continue
-        if kind == "Z":
-            yield [*points, *_line(points[-1], points[0])], True
-            points = points[:1]
-            continue
-        points_of_step, control = _step(points[-1], PathCommand(command, numbers), control)
-        points.extend(points_of_step)
-    if len(points) > 1:
-        yield points, False
-
-
-def _step(here: Point, step: PathCommand, control: Point | None) -> tuple[list[Point], Point | None]:
-    """Return the points of one command from here, and the control point that a smooth command after it mirrors."""
-    kind, numbers = step.command.upper(), step.numbers
-    dx, dy = (0.0, 0.0) if step.command.isupper() else here
-    if kind == "H":
-        return _line(here, (numbers[0] + dx, here[1])), None
-    if kind == "V":
-        return _line(here, (here[0], numbers[0] + dy)), None
-    if kind == "A":
-        end = (numbers[5] + dx, numbers[6] + dy)
-        return _arc(here, numbers[0], numbers[1], bool(numbers[3]), bool(numbers[4]), end), None
-    ends = [(x + dx, y + dy) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-    if kind == "L":
-        return _line(here, ends[0]), None
-    if kind in "ST":
-        ends.insert(0, here if control is None else (2 * here[0] - control[0], 2 * here[1] - control[1]))
-    return _bezier([here, *ends]), ends[-2]
-
-
-def _line(start: Point, end: Point) -> list[Point]:
-    return _bezier([start, end])
-
-
-def _bezier(controls: Sequence[Point]) -> list[Point]:
-    """Return points on the curve, without its start."""
-    degree = len(controls) - 1
-    found = []
-    for step in range(1, _STEPS + 1):
-        t = step / _STEPS
-        weights = [math.comb(degree, k) * t**k * (1 - t) ** (degree - k) for k in range(degree + 1)]
-        x = sum(weight * point[0] for weight, point in zip(weights, controls, strict=True))
-        y = sum(weight * point[1] for weight, point in zip(weights, controls, strict=True))
-        found.append((x, y))
-    return found
-
-
-def _arc(start: Point, rx: float, ry: float, large: bool, sweep: bool, end: Point) -> list[Point]:
-    """Return points on an arc of an upright ellipse, without its start."""
-    if not rx or not ry or start == end:
-        return [end]
-    # In units of the radii the ellipse is a circle of radius 1, which grows if the ends are too far apart for it.
-    half_x, half_y = (start[0] - end[0]) / (2 * rx), (start[1] - end[1]) / (2 * ry)
-    half = math.hypot(half_x, half_y)
-    radius = max(1.0, half)
-    rise = math.sqrt(max(0.0, radius**2 - half**2)) / half * (1 if large == sweep else -1)
-    x = (start[0] + end[0]) / (2 * rx) - half_y * rise
-    y = (start[1] + end[1]) / (2 * ry) + half_x * rise
-    first = math.atan2(start[1] / ry - y, start[0] / rx - x)
-    turn = math.atan2(end[1] / ry - y, end[0] / rx - x) - first
-    turn = turn % (2 * math.pi) if sweep else turn % (2 * math.pi) - 2 * math.pi
-    steps = math.ceil(abs(turn) / math.pi * 2 * _STEPS)
-    angles = [first + turn * step / steps for step in range(1, steps + 1)]
-    return [(rx * (x + radius * math.cos(angle)), ry * (y + radius * math.sin(angle))) for angle in angles]
+    parts = []
+    for line in polylines(path_commands(data)):
+        points = line.dense(_LONGEST).points
+        parts.append(polyline([move(x, y) for x, y in points]) + ("Z" if line.closed else ""))
+    return "".join(parts)

@@ -28,6 +28,11 @@ class TextureCanvas:
         return max(3.5, math.sqrt(self.drawing.frame.width * self.drawing.frame.height) / 15)
 
     @cached_property
+    def fine_unit(self) -> float:
+        """The unit, or less for thin things: grain and fur must fit their bars."""
+        return max(2.0, min(self.unit, self.mask.widest_part().radius * 0.36))
+
+    @cached_property
     def random(self) -> random.Random:
         """The generator of marks."""
         return random.Random(self.seed)
@@ -55,12 +60,11 @@ class TextureCanvas:
 
     def spots(self, count: int, margin: float, apart: float) -> list[tuple[float, float]]:
         """Return up to this many points inside the outline, that far from it and from each other."""
-        mask, frame = self.mask.eroded(margin), self.drawing.frame
+        inner = self.mask.eroded(margin).centers()
         found: list[tuple[float, float]] = []
-        for _ in range(count * 12):
-            x = frame.left + self.random.random() * frame.width
-            y = frame.top + self.random.random() * frame.height
-            if mask.contains(x, y) and all(math.hypot(x - a, y - b) > apart for a, b in found):
+        for _ in range(count * 12 if inner else 0):
+            x, y = self.random.choice(inner)
+            if all(math.hypot(x - a, y - b) > apart for a, b in found):
                 found.append((x, y))
                 if len(found) == count:
                     break

@@ -17,7 +17,7 @@ _FILL = re.compile(r' fill="#[0-9a-f]{6}"')
 
 def wood(canvas: TextureCanvas) -> IconDrawing:
     """Grain along the longer side, which bends around knots."""
-    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
+    frame, unit, tones = canvas.drawing.frame, canvas.fine_unit, canvas.tones
     length, breadth = (frame.width, frame.height) if canvas.lying else (frame.height, frame.width)
 
     def place(along: float, across: float) -> tuple[float, float]:
