@@ -11,8 +11,9 @@ from formalimg.baselines.misreading import MisreadRates
 from formalimg.baselines.registry import Baseline
 from formalimg.errors import FormalimgError
 from formalimg.models import Generated, ImageRequest, Refused
-from formalimg.scenes import DrawnScene, brief_concepts, concept_holds, read_signed_png, verify_drawn
-from formalimg.suites import load
+from formalimg.runs.plan import RequestBuilder
+from formalimg.scenes import DrawnScene, SceneRelation, brief_concepts, concept_holds, read_signed_png, verify_drawn
+from formalimg.suites import Condition, load
 
 NONE = MisreadRates(0, 0, 0, 0, 0, 0)
 
@@ -60,6 +61,17 @@ def test_what_contradicts_earlier_facts_is_dropped() -> None:
     scene = _drawn("A cup is to the left of a bed. The bed is to the left of the cup.")
     boxes = {obj.label: obj.box for obj in scene.scene.objects}
     assert boxes["cup"].center_x < boxes["bed"].center_x
+
+
+def test_an_object_stays_in_its_first_place() -> None:
+    scene = _drawn("A cat is on a bed. The cat is inside a car. A dog is beside the bed.")
+    assert scene.scene.relations == frozenset({SceneRelation("On", 0, 1)})
+    assert verify_drawn("(exists ?d (exists ?b (and (Is ?d 'dog') (Is ?b 'bed') (NextTo ?d ?b))))", scene).passed
+
+
+def test_numbers_end_where_the_canvas_is_full() -> None:
+    brief = brief_of(read_facts("Ten cats, ten dogs, ten cows, eight pigs, ten lions and ten birds."))
+    assert [obj.number for obj in brief.objects] == [10, 10, 10, 8, 2, 1]
 
 
 def test_the_same_seed_gives_the_same_scene() -> None:
@@ -122,3 +134,11 @@ def test_a_chance_is_between_0_and_1(text: str) -> None:
 def test_options_of_drawn_worlds_are_refused_where_they_have_no_effect() -> None:
     with pytest.raises(FormalimgError, match="'lose_style' for natural and conceptmix only: leave it out"):
         _reader(lose_style="0.5").answer(ImageRequest("1", 0, "A red cup.", 0, 128, suite="knolling"))
+
+
+def test_requests_of_a_run_name_their_suite() -> None:
+    """Otherwise a model that sees only words would not know in which world to draw."""
+    item = load("conceptmix")[0]
+    builder = RequestBuilder(_reader(), Condition(), {}, 128)
+    request = builder.request(item, 0, seed=1)
+    assert (request.suite, request.spec) == ("conceptmix", None)

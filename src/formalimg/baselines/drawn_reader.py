@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from formalimg.baselines.drawn_parser import read_facts
+from formalimg.baselines.mentions import MAX_OBJECTS
 from formalimg.baselines.misreading import DrawnWorld, MisreadRates, ReadFact, misread
 from formalimg.models import Refused
 from formalimg.scenes import (
@@ -19,8 +20,8 @@ from formalimg.scenes import (
     why_not_drawable,
 )
 
-_ONE_PLACE = ("On", "In", "Holding", "top", "bottom", "inside")
-"""Relations in which an object carries another: "every cup has a spoon in it" is drawn with one cup."""
+_CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}
+"""Relations in which an object carries another, and which of the two is carried: it can be in one place only."""
 
 
 def compose_drawn_reading(
@@ -28,8 +29,8 @@ def compose_drawn_reading(
 ) -> DrawnScene | Refused:
     """Return the scene that a reader with a limited memory makes of a prompt, or why it draws none.
 
-    What no drawing can show is refused before anything is forgotten, so that the same items are left out for every
-    built-in model.
+    A prompt with a word that no drawing can show is refused before anything is forgotten: whether an item is scored
+    must not depend on what the reader happens to lose.
     """
     facts = read_facts(prompt, world)
     if not any(fact.kind == "object" for fact in facts):
@@ -63,7 +64,15 @@ def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
         elif kind not in ("object", "every"):
             place = places[about[0]]
             objects[place] = _with_word(objects[place], kind, value)
-    return SceneBrief(tuple(objects), tuple(relations), style)
+    return SceneBrief(tuple(_within_canvas(objects)), tuple(relations), style)
+
+
+def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
+    """Yield objects with smaller numbers once there are as many as the canvas has room for."""
+    room = MAX_OBJECTS
+    for obj in objects:
+        yield replace(obj, number=max(1, min(obj.number, room)))
+        room -= obj.number
 
 
 def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
@@ -82,10 +91,12 @@ def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
 
 
 def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
-    """Return the facts with one or two objects where a prompt speaks of every object of a class."""
-    carrying = {
-        number for kind, value, about in facts if kind == "relation" and value in _ONE_PLACE for number in about
-    }
+    """Return the facts with one or two objects where a prompt speaks of every object of a class.
+
+    There is one where objects carry each other: "every cup has a spoon in it", and the prompt speaks of one spoon.
+    """
+    relations = [fact for fact in facts if fact.kind == "relation" and fact.value in _CARRIED]
+    carrying = {number for fact in relations for number in fact.objects}
     return [
         ReadFact("number", "2", fact.objects)
         if fact.kind == "every" and rng.random() < 0.5 and fact.objects[0] not in carrying
@@ -121,25 +132,39 @@ def _without(brief: SceneBrief, place: int) -> SceneBrief:
 
 
 def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
-    """Return a layout of what is believed; where that contradicts itself, the latest relation of those is dropped."""
+    """Return a layout of what is believed; of facts that contradict each other the latest is dropped.
+
+    Where no contradiction is known, because the canvas is too crowded, sizes are dropped, then the later half of the
+    relations, and then numbers: the search for a layout is what takes time, and so few are tried.
+    """
     while True:
         found = solve_drawn(brief, seed=seed)
         if isinstance(found, DrawnScene):
             return found
-        if brief.relations:
-            brief = _without(brief, _latest_in(brief, found))
-        elif any(obj.size or obj.number > 1 for obj in brief.objects):
-            brief = replace(brief, objects=tuple(replace(obj, size=None, number=1) for obj in brief.objects))
+        wrong = _latest_wrong(brief, found)
+        if wrong is not None:
+            brief = _without(brief, wrong)
+        elif any(obj.size for obj in brief.objects):
+            brief = replace(brief, objects=tuple(replace(obj, size=None) for obj in brief.objects))
+        elif brief.relations:
+            brief = replace(brief, relations=brief.relations[: len(brief.relations) // 2])
+        elif any(obj.number > 1 for obj in brief.objects):
+            brief = replace(brief, objects=tuple(replace(obj, number=1) for obj in brief.objects))
         else:
             return Refused(f"cannot be drawn: {found.reason}")
 
 
-def _latest_in(brief: SceneBrief, found: NoDrawing) -> int:
-    """Return the latest relation between two objects that a conflict names; the latest of all if it names none."""
-    last = len(brief.relations) - 1
-    for place in range(last, -1, -1):
-        relation = brief.relations[place]
-        one, other = brief.objects[relation.first].item, brief.objects[relation.second].item
+def _latest_wrong(brief: SceneBrief, found: NoDrawing) -> int | None:
+    """Return the latest relation that is in a conflict, or gives an object a second place; None if there is none."""
+    placed: set[int] = set()
+    wrong = None
+    for place, relation in enumerate(brief.relations):
+        ends = (relation.first, relation.second)
+        one, other = (brief.objects[end].item for end in ends)
         if any(text.endswith((f"({one}, {other})", f"({other}, {one})")) for text in found.conflict):
-            return place
-    return last
+            wrong = place
+        if relation.name in _CARRIED:
+            carried = ends[_CARRIED[relation.name]]
+            wrong = place if carried in placed else wrong
+            placed.add(carried)
+    return wrong

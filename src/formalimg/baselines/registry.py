@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from formalimg._util.images import png_bytes
-from formalimg.baselines.misreading import DEFAULT_RATES, MISREAD_OPTIONS, DrawnWorld
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
@@ -18,6 +17,7 @@ from formalimg.suites import Kind, StyleText
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
+    from formalimg.baselines.misreading import DrawnWorld
     from formalimg.scenes import DrawnScene
 
 BASELINES = ("oracle", "painter", "reader", "scatter")
@@ -123,7 +123,7 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         raise FormalimgError(
             f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
         )
-    known = ("memory", *MISREAD_OPTIONS) if name == "reader" else ()
+    known = _reader_options(options) if name == "reader" else ()
     unknown = sorted(set(options) - set(known))
     if unknown:
         advice = f"it has {', '.join(known)}" if known else "it has none"
@@ -190,7 +190,7 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
     from formalimg.baselines.reader import DEFAULT_MEMORY, compose_scene
 
     memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
-    given = {name: _parse_chance(name, options[name]) for name in MISREAD_OPTIONS if name in options}
+    given = {name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options}
 
     def compose(prompt: str, seed: int) -> Scene:
         if given:
@@ -200,7 +200,9 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
         return compose_scene(prompt, seed, memory=memory)
 
     def compose_drawn(request: ImageRequest) -> ComposedDrawing:
-        from formalimg.baselines.drawn_reader import compose_drawn_reading  # it loads the words of both suites
+        # Here, because Knolling needs none of it.
+        from formalimg.baselines.drawn_reader import compose_drawn_reading
+        from formalimg.baselines.misreading import DEFAULT_RATES
 
         world: DrawnWorld = "conceptmix" if suite_of(request.suite).kind == "concepts" else "natural"
         rates = replace(DEFAULT_RATES[world], **given)
@@ -213,6 +215,15 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
         covers=_DRAWN_KINDS,
         compose_drawn=compose_drawn,
     )
+
+
+def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the reader's options; those of drawn worlds are loaded only if there may be one."""
+    if not set(options) - {"memory"}:
+        return ("memory",)
+    from formalimg.baselines.misreading import MISREAD_OPTIONS
+
+    return ("memory", *MISREAD_OPTIONS)
 
 
 def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:

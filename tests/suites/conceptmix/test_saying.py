@@ -11,7 +11,7 @@ from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept
-from formalimg.suites.conceptmix.vocabulary import number_word, plural_of, singular_of
+from formalimg.suites.conceptmix.vocabulary import noun_forms, number_word, plural_of, singular_of
 from tests.suites.conceptmix.captions import SOUND, UNSOUND
 from tests.suites.conceptmix.given import Given, drawn, given
 
@@ -242,3 +242,11 @@ _BEING = {
     "sketch": "a sketch",
     "watercolor": "a watercolor painting",
 }
+
+
+def test_all_words_for_an_object_are_known_by_how_many_they_name() -> None:
+    sushi, road = noun_forms("sushi"), noun_forms("dirt road")
+    assert {"sushi", "piece of sushi", "sushi roll"} <= set(sushi.one)
+    assert {"pieces of sushi", "sushi rolls"} <= set(sushi.many)
+    assert (road.many, set(road.also)) == (("dirt roads",), {"road", "roads", "dirt path"})
+    assert noun_forms("gizmo") == (("gizmo", "gizmo"), ("gizmos",), ())
