@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -54,6 +55,22 @@ def test_the_installed_package_is_light(environment: Path) -> None:
     installed = {line.split("==")[0].lower() for line in listed}
     assert len(installed) < 30, installed
     assert installed.isdisjoint({"torch", "ray", "openai", "google-genai", "anthropic", "diffusers", "z3-solver"})
+
+
+def test_the_command_that_a_message_prints_adds_the_extra(environment: Path, wheel: Path, tmp_path: Path) -> None:
+    """From the wheel, and by the name alone once it is gone; dry runs, so that other tests find the package light."""
+    refused = subprocess.run(
+        [str(environment / "formalimg"), "view", str(tmp_path)], capture_output=True, text=True, timeout=60, cwd="/"
+    )
+    assert refused.returncode == 2, refused.stderr
+    printed = refused.stderr.strip().partition(": pip install ")[2]
+    assert printed == f"'{wheel}[web]'"
+    for wanted in (*shlex.split(printed), "formalimg[web]"):
+        done = _run(
+            str(environment / "python"), "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-", wanted
+        )
+        names = {package["metadata"]["name"].lower() for package in json.loads(done)["install"]}
+        assert {"starlette", "uvicorn"} <= names, (wanted, names)
 
 
 def _run(*command: str) -> str:

@@ -121,7 +121,7 @@ def test_the_command_says_that_the_budget_is_used_up(tmp_path: Path) -> None:
         "-m",
         "openai/unheard-of",
         "-M",
-        "base_url=http://127.0.0.1:9",
+        "base_url=http://nowhere.invalid/v1",
         "--out",
         "o",
         "--budget",
@@ -129,3 +129,4 @@ def test_the_command_says_that_the_budget_is_used_up(tmp_path: Path) -> None:
     )
     assert done.code == 2
     assert "nobody knows what openai/unheard-of costs" in done.err
+    assert "add --price openai/unheard-of=IN/OUT" in done.err

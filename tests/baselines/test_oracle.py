@@ -12,7 +12,7 @@ from formalimg.baselines.oracle import compose_solution
 from formalimg.baselines.registry import Baseline
 from formalimg.logic import parse, verify
 from formalimg.models import Failed, Generated, ImageRequest, Refused
-from formalimg.scenes import Box, Scene, SceneObject, draw
+from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, draw
 from formalimg.suites import FormulaSpec
 from formalimg.suites.formula.spec import NO_FORMULA
 from tests.baselines.knolling import knolling
@@ -92,3 +92,12 @@ def test_it_says_that_a_published_text_is_no_formula() -> None:
     answer = compose_solution(_request(FormulaSpec(NO_FORMULA, unreadable="(and")))
     assert isinstance(answer, Failed)
     assert "the published dsl is no formula" in answer.reason
+
+
+def test_a_search_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        raise SolverLimitError("too many steps")
+
+    monkeypatch.setattr("formalimg.baselines.oracle.solve", give_up)
+    spec = FormulaSpec.of(parse("(exists ?x (Is ?x 'cup'))"))
+    assert compose_solution(_request(spec)) == Failed("builtin/oracle found no scene: too many steps")

@@ -49,6 +49,10 @@ def test_nearly_all_instructions_of_the_default_suite_are_read_rightly() -> None
         ("Every fork has a cup to its left.", {("LeftOf", "cup", "fork")}),
         ("For every fork there is a cup below it.", {("Below", "cup", "fork")}),
         ("To the right of the hat is the pizza.", {("RightOf", "pizza", "hat")}),
+        (
+            "A pen is above a fork, and to the right of the fork is a cup.",
+            {("Above", "pen", "fork"), ("RightOf", "cup", "fork")},
+        ),
         ("In the top half are a pen and a tie.", {("OnTopSide", "pen"), ("OnTopSide", "tie")}),
         ("The cup is above the pen, which is above the tie.", {("Above", "cup", "pen"), ("Above", "pen", "tie")}),
         (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Asked, Fault, Loopback
@@ -266,3 +267,11 @@ def test_generating_images_tries_the_model_too() -> None:
         done = formalimg("generate", "knolling", "-m", "openai/painter", *url, "--per-level", "1", "--out", "run")
         assert len(server.requests) == 2
     _refused(done, "asked for the first image, openai/painter made none")
+
+
+def test_score_tries_its_judge_first(tmp_path: Path) -> None:
+    Image.effect_noise((64, 64), 40).convert("RGB").save("photo.png")
+    judge = ("--judge", "openai/looker", "-J", _dead_address(), "-J", QUICK)
+    done = formalimg("score", "photo.png", "--prompt", "There is a cup.", *judge)
+    assert done.code == 2, done.err
+    assert "nothing was begun" in done.err.splitlines()[-1]

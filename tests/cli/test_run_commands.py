@@ -213,7 +213,7 @@ def test_a_budget_needs_prices(tmp_path: Path) -> None:
         "-m",
         "openai/nobody-knows",
         "-M",
-        "base_url=http://127.0.0.1:9/v1",
+        "base_url=http://nowhere.invalid/v1",
         "-j",
         "builtin/icons",
         "--budget",
@@ -222,14 +222,16 @@ def test_a_budget_needs_prices(tmp_path: Path) -> None:
     )
     assert code == 2
     assert "prices.toml" in err
+    assert "--price openai/nobody-knows=0.04" in err, "which can be typed as it stands"
 
 
 def test_a_budget_for_judging_needs_prices_too(workplace: Path) -> None:
     folder = workplace / "runs" / "knolling-builtin-oracle"
-    stranger = ("-j", "openai/nobody-knows", "-J", "2:base_url=http://127.0.0.1:9/v1")
+    stranger = ("-j", "openai/nobody-knows", "-J", "2:base_url=http://nowhere.invalid/v1")
     code, _, err = formalimg("judge", str(folder), "-j", "builtin/icons", *stranger, "--budget", "5")
     assert code == 2
     assert "nobody knows what openai/nobody-knows costs" in err
+    assert "--price openai/nobody-knows=0.15/0.60" in err
     assert [judge.name for judge in open_run(folder).judges()] == ["builtin/icons"]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.config import AvailableJudge, find_available_judges, find_local_servers, local_servers
+from formalimg.config import AvailableJudge, available_judges, find_available_judges, find_local_servers, local_servers
 
 HOSTILE = {"data": [{"id": "\x1b[2Jfake"}, {"id": "x" * 10_000}, {"id": 3}, "text", {"id": "tiny"}, {"id": "Qwen2-VL"}]}
 
@@ -49,6 +49,7 @@ def silent() -> Iterator[int]:
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(local_servers, "PORTS", {})
+    monkeypatch.setattr(available_judges, "find_spec", lambda name: None)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("HF_TOKEN", raising=False)
@@ -83,6 +84,12 @@ def test_a_server_is_named_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch
     assert found.line("command") == f"--judge 'openai/my model' -J base_url=http://127.0.0.1:{port}/v1"
     url = f"http://127.0.0.1:{port}/v1"
     assert found.line("python") == f"judge='openai/my model', judge_options={{'base_url': '{url}'}}"
+
+
+def test_a_detector_for_photographs_is_named_where_opencv_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(available_judges, "find_spec", lambda name: object() if name == "cv2" else None)
+    assert [judge.name for judge in find_available_judges(boxes=True)] == ["detector/coco"]
+    assert find_available_judges(boxes=False) == []
 
 
 def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from importlib import import_module
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.judges import open_grounder
 from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
@@ -67,5 +69,5 @@ def test_families_are_told_by_their_names() -> None:
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("formalimg.models.registry"), "find_spec", lambda name: None)
-    with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[local\]'"):
+    with pytest.raises(FormalimgError, match=re.escape(install_line("local"))):
         open_grounder("detector/google/owlv2-base-patch16-ensemble")

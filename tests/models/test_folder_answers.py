@@ -17,7 +17,7 @@ from tests.models.test_folder_round_trip import FORMATS, answers, image, opened,
 def test_bytes_are_given_as_they_are(tmp_path: Path, ending: str) -> None:
     model = opened(put(tmp_path, {f"0.{ending}": image(3, ending)}))
     model.match(wanted(1))
-    assert answers(model, wanted(1)) == [Generated(image(3, ending), {"file": f"0.{ending}"})]
+    assert answers(model, wanted(1)) == [Generated(image(3, ending), {"file": f"0.{ending}", "matched_by": "id"})]
 
 
 def test_it_is_an_image_model_by_the_name_the_user_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +38,7 @@ def test_a_missing_image_fails_with_its_item_and_folder(tmp_path: Path) -> None:
 def test_files_that_are_no_images_are_handed_on_for_others_to_see(tmp_path: Path, content: bytes) -> None:
     model = opened(put(tmp_path, {"0.png": content}))
     model.match(wanted(1))
-    assert answers(model, wanted(1)) == [Generated(content, {"file": "0.png"})]
+    assert answers(model, wanted(1)) == [Generated(content, {"file": "0.png", "matched_by": "id"})]
 
 
 def test_a_file_that_is_too_large_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
     put(tmp_path, {"map.json": '{"0": "caf\\udce9/0.png"}'})
     model = opened(tmp_path / "map.json")
     model.match(wanted(1))
-    assert answers(model, wanted(1)) == [Generated(image(0), {"file": "caf?/0.png"})]
+    assert answers(model, wanted(1)) == [Generated(image(0), {"file": "caf?/0.png", "matched_by": "id"})]
     assert model.fingerprint("0", 0).encode("utf-8").startswith(b"caf?/0.png:")
 
 
@@ -101,7 +101,7 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
         ("~nobody-of-this-name/x", {}, r"there is no folder"),
         ("a.png", {}, r"a\.png is a file: give the folder of the images, or a map"),
         ("a.png", {"layout": "published"}, r"a\.png is a file"),
-        (".", {"layout": "map"}, r"\. is a folder: layout=map needs the JSON file"),
+        (".", {"layout": "map"}, r"\. is a folder: layout=map needs the file that maps"),
         (
             ".",
             {"layout": "flat"},

@@ -53,7 +53,7 @@ def test_items_that_nobody_wants_are_extra_and_lost_files_are_told(tmp_path: Pat
         ('{"0": ["a.png", null]}', r"map\.json, item 0: file must name a file"),
         ('{"0": "a.png", "0": "b.png"}', "'0' occurs twice"),
         ('[{"item": 0, "file": "a.png"}, 7]', r"map\.json, entry 2: must be an object"),
-        ('[{"item": 0}]', r"map\.json, entry 1: file or path or image or file_name must name a file"),
+        ('[{"item": 0}]', r"map\.json, entry 1: file_name or file or path or image must name a file"),
         ("7", r"map\.json must be an object"),
         ("", r"cannot be read as JSON"),
         ("{}", "holds no images"),

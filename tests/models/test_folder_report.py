@@ -18,7 +18,7 @@ def test_the_report_counts_and_names(tmp_path: Path) -> None:
     told = opened(tmp_path).match(wanted(1300)).summary()
     assert told.splitlines() == [
         f"images in {tmp_path} (layout published)",
-        "  found      1,200  of 1,300 wanted",
+        "  found      1,200  of 1,300 wanted: 1,200 by id",
         "  blocked        1  item 1200",
         "  missing       99  item 1201, item 1202, item 1203 and 96 more",
         "  extra          2  1201.gif, notes.png",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.local import open_diffusers, open_transformers_chat
 from formalimg.models.local.checkpoint import fingerprint
@@ -21,7 +23,7 @@ def test_without_the_libraries_they_say_what_to_install(
     opening: Callable[[str, Mapping[str, str]], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("formalimg.models.registry"), "find_spec", lambda name: None)
-    with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[local\]'"):
+    with pytest.raises(FormalimgError, match=re.escape(install_line("local"))):
         opening("owner/model", {})
 
 

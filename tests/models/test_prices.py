@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from datetime import date
 from importlib.resources import files
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.models import open_chat_model, open_image_model
 from formalimg.models.base import Usage
-from formalimg.models.pricing import Price, get_price, parse_prices
+from formalimg.models.pricing import FREE, Price, get_price, is_private_address, parse_prices, price_of, read_price
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +130,91 @@ def test_a_pipe_is_no_list_of_prices() -> None:
     os.mkfifo("prices.toml")
     with pytest.raises(FormalimgError, match="is not a file"):
         get_price("a/b")
+
+
+@pytest.mark.parametrize(
+    ("address", "private"),
+    [
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://localhost:8000", True),
+        ("http://LOCALHOST./v1", True),
+        ("https://gpu.local/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://[::ffff:10.0.0.8]/v1", True),
+        ("http://10.1.2.3/v1", True),
+        ("http://172.31.0.1/v1", True),
+        ("http://172.32.0.1/v1", False),
+        ("http://192.168.178.20:1234/v1", True),
+        ("http://192.169.0.1/v1", False),
+        ("http://8.8.8.8/v1", False),
+        ("https://api.openai.com/v1", False),
+        ("https://10.0.0.1.example.com/v1", False),
+        ("https://localhost.example.com/v1", False),
+        ("http://notlocal/v1", False),
+        ("http://[::1/v1", False),
+        ("", False),
+    ],
+)
+def test_private_addresses_are_told_from_public_ones(address: str, private: bool) -> None:
+    assert is_private_address(address) is private
+
+
+def test_a_server_of_ones_own_is_free_unless_told_otherwise() -> None:
+    here = {"base_url": "http://127.0.0.1:9/v1"}
+    model = open_chat_model("openai/Qwen/Qwen3-VL-8B-Instruct", here)
+    assert price_of(model) == FREE
+    assert price_of(model).note == "local server: counted as free"
+    assert price_of(open_image_model("openai/my-flux", here)) == FREE
+    # A gateway to a listed model is paid for, wherever it stands.
+    assert price_of(open_chat_model("openai/gpt-4o", here)) == get_price("openai/gpt-4o")
+    assert price_of(open_chat_model("openai/mine", {"base_url": "https://gpus.example.com/v1"})) == Price()
+    assert price_of(open_chat_model("openai/mine", {**here, "price": "1/2"})) == Price(1.0, 2.0)
+    Path("prices.toml").write_text('[prices]\n"openai/mine" = {input = 3, output = 4}\n')
+    assert price_of(open_chat_model("openai/mine", here)) == Price(3.0, 4.0)
+    assert price_of(open_chat_model("openai/mine", {**here, "price": "1/2"})) == Price(1.0, 2.0), "by hand comes first"
+
+
+def test_a_price_by_hand_is_no_setting() -> None:
+    here = {"base_url": "http://127.0.0.1:9/v1"}
+    with_price = open_chat_model("openai/mine", {**here, "price": "1/2"})
+    assert with_price.settings == open_chat_model("openai/mine", here).settings, "so that runs go on with another one"
+
+
+@pytest.mark.parametrize(
+    ("text", "per_image", "price"),
+    [
+        ("0.15/0.60", False, Price(0.15, 0.6)),
+        ("5/40", True, Price(5.0, 40.0)),
+        ("0.04", True, Price(image=0.04)),
+        ("0", True, FREE),
+        ("0", False, FREE),
+        ("0/0", False, FREE),
+    ],
+)
+def test_prices_are_read_as_users_write_them(text: str, per_image: bool, price: Price) -> None:
+    assert read_price(text, per_image=per_image) == price
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0.04", "1/2/3", "nan/1", "inf/1", "-1/2", "1e9/1", "a/b", "$1/$2", "1/" + "9" * 500]
+)
+def test_a_price_that_cannot_be_read_says_how_to_write_it(text: str) -> None:
+    with pytest.raises(FormalimgError, match=r"cannot read the price .*: write IN/OUT .* as in 0\.15/0\.60$") as raised:
+        read_price(text, per_image=False)
+    assert len(str(raised.value)) < 200
+
+
+DOCS = [Path(__file__).parents[2] / "README.md", *sorted(Path(__file__).parents[2].glob("docs/*.md"))]
+_REMOTE = re.compile(r"(?<![\w/.-])(?:openai|gemini|anthropic|hf)/[A-Za-z0-9][\w./-]*[A-Za-z0-9](?![\w*…])")
+
+
+def test_every_model_in_a_command_of_the_docs_has_a_price() -> None:
+    """Else a reader who adds --budget is refused: listed, at an own address, or with a price in the command."""
+    unpriced = []
+    for page in DOCS:
+        for command in re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8")).splitlines():
+            if command.startswith("formalimg "):
+                names = _REMOTE.findall(command.partition("  #")[0])
+                by_hand = "base_url=" in command or "--price " in command
+                unpriced += [(page.name, name) for name in names if get_price(name) == Price() and not by_hand]
+    assert unpriced == []

@@ -191,7 +191,7 @@ def test_what_is_counted_by_an_upper_estimate_is_said(tmp_path: Path) -> None:
 def test_a_run_with_a_budget_ends_where_no_cost_can_be_estimated(tmp_path: Path) -> None:
     with KnowingServer(ITEMS, latency=0.02) as server:
         model = open_image_model("openai/token-painter", options(f"{server.url}/v1"))
-        advice = "openai/token-painter did not say what a call used .* the price of an image .* in prices.toml"
+        advice = "openai/token-painter did not say what a call used .* the price of an image, as in --price model=0.04"
         with pytest.raises(FormalimgError, match=advice):
             execute(order(ITEMS, model, budget=1.0), tmp_path / "run")
         assert len(server.requests) <= AT_ONCE

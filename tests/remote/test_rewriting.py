@@ -188,9 +188,12 @@ def test_texts_are_paid_for_counted_and_stop_at_the_budget(tmp_path: Path) -> No
     assert cost == pytest.approx(paid)
     (tmp_path / "list.toml").write_text('[prices]\n"openai/painter" = { image = 0.25 }\n')
     with RewritingServer() as server:
-        done = formalimg(*_command(server, "--budget", "2.0", out="none"))
+        elsewhere = ("-R", "base_url=http://nowhere.invalid/v1", "--budget", "2.0")
+        done = formalimg(*_command(server, *elsewhere, out="none"))
         assert (done.code, server.requests) == (2, [])
         assert "nobody knows what openai/writer costs" in done.err
+        done = formalimg(*_command(server, *elsewhere, "--price", "rewriter=1/2", "--dry-run", out="none"))
+        assert "prompts to rewrite     3  about $0.00" in done.out
 
 
 def test_a_dry_run_counts_the_prompts_to_rewrite_and_shows_the_first(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 from PIL import Image, ImageChops
 from typer.testing import CliRunner
 
+from formalimg._util.installing import install_line
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, Figure, compare, comparison_figures, parse_figure_formats, write_figures
@@ -151,7 +152,7 @@ def test_files(tmp_path: Path) -> None:
 def test_pdf_where_its_library_is_installed(tmp_path: Path) -> None:
     drawings = comparison_figures(compare([plain_run("lab/one", {1: [True, False]})]))
     if find_spec("vl_convert") is None:
-        with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[figures\]'"):
+        with pytest.raises(FormalimgError, match=re.escape(install_line("figures"))):
             write_figures(drawings, tmp_path / "none", ["svg", "pdf"])
         assert not (tmp_path / "none").exists()
         return

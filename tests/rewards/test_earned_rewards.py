@@ -16,7 +16,7 @@ from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.suites import FormulaSpec
 from tests.support.sizes import tries
 
-SCORER = Scorer()
+SCORER = Scorer(surplus=0)
 ITEMS = load("knolling")
 CLASSES = sorted({name for item in ITEMS for name in item.spec.object_classes})
 COLORS = ["red", "blue", "green", "white", "black", None]
@@ -191,11 +191,12 @@ def test_other_objects_lower_the_reward_of_a_scene_that_fails_if_wanted() -> Non
     by_surplus = {}
     for surplus in (0.0, 0.5, 1.0):
         scorer = pickle.loads(pickle.dumps(Scorer(surplus=surplus)))
-        assert scorer.settings.get("surplus", 0) == surplus
+        assert scorer.settings["surplus"] == surplus
         scenes = [[cup], [cup, hammer], [cup, hammer, hammer], [obj("cup", "red"), hammer]]
         pairs = [(Scene.of(objects), CUP_ON_THE_LEFT) for objects in scenes]
         by_surplus[surplus] = [found.score for found in scorer.score_all(pairs)]
         assert by_surplus[surplus] == [found.score for found in scorer.score_all(pairs, parts=False)]
+    assert Scorer().settings["surplus"] == 1
     assert by_surplus[0.0] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1])
     assert by_surplus[0.5] == pytest.approx([2 / 3, 4 / 9, 1 / 3, 1])
     assert by_surplus[1.0] == pytest.approx([2 / 3, 1 / 3, 2 / 9, 1])  # what passes has 1 whatever else is there

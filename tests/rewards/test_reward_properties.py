@@ -35,7 +35,7 @@ WEIGHTS: tuple[dict[str, int], ...] = (
     {"object": 1, "attribute": 5, "relation": 1, "condition": 7, "style": 2},
     {"relation": 1000, "object": 1},
 )
-SCORERS = [Scorer(weights=dict(weights)) for weights in WEIGHTS]
+SCORERS = [Scorer(weights=dict(weights), surplus=0) for weights in WEIGHTS]
 BOTH = st.sampled_from(range(len(WEIGHTS)))
 
 

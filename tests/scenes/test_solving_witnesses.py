@@ -134,6 +134,13 @@ def test_free_objects_stand_in_rows_and_columns() -> None:
     assert areas[-1] < 10 * areas[0]  # a pen is small beside a laptop
 
 
+def test_a_condition_that_is_denied_holds_without_its_consequence() -> None:
+    found = solved("(exists ?x (and (Is ?x 'cup') (not (implies (Has ?x 'red') (OnLeftSide ?x)))))")
+    [cup] = [obj for obj in found.scene.objects if obj.label == "cup"]
+    assert cup.color == "red"
+    assert cup.box.center_x > 500
+
+
 def test_style() -> None:
     witness = solved("(and (IsStyle 'oil painting') (exists ?x (Is ?x 'cup')))")
     assert witness.style == "oil painting"

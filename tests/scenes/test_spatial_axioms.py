@@ -206,3 +206,11 @@ def possible_by_z3(stated: list[tuple[str, int, int]], count: int) -> bool:
                     z3.Or(x1[one] <= x0[other], x1[other] <= x0[one], y1[one] <= y0[other], y1[other] <= y0[one])
                 )
     return bool(solver.check() == z3.sat)
+
+
+def test_one_of_two_relations_is_enough() -> None:
+    choice = "(or (On ?a ?b) (In ?a ?b)) (or (NextTo ?a ?b) (On ?a ?b))"
+    either = parse(f"(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'table') {choice})))")
+    found = solve_natural(either)
+    assert isinstance(found, Witness)
+    assert is_natural_witness(either, found.scene)

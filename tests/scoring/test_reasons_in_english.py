@@ -9,32 +9,22 @@ from formalimg.logic import parse
 from formalimg.scoring.reasons import failure_reason
 from formalimg.suites import FormulaSpec, QuestionSpec
 
-NOUNS = ("(Is ?cup 'cup')", "(Is ?plate 'plate')")
+FORMULA = "(exists ?cup (exists ?plate (exists ?x (and (Is ?cup 'cup') (Is ?plate 'plate') (Is ?x '{other}')))))"
 
 
-def _reason(clause: str, vocabulary: str) -> str:
-    spec = QuestionSpec(formula=FormulaSpec.of(parse("(exists ?cup (Is ?cup 'cup'))")), vocabulary=vocabulary)
-    parts = (*(Part(noun, "object", 1.0) for noun in NOUNS), Part(clause, "relation", 0.0))
-    return failure_reason(Verdict(False, parts), spec)
+def _reason(clause: str, vocabulary: str, other: str = "apple") -> str:
+    spec = QuestionSpec(formula=FormulaSpec.of(parse(FORMULA.format(other=other))), vocabulary=vocabulary)
+    return failure_reason(Verdict(False, (Part(clause, "relation", 0.0),)), spec)
 
 
 @pytest.mark.parametrize(
     ("clause", "vocabulary", "english"),
     [
-        ("(Has ?cup 'red')", "knolling", "not: the cup is red"),
-        ("(HasColor ?cup 'red')", "natural", "not: the cup is red"),
-        ("(LeftOf ?cup ?plate)", "natural", "not: the cup is to the left of the plate"),
-        ("(OnLeftSide ?cup)", "knolling", "not: the cup is on the left side of the image"),
+        ("(Has ?cup 'red')", "knolling", "not: there is a red cup"),
+        ("(HasColor ?cup 'red')", "natural", "not: there is a red cup"),
+        ("(LeftOf ?cup ?plate)", "natural", "not: a cup is to the left of a plate"),
+        ("(OnLeftSide ?cup)", "knolling", "not: a cup is on the left side of the image"),
         ("(Is ?x 'apple')", "knolling", "not: there is an apple"),
-        ("(Is ?x 'glasses')", "knolling", "not: there are glasses"),
-        ("(not (LeftOf ?cup ?plate))", "natural", "not: it is not so that the cup is to the left of the plate"),
-        (
-            "(or (LeftOf ?cup ?plate) (RightOf ?cup ?plate))",
-            "natural",
-            "not: the cup is to the left of the plate or the cup is to the right of the plate",
-        ),
-        ("(LeftOf ?cup ?who)", "natural", "not: (LeftOf ?cup ?who)"),
-        ("(Sings ?cup ?plate)", "natural", "not: (Sings ?cup ?plate)"),
         ("not a clause", "natural", "not: not a clause"),
     ],
 )

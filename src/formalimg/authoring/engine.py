@@ -19,7 +19,7 @@ from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection, add_
 from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.authoring.task import AuthoringTask, authoring_task, finished_items, write_results
 from formalimg.errors import FormalimgError
-from formalimg.models import UNKNOWN_PRICE, ChatModel, Spending, get_price, metered, unknown_cost_advice
+from formalimg.models import UNKNOWN_PRICE, ChatModel, Spending, metered, price_of, unknown_cost_advice
 from formalimg.suites import Item
 
 _TURNS = 3
@@ -204,9 +204,9 @@ class _AuthoringRun:
 
     def _require_known_costs(self) -> None:
         if self.spending.budget is not None and self.spending.unpriced:
-            names = dict.fromkeys([self.writer.name, self.checker.name])
-            unknown = next((name for name in names if get_price(name) == UNKNOWN_PRICE), self.writer.name)
-            raise FormalimgError(unknown_cost_advice(unknown, get_price(unknown)))
+            parties = (self.writer, self.checker)
+            unknown = next((one for one in parties if price_of(one) == UNKNOWN_PRICE), self.writer)
+            raise FormalimgError(unknown_cost_advice(unknown, per_image=False))
 
 
 def _result(

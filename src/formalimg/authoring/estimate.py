@@ -15,7 +15,7 @@ from formalimg.authoring.engine import authoring_settings, require_own_items
 from formalimg.authoring.journal import JOURNAL_FILE, AuthoringJournal
 from formalimg.authoring.plan import AuthoringPlan
 from formalimg.authoring.task import AuthoringTask, authoring_task
-from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, get_price
+from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price_of
 from formalimg.suites import suite
 
 _CHARACTERS_PER_TOKEN = 4
@@ -63,7 +63,7 @@ def estimate_authoring(
     checks = Usage(input_tokens=checked * sum(sent), output_tokens=checked * _ANSWER * len(heard))
     words = sum(tokens * (_fewest(plan, first) - checked) for tokens, first in zip(sent, heard, strict=True))
     others = Usage(input_tokens=words, output_tokens=_ANSWER * (questions - checked * len(heard)))
-    costs = [get_price(writer.name).cost(others), get_price((checker or writer).name).cost(checks)]
+    costs = [price_of(writer).cost(others), price_of(checker or writer).cost(checks)]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) if len(known) == len(costs) or not heard else None
     return AuthoringEstimate(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")

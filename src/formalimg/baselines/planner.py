@@ -28,9 +28,11 @@ from formalimg.models import (
     ImageRequest,
     ImageResult,
     Message,
+    Price,
     Refused,
     Setting,
     open_chat_model,
+    price_of,
     sampling_options,
 )
 from formalimg.prompts import Prompt, load_prompts
@@ -111,6 +113,11 @@ class LayoutPlanner:
     def name(self) -> str:
         """The name of the chat model."""
         return self.chat.name
+
+    @property
+    def price(self) -> Price:
+        """The price of the chat model."""
+        return price_of(self.chat)
 
     @property
     def concurrency(self) -> int:

@@ -11,13 +11,14 @@ import typer
 
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, read_options
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import print_estimated_calls, require_prices
+from formalimg.cli.run_execution import print_estimated_calls
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.judges import Certificate, JudgeCertificate
+    from formalimg.judges import Certificate, Grounder, Judge, JudgeCertificate
 
 
 def certify_command(
@@ -51,6 +52,7 @@ def certify_command(
             min=0, metavar="DOLLARS", help="Stop when this command has cost this much.", rich_help_panel=SECTIONS[3]
         ),
     ] = None,
+    price: Prices = None,
     dry_run: DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
 ) -> None:
@@ -66,15 +68,17 @@ def certify_command(
     """
     from formalimg.models import Spending  # here, so that other commands start faster
 
-    measured = _measured(suite, grounder, read_options(grounder_option), scenes, others)
-    require_prices(budget, [measured.name])
+    prices = GivenPrices(price, {"grounder": [grounder]})
+    given = read_options(grounder_option) | prices.option("grounder", grounder)
+    measured = _measured(suite, grounder, given, scenes, others)
+    require_prices(budget, [measured.party])
     if dry_run:
         _print_estimate(measured)
         return
     spending = Spending()
     spending.budget = budget
     try:
-        with progress_bar(f"certifying {measured.name}", measured.images) as on_progress:
+        with progress_bar(f"certifying {measured.party.name}", measured.images) as on_progress:
             certificate = measured.certify(seed=seed, spending=spending, on_progress=on_progress)
     except OverBudgetError as error:
         echo(f"stopped; {error}", err=True)
@@ -91,9 +95,9 @@ def certify_command(
 
 
 class _Measured(NamedTuple):
-    """Who is measured: its name, how many images it is shown, how many questions these take, and what measures it."""
+    """Who is measured, how many images it is shown, how many questions these take, and what measures it."""
 
-    name: str
+    party: Grounder | Judge
     images: int
     questions: Callable[[], int]
     certify: Callable[..., Certificate | JudgeCertificate]
@@ -108,7 +112,7 @@ def _measured(suite: str, name: str, options: Mapping[str, str], scenes: int, ot
         grounder = open_grounder(name, options)
         images, of_classes = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
         return _Measured(
-            grounder.name,
+            grounder,
             images,
             lambda: images * of_classes(drawable_classes()),
             partial(certify, grounder, scenes, others=others),
@@ -116,7 +120,7 @@ def _measured(suite: str, name: str, options: Mapping[str, str], scenes: int, ot
     judge = open_judge(suite, name, options)
     of_item = getattr(judge, "questions", lambda item: 0)
     return _Measured(
-        judge.name,
+        judge,
         scenes,
         lambda: sum(of_item(item) for item, _ in drawn_examples(suite, scenes, 0)),
         partial(certify_judge, judge, suite, scenes),
@@ -129,6 +133,6 @@ def _print_estimate(measured: _Measured) -> None:
     from formalimg.runs import question_cost
 
     questions = measured.questions()
-    echo(f"{measured.name}:")
+    echo(f"{measured.party.name}:")
     echo(f"  images to look at  {measured.images:>9,}")
-    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(measured.name, questions))}")
+    echo(f"  questions to ask   {questions:>9,}  {dollars(question_cost(measured.party, questions))}")

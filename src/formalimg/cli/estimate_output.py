@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -93,11 +93,11 @@ def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEsti
     first = estimates[0]
     echo(f"{config.model.name}, in {folder}:")
     if config.rewriter is not None:
-        echo(f"  prompts to rewrite {first.rewrites:>5,}  {dollars(first.rewrite_cost)}")
-    echo(f"  images to make   {first.images:>7,}  {dollars(first.image_cost)}")
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first, 'rewriter')}")
+    echo(f"  images to make   {first.images:>7,}  {_dollars(first, 'model')}")
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
-        echo(f"  questions to ask   {estimate.questions:>7,}  {dollars(estimate.judge_cost)}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate, 'judge')}")
     echo("  the first image would be asked for with:" if config.rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
@@ -105,4 +105,10 @@ def print_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEsti
 
 def dollars(cost: float | None) -> str:
     """Return a cost in words, rounded to cents; None if the price is unknown."""
-    return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"
+    return "at a price that is not known; give it with --price" if cost is None else f"about ${cost:,.2f}"
+
+
+def _dollars(estimate: RunEstimate, role: Literal["model", "judge", "rewriter"]) -> str:
+    costs = {"model": estimate.image_cost, "judge": estimate.judge_cost, "rewriter": estimate.rewrite_cost}
+    cost, note = costs[role], estimate.price_notes.get(role)
+    return dollars(cost) + (f" ({note})" if note and cost is not None else "")

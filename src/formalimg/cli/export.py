@@ -1,24 +1,54 @@
-"""`formalimg export`: export a suite or a run."""
+"""`formalimg export`: export a suite, its prompts, or a run."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from formalimg.cli.streams import echo
+from formalimg.cli.options import MAX_COUNT, read_levels
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.suites import suite_names
+
+if TYPE_CHECKING:
+    from formalimg.suites import PromptFormat
 
 
 def export_command(
     what: Annotated[str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder.", show_default=False)],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder to write to. For a run, it may hold other models already.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The folder to write to; for a run, it may hold other models already. With --prompts-only, a file. "
+            "Default then: standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    prompts_only: Annotated[
+        bool,
+        typer.Option("--prompts-only", help="Suite: only the prompts, with a file name for the image of each."),
+    ] = False,
+    form: Annotated[
+        Literal["txt", "jsonl", "csv"] | None,
+        typer.Option("--format", help="Prompts: form of the file. Default: by its ending, or else jsonl."),
+    ] = None,
+    style: Annotated[
+        Literal["auto", "long", "short", "none"],
+        typer.Option(help="Prompts: style text in front. auto: long where the suite has one."),
+    ] = "auto",
+    levels: Annotated[str | None, typer.Option(metavar="LEVELS", help="Prompts: only of these levels.")] = None,
+    per_level: Annotated[
+        int | None, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Prompts: only the first N of each level.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Prompts: how many images of each.")
+    ] = 1,
     items: Annotated[
         Path | None,
         typer.Option(
@@ -48,13 +78,16 @@ def export_command(
         typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
     ] = None,
 ) -> None:
-    """Export a suite with metadata, or a run in the layout of the benchmark's authors.
+    """Export a suite with metadata, its prompts alone, or a run in the layout of the benchmark's authors.
+
+    --prompts-only is for images that are made elsewhere: put them into a folder under the names in the column file,
+    and judge them with `formalimg run SUITE --model folder/DIR`.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md. A run becomes images with
     groundings and verdicts (FormalImg), with result.json and files of scores (ConceptMix), or with score files
     (CF-World), where the published scripts have them.
     """
-    of_suites = {
+    of_suites: dict[str, object] = {
         "--items": items,
         "--published": published,
         "--license": licence,
@@ -63,16 +96,79 @@ def export_command(
         "--url": url,
         "--date": date,
     }
-    if what in suite_names():
+    of_prompts: dict[str, object] = {
+        "--prompts-only": prompts_only,
+        "--format": form,
+        "--style": style != "auto",
+        "--levels": levels,
+        "--per-level": per_level,
+        "--samples": samples > 1,
+    }
+    if what in suite_names() and prompts_only:
+        _refuse("prompts", {**of_suites, "--items": None, "--name": name})
+        _export_prompts(what, out, items, form, style, Selected(levels, per_level, samples))
+    elif what in suite_names():
         _refuse("a suite", {"--name": name})
-        _export_suite(what, out, items, published, (licence, creator, made, url, date))
+        _refuse("a suite without --prompts-only", of_prompts)
+        _export_suite(what, _required(out), items, published, (licence, creator, made, url, date))
     elif Path(what).is_dir():
-        _refuse("a run", of_suites)
-        _export_run(Path(what), out, name)
+        _refuse("a run", of_suites | of_prompts)
+        _export_run(Path(what), _required(out), name)
     else:
         raise FormalimgError(
             f"{what} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
         )
+
+
+def _required(out: Path | None) -> Path:
+    if out is None:
+        raise FormalimgError("say where to export to: add --out DIR")
+    return out
+
+
+_FORMATS: Mapping[str, PromptFormat] = {"txt": "txt", "jsonl": "jsonl", "csv": "csv"}
+
+
+class Selected(NamedTuple):
+    """Which images of a suite: `--levels`, `--per-level`, `--samples`."""
+
+    levels: str | None
+    per_level: int | None
+    samples: int
+
+
+def _export_prompts(
+    name: str,
+    out: Path | None,
+    items: Path | None,
+    form: PromptFormat | None,
+    style: Literal["auto", "long", "short", "none"],
+    selected: Selected,
+) -> None:
+    from formalimg._util.io import atomic_write_text, read_text
+    from formalimg.runs import Selection
+    from formalimg.suites import format_prompts, load, prompt_rows
+    from formalimg.tables import count_noun
+
+    levels = None if selected.levels is None else read_levels(selected.levels)
+    chosen = Selection(levels, selected.per_level).of(load(name, items))
+    rows = list(prompt_rows(list(chosen.values()), style=style, samples=selected.samples))
+    ending = "" if out is None else out.suffix.lower().removeprefix(".")
+    text = format_prompts(rows, form or _FORMATS.get(ending, "jsonl"))
+    if out is None:
+        print_data(text)
+        return
+    if out.is_dir():
+        raise FormalimgError(f"{out} is a folder: name a file for the prompts, as in {out / 'prompts.jsonl'}")
+    if out.exists() and read_text(out) != text:
+        raise FormalimgError(f"{out} is there already, and holds something else: choose another name")
+    atomic_write_text(out, text)
+    again = ["formalimg", "run", name, *(["--items", str(items)] if items else [])]
+    again += ["--levels", selected.levels] if selected.levels else []
+    again += ["--per-level", str(selected.per_level)] if selected.per_level else []
+    again += ["--samples", str(selected.samples)] if selected.samples > 1 else []
+    echo(f"{count_noun(len(rows), 'prompt')} in {out}: put an image for each into one folder, under its name in `file`")
+    echo(f"then judge them with: {shlex.join(again)} --model folder/DIR --judge JUDGE")
 
 
 def _export_suite(

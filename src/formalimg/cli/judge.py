@@ -12,6 +12,7 @@ import typer
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.run_execution import (
     FinishedRuns,
     default_budget,
@@ -21,7 +22,6 @@ from formalimg.cli.run_execution import (
     open_judges,
     print_rates,
     print_rates_by_judge,
-    require_prices,
 )
 from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight, safeguards
 from formalimg.cli.streams import echo
@@ -42,6 +42,7 @@ def judge_command(
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
     prompts: options.Prompts = None,
+    price: Prices = None,
     budget: options.Budget = None,
     no_preflight: NoPreflight = False,
     max_failures: MaxFailures = None,
@@ -82,7 +83,13 @@ def judge_command(
     Images that this judge has already scored are skipped. Exit code 1 if nothing could be scored.
     """
     if groundings is not None:
-        given = {"RUN": folder, "--judge": judge, "--judge-option": judge_option, "--prompts": prompts}
+        given = {
+            "RUN": folder,
+            "--judge": judge,
+            "--judge-option": judge_option,
+            "--price": price,
+            "--prompts": prompts,
+        }
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
         place = default_runs(runs, needed=out is None)
         print_rates_by_judge(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
@@ -95,10 +102,18 @@ def judge_command(
     with closing(open_run(folder)) as run:
         manifest = run.manifest
     judges = open_judges(
-        manifest.suite, manifest.model.name, judge, judge_option, prompts, manifest.task, protocol, making=False
+        manifest.suite,
+        manifest.model.name,
+        judge,
+        judge_option,
+        prompts,
+        manifest.task,
+        protocol,
+        GivenPrices(price, {"judge": judge or []}),
+        making=False,
     )
     budget = default_budget(budget)
-    require_prices(budget, [one.instance.name for one in judges])
+    require_prices(budget, [one.instance for one in judges])
     engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     for number, one in enumerate(judges):
         guards = safeguards(no_preflight, max_failures, judges[1:] if number == 0 else ())

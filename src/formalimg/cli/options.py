@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from formalimg._util.installing import install_line
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -203,7 +204,7 @@ Budget = Annotated[
     typer.Option(
         min=0,
         metavar="DOLLARS",
-        help="Stop, resumably, when this run folder has cost this much in total.",
+        help="Stop, resumably, when the folder has cost this much.",
         rich_help_panel=_COST,
     ),
 ]
@@ -211,7 +212,7 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print what would be requested, how often and at what cost; do nothing.",
+        help="Print what would be requested and at what cost; do nothing.",
         rich_help_panel=_COST,
     ),
 ]
@@ -387,7 +388,7 @@ def require_web_extra(what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("formalimg"):
             raise
-        raise FormalimgError(f"{what} needs {error.name}: pip install 'formalimg[web]'") from error
+        raise FormalimgError(f"{what} needs {error.name}: {install_line('web')}") from error
 
 
 def print_address(address: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.price_options import GivenPrices, Prices
 from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
 from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight
 from formalimg.cli.streams import echo
@@ -43,6 +44,7 @@ class RunOptions:
     layouts: str
     style: Literal["auto", "long", "short", "none"]
     prompts: Path | None
+    price: list[str] | None
     budget: float | None
     dry_run: bool
     no_preflight: bool
@@ -104,16 +106,31 @@ class RunOptions:
         """The options about the engine."""
         return EngineOptions(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
 
+    @property
+    def given_prices(self) -> GivenPrices:
+        """The prices that were given by hand."""
+        rewriters = [self.rewriter] if self.rewriter else []
+        return GivenPrices(self.price, {"model": self.model, "judge": self.judge or [], "rewriter": rewriters})
+
     def open_judges(self, model: str) -> list[Reopenable[Judge]]:
         """Open the judges of a model's images, in their order."""
-        return open_judges(self.suite, model, self.judge, self.judge_option, self.prompts, self.task, self.protocol)
+        return open_judges(
+            self.suite,
+            model,
+            self.judge,
+            self.judge_option,
+            self.prompts,
+            self.task,
+            self.protocol,
+            self.given_prices,
+        )
 
     def open_model(self, name: str) -> Reopenable[ImageModel]:
         """Open the model that generates images, or plans layouts."""
         from formalimg.models import open_image_model
         from formalimg.runs import Reopenable, require_supported
 
-        given = options.read_options(self.model_option)
+        given = options.read_options(self.model_option) | self.given_prices.option("model", name)
         if self.task == "layout":
             from formalimg.baselines import open_planner
 
@@ -127,11 +144,10 @@ class RunOptions:
         """Open the chat model that rewrites prompts; None if nothing is rewritten."""
         from formalimg.models import open_chat_model
 
-        return (
-            None
-            if self.rewriter is None
-            else open_chat_model(self.rewriter, options.read_options(self.rewriter_option))
-        )
+        if self.rewriter is None:
+            return None
+        given = options.read_options(self.rewriter_option) | self.given_prices.option("rewriter", self.rewriter)
+        return open_chat_model(self.rewriter, given)
 
     def builder(self, rewriter: ChatModel | None = None) -> RunBuilder:
         """Return the builder of the runs of all models."""
@@ -185,6 +201,7 @@ def run_command(
     layouts: options.Layouts = "solver",
     style: options.Style = "auto",
     prompts: options.Prompts = None,
+    price: Prices = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
     no_preflight: NoPreflight = False,
@@ -228,6 +245,7 @@ def generate_command(
     layouts: options.Layouts = "solver",
     style: options.Style = "auto",
     prompts: options.Prompts = None,
+    price: Prices = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
     no_preflight: NoPreflight = False,

@@ -22,9 +22,9 @@ from formalimg.cli.estimate_output import (
 )
 from formalimg.cli.options import options_of
 from formalimg.cli.output import print_table
+from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.safeguard_options import exit_if_uncovered, safeguards, uncovered_runs
 from formalimg.cli.streams import echo
-from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.cli.run import RunOptions
@@ -42,6 +42,7 @@ def open_judges(
     prompts: Path | None,
     task: str,
     protocol: str = "default",
+    prices: GivenPrices | None = None,
     *,
     making: bool = True,
 ) -> list[Reopenable[Judge]]:
@@ -61,6 +62,7 @@ def open_judges(
     opened = []
     for number, name in enumerate(names or [None], 1):
         own = {**(default.options if default else {}), **options_of(options, number, len(names or [None]))}
+        own |= prices.option("judge", name) if prices and name is not None else {}
         # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
@@ -89,10 +91,8 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
     models = [options.open_model(name) for name in options.model]
     judges = _judges_by_model(options, [model.instance.name for model in models]) if judging else {}
     rewriter = options.open_rewriter()
-    names = [*(model.instance.name for model in models)]
-    names += dict.fromkeys(judge.name for judge in _each_once(judges))
-    names += [rewriter.name] if rewriter else []
-    require_prices(budget, names)
+    require_prices(budget, [model.instance for model in models], per_image=options.task == "image")
+    require_prices(budget, [*_each_once(judges), *([rewriter] if rewriter else [])])
     builder = options.builder(rewriter)
     selected = [*builder.selection.of(builder.items).values()]
     for warning in (
@@ -298,17 +298,6 @@ def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, g
         advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
         echo(f"stopped; all that is done is kept in {folder}. The same command {advice}.", err=True)
         raise typer.Exit(130)
-
-
-def require_prices(budget: float | None, names: Sequence[str]) -> None:
-    """Refuse a budget if a price is unknown, before anything is paid for."""
-    from formalimg.models import UNKNOWN_PRICE, get_price
-
-    for name in names:
-        if budget is not None and get_price(name) == UNKNOWN_PRICE:
-            raise FormalimgError(
-                f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
-            )
 
 
 def _execute(

@@ -14,13 +14,8 @@ from formalimg.cli import options
 from formalimg.cli.estimate_output import dollars
 from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.output import print_table
-from formalimg.cli.run_execution import (
-    default_budget,
-    default_runs,
-    exit_if_stopped,
-    print_estimated_calls,
-    require_prices,
-)
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
+from formalimg.cli.run_execution import default_budget, default_runs, exit_if_stopped, print_estimated_calls
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import OverBudgetError
 
@@ -100,11 +95,12 @@ def score_command(
         ),
     ] = None,
     budget: options.Budget = None,
+    price: Prices = None,
     dry_run: options.DryRun = False,
     format: Annotated[  # noqa: A002  # what users call it
         Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
     ] = "terminal",
-    runs: options.RunsFolder = Path("runs"),
+    runs: options.RunsFolder = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -139,19 +135,21 @@ def score_command(
         if default is not None:
             echo(default, err=True)
             judge, judge_options = default.name, {**default.options, **judge_options}
+    prices = GivenPrices(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
+    judge_options |= prices.option("judge", judge) if judge else {}
     scoring = open_scoring(
         pairs,
         judge,
         judge_options=judge_options,
         form=form,
         writer=writer,
-        writer_options=options.read_options(writer_option),
+        writer_options=options.read_options(writer_option) | (prices.option("writer", writer) if writer else {}),
         questions=own,
     )
     budget = default_budget(budget)
     folder = out or scoring.builder.folder(default_runs(runs))
     asked = scoring.builder.writer if scoring.builder.unwritten(folder) else None
-    require_prices(budget, [scoring.judge.name, *([asked.chat.name] if asked else [])])
+    require_prices(budget, [scoring.judge, *([asked.chat] if asked else [])])
     if dry_run:
         _print_estimate(scoring, folder)
         return
@@ -165,7 +163,8 @@ def score_command(
     for warning in scores.warnings:
         echo(warning, err=True)
     _PRINTERS[format](scores)
-    exit_if_stopped(scores.progress.stopped, folder, over_budget=scores.progress.over_budget)
+    done = scores.progress
+    exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
     echo(f"run in {folder}: `formalimg view {folder}` shows every answer", err=True)
     if all(one.passed is None for one in scores):
         echo("nothing was scored: the last column says why, image by image", err=True)

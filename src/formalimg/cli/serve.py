@@ -62,7 +62,7 @@ def serve_command(
             metavar="NUMBER",
             help="How much objects of other classes lower the reward of an image that fails, from 0 to 1.",
         ),
-    ] = 0.0,
+    ] = 1.0,
     root: Annotated[
         Path | None,
         typer.Option(

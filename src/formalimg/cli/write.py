@@ -19,8 +19,9 @@ from formalimg.cli.options import (
     read_levels,
     read_options,
 )
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import default_budget, exit_if_stopped, print_estimated_calls, require_prices
+from formalimg.cli.run_execution import default_budget, exit_if_stopped, print_estimated_calls
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def write_command(
             "denominalise: those of the groups that ship.",
         ),
     ] = None,
+    price: Prices = None,
     budget: Budget = None,
     dry_run: DryRun = False,
 ) -> None:
@@ -167,10 +169,13 @@ def write_command(
             tuple(load("cf-world", items)) if items is not None and task == "questions" else (),
         ),
     )
-    writing = open_chat_model(model, read_options(model_options))
-    checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    prices = GivenPrices(price, {"model": [model], "checker": [checker] if checker else []})
+    writing = open_chat_model(model, read_options(model_options) | prices.option("model", model))
+    checking = None
+    if checker is not None:
+        checking = open_chat_model(checker, read_options(checker_options) | prices.option("checker", checker))
     budget = default_budget(budget)
-    require_prices(budget, [writing.name, *([checking.name] if checking else [])])
+    require_prices(budget, [writing, *([checking] if checking else [])])
     if dry_run:
         _show_outlook(plan, writing, checking, out, prompts)
         return
@@ -193,9 +198,12 @@ def _show_outlook(
     plan: AuthoringPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
     from formalimg.authoring import estimate_authoring
+    from formalimg.models import price_of
 
     outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
+    notes = dict.fromkeys(note for party in (writing, checking) if party and (note := price_of(party).note))
+    cost += f" ({', '.join(notes)})" if notes else ""
     echo(f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}")
     if outlook.first:
         echo("the first would be:")

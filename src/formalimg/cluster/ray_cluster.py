@@ -12,10 +12,9 @@ from importlib.util import find_spec
 from math import isfinite
 from typing import Any
 
+from formalimg._util.installing import install_line
 from formalimg.cluster.messages import failure_of
 from formalimg.errors import FormalimgError
-
-_INSTALL = "pip install 'formalimg[ray]'"
 
 _MIN_RESOURCE = 0.0001
 """The smallest part of a CPU or GPU that Ray counts."""
@@ -83,7 +82,7 @@ def connect(address: str) -> Iterator[None]:
         FormalimgError: if Ray is not installed, there is no such cluster, or it refuses the connection.
     """
     if find_spec("ray") is None:
-        raise FormalimgError(f"the engine ray needs the package ray: {_INSTALL}")
+        raise FormalimgError(f"the engine ray needs the package ray: {install_line('ray')}")
     if "://" in address:
         raise FormalimgError(
             f"{address} cannot be joined from outside: use --address auto, on a machine of the cluster"

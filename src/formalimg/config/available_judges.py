@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Literal
 
 from formalimg.config.local_servers import PORTS, find_local_servers
@@ -105,6 +106,8 @@ def _installed(providers: Mapping[str, Requirements], *, boxes: bool) -> Iterato
             yield AvailableJudge(f"{name}/{_SUGGESTED.get(name, 'MODEL')}", reason)
             if boxes and name == "transformers":
                 yield AvailableJudge(f"detector/{_DETECTOR}", f"{there} are installed; a detector, for boxes")
+    if boxes and find_spec("cv2") is not None:
+        yield AvailableJudge("detector/coco", "opencv is installed; a detector of 80 classes, for photographs")
 
 
 def _install(requirements: Requirements | None) -> str:

@@ -212,7 +212,7 @@ class _MeteredGrounder:
         self.unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
         self.classes = tuple(name for name in drawable_classes() if name not in self.unknown)
         self._grounder = grounder
-        self._calls = MeteredCalls(grounder.name, spending, on_progress)
+        self._calls = MeteredCalls(grounder, spending, on_progress)
 
     async def ground(self, image: LoadedImage) -> Grounding | Unscored:
         """Find all objects that can be drawn, of the classes that the grounder knows.

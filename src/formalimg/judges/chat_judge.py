@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models import ChatModel, Message, Setting, Unanswered, note_waste, read_aside
+from formalimg.models import ChatModel, Message, Price, Setting, Unanswered, note_waste, price_of, read_aside
 from formalimg.prompts import load_prompts
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ class ChatJudge:
             "prompt_again": str(self._retry),
             **self.rules,
         }
+
+    @property
+    def price(self) -> Price:
+        """The price of the chat model."""
+        return price_of(self._chat)
 
     @property
     def concurrency(self) -> int:

@@ -165,7 +165,7 @@ def certify_judge(
         raise FormalimgError(f"{DRAWN} is told what drawings show, and cannot be measured by them: name another judge")
     if drawings < 1:
         raise FormalimgError("certification needs one drawing at least")
-    calls = MeteredCalls(judge.name, spending or Spending(), on_progress)
+    calls = MeteredCalls(judge, spending or Spending(), on_progress)
 
     async def ask(example: tuple[Item[Any], DrawnScene]) -> tuple[Verdict, Verdict | Unscored]:
         item, drawn = example

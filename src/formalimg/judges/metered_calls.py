@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.judges.base import Grounding, Unscored, Verdict
-from formalimg.models import Spending, get_price, metered, unknown_cost_advice
+from formalimg.judges.base import Grounder, Grounding, Judge, Unscored, Verdict
+from formalimg.models import Spending, metered, unknown_cost_advice
 
 MAX_FAILURES = 20
 """After so many failures in a row certification ends: what does not answer cannot be measured."""
@@ -22,15 +22,16 @@ _B = TypeVar("_B")
 class MeteredCalls:
     """Calls that are counted against a budget, and reported one by one."""
 
-    def __init__(self, name: str, spending: Spending, on_progress: Callable[[int], None]) -> None:
+    def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
         """Begin to count.
 
         Args:
-            name: the name of who is asked.
+            party: who is asked.
             spending: what was spent, and the budget.
             on_progress: called with the number of answers, after each.
         """
-        self.name = name
+        self.name = party.name
+        self._party = party
         self._spending = spending
         self._on_progress = on_progress
         self._done = 0
@@ -49,7 +50,7 @@ class MeteredCalls:
                 answer = await ask()
                 _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
             if unpriced and self._spending.budget is not None:
-                raise FormalimgError(unknown_cost_advice(self.name, get_price(self.name)))
+                raise FormalimgError(unknown_cost_advice(self._party, per_image=False))
             if meter.blocked:
                 answer = None
         if answer is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from formalimg.judges.base import Judge, LoadedImage, Unscored, Verdict
-from formalimg.models import Setting
+from formalimg.models import Price, Setting, price_of
 from formalimg.suites import Item, QuestionSpec
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class PromptJudge:
         formula = _formula_item(item)
         count = getattr(self.by_questions if formula is None else self.by_formula, "questions", None)
         return int(count(formula or item)) if count else 0
+
+    @property
+    def price(self) -> Price:
+        """The price of what is asked."""
+        return price_of(self.by_formula)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image shows what the prompt asks for."""

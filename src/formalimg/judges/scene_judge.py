@@ -29,7 +29,7 @@ from formalimg.logic import (
     atoms,
     prepare_formula,
 )
-from formalimg.models import Setting
+from formalimg.models import Price, Setting, price_of
 from formalimg.scenes import FailedLayoutError, SceneError, read_layout
 from formalimg.suites import FormulaSpec, Item
 
@@ -65,6 +65,11 @@ class SceneJudge:
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the grounder, the semantics of `forall`, and the version of the rules."""
         return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES}
+
+    @property
+    def price(self) -> Price:
+        """The price of what the grounder asks."""
+        return price_of(self.grounder)
 
     @property
     def concurrency(self) -> int:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         PremadeImageModel,
         RequestedImage,
         is_any_image,
+        matched_text,
         open_folder,
         scan_folder,
     )
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
         silence_libraries,
     )
     from formalimg.models.options import Options, option_texts, sampling_options
-    from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price
+    from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price, price_of
     from formalimg.models.public_identity import is_secret_name, stored_settings, stored_text
     from formalimg.models.python_function import CallableModel, open_python_function, require_parameters
     from formalimg.models.registry import (
@@ -58,7 +59,15 @@ if TYPE_CHECKING:
     )
     from formalimg.models.retry import RetryPolicy, chat_retry_policy, few_attempts, image_retry_policy
     from formalimg.models.secrets import get_api_key, image_without_keys, redact, redact_values, set_key_names
-    from formalimg.models.spending import Meter, Spending, metered, note_usage, note_waste, unknown_cost_advice
+    from formalimg.models.spending import (
+        Meter,
+        Spending,
+        metered,
+        note_usage,
+        note_waste,
+        unknown_cost_advice,
+        unknown_price_advice,
+    )
     from formalimg.models.structured_output import ParseFailure, parse_answer, read_aside
     from formalimg.models.text_answer import TextAnswer, json_or_literal
 
@@ -87,6 +96,7 @@ __getattr__ = lazy_exports(
             "PremadeImageModel",
             "RequestedImage",
             "is_any_image",
+            "matched_text",
             "open_folder",
             "scan_folder",
         ],
@@ -100,7 +110,7 @@ __getattr__ = lazy_exports(
             "silence_libraries",
         ],
         "options": ["Options", "option_texts", "sampling_options"],
-        "pricing": ["UNKNOWN_PRICE", "Price", "get_price"],
+        "pricing": ["UNKNOWN_PRICE", "Price", "get_price", "price_of"],
         "public_identity": ["is_secret_name", "stored_settings", "stored_text"],
         "python_function": ["CallableModel", "open_python_function", "require_parameters"],
         "registry": [
@@ -117,7 +127,15 @@ __getattr__ = lazy_exports(
         ],
         "retry": ["RetryPolicy", "chat_retry_policy", "few_attempts", "image_retry_policy"],
         "secrets": ["get_api_key", "image_without_keys", "redact", "redact_values", "set_key_names"],
-        "spending": ["Meter", "Spending", "metered", "note_usage", "note_waste", "unknown_cost_advice"],
+        "spending": [
+            "Meter",
+            "Spending",
+            "metered",
+            "note_usage",
+            "note_waste",
+            "unknown_cost_advice",
+            "unknown_price_advice",
+        ],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
         "text_answer": ["TextAnswer", "json_or_literal"],
     },
@@ -183,6 +201,7 @@ __all__ = [
     "is_out_of_memory",
     "is_secret_name",
     "json_or_literal",
+    "matched_text",
     "metered",
     "note_usage",
     "note_waste",
@@ -193,6 +212,7 @@ __all__ = [
     "open_python_function",
     "option_texts",
     "parse_answer",
+    "price_of",
     "published_index",
     "read_aside",
     "read_checkpoint",
@@ -208,4 +228,5 @@ __all__ = [
     "stored_settings",
     "stored_text",
     "unknown_cost_advice",
+    "unknown_price_advice",
 ]

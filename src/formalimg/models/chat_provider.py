@@ -15,7 +15,7 @@ from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.chat_usage import complete_usage, maximum_input, maximum_output, without_impossible
 from formalimg.models.deduplication import CurrentQuestion, asking
-from formalimg.models.pricing import Price, get_price
+from formalimg.models.pricing import price_of
 from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
@@ -42,16 +42,17 @@ class ProviderChatModel:
 
     Attributes:
         name, concurrency: as for every chat model.
+        price: what its calls cost.
     """
 
-    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
+    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
         self.name = stored_text(provider.name)
         self.concurrency = retry_policy.concurrency
         self._provider = provider
         self._settings = StoredSettings()
         self._policy = retry_policy
         self._limiter = limiter
-        self._price = price
+        self.price = retry_policy.price or price_of(provider)
         self._cache: AnswerCache | None = None
 
     @property
@@ -96,7 +97,7 @@ class ProviderChatModel:
     ) -> Reply[AnswerType]:
         longest = maximum_output(self._provider.settings)
         sent = partial(maximum_input, messages, schema)
-        spent = RequestCost(self._price, partial(complete_usage, sent=sent, longest=longest))
+        spent = RequestCost(self.price, partial(complete_usage, sent=sent, longest=longest))
         send = partial(spent.attempt, partial(self._complete, messages, schema))
         raw, reason = "", "nothing was asked"
         for attempt in range(1 + self._policy.parse_retries):
@@ -156,7 +157,7 @@ def build_chat_model(
         limiter: a rate limiter shared with other models; a new one if None.
     """
     limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
-    return ProviderChatModel(provider, retry_policy, limiter, get_price(provider.name))
+    return ProviderChatModel(provider, retry_policy, limiter)
 
 
 class SchemaMode:

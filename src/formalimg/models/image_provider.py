@@ -8,7 +8,7 @@ from typing import Protocol
 
 from formalimg.models.base import CallError, Identified, Setting, Usage
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.models.pricing import Price, get_price
+from formalimg.models.pricing import price_of
 from formalimg.models.public_identity import StoredSettings, stored_text
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
@@ -54,19 +54,20 @@ class ProviderImageModel:
     Attributes:
         name, settings, batch, concurrency, sees_spec: as for every image model.
         takes_images: whether it accepts a reference image beside the prompt.
+        price: what its images cost.
     """
 
     batch = 1
     sees_spec = False
 
-    def __init__(self, provider: ImageProvider, limiter: RateLimiter, concurrency: int, price: Price) -> None:
+    def __init__(self, provider: ImageProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
         self.name = stored_text(provider.name)
-        self.concurrency = concurrency
+        self.concurrency = retry_policy.concurrency
         self.takes_images = provider.takes_images
         self._provider = provider
         self._settings = StoredSettings()
         self._limiter = limiter
-        self._price = price
+        self.price = retry_policy.price or price_of(provider)
 
     @property
     def settings(self) -> Mapping[str, Setting]:
@@ -81,7 +82,7 @@ class ProviderImageModel:
     async def _generate_one(self, request: ImageRequest) -> ImageResult:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only, but an image was to go with them")
-        spent = RequestCost(self._price, self._complete_usage)
+        spent = RequestCost(self.price, self._complete_usage)
         try:
             completion = await self._limiter.call(lambda: spent.attempt(lambda: self._provider.complete(request)))
         except CallError as error:
@@ -93,7 +94,7 @@ class ProviderImageModel:
 
     def _complete_usage(self, reported: Usage) -> Usage:
         """Return a usage with what a provider may have left out: it is taken to bill one image."""
-        if self._price.output is None:  # a price by the image, or none
+        if self.price.output is None:  # a price by the image, or none
             return reported if reported.images else replace(reported, images=1)
         if reported.output_tokens > 0 or (reported.input_tokens > 0 and not reported.images):
             return reported
@@ -112,4 +113,4 @@ def build_image_model(
         limiter: a rate limiter shared with other models; a new one if None.
     """
     limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
-    return ProviderImageModel(provider, limiter, retry_policy.concurrency, get_price(provider.name))
+    return ProviderImageModel(provider, retry_policy, limiter)

@@ -1,4 +1,4 @@
-"""Prices of models and cost of calls: a price list as data, which the user may override."""
+"""Prices of models and cost of calls: by hand, from the user's list, from ours; a server of your own is free."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
+from formalimg.models.base import Identified, Usage
 
 PRICES_VARIABLE = "FORMALIMG_PRICES"
 """Environment variable that names the user's own price list."""
@@ -22,6 +23,7 @@ PRICES_FILE = Path("prices.toml")
 """The user's own price list, in the current folder."""
 
 _RATES = ("input", "output", "image")
+_MAX_PRICE = 1e6
 _MAX_BYTES = 1_000_000
 """The longest price list that is read."""
 _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-preview(-\d{2}-\d{2,4})?")
@@ -36,11 +38,13 @@ class Price:
         input: per million tokens sent.
         output: per million tokens received.
         image: per generated image, for models that are priced by the image or do not report tokens.
+        note: where it comes from, if that is worth saying before anything is paid for.
     """
 
     input: float | None = None
     output: float | None = None
     image: float | None = None
+    note: str = field(default="", compare=False)
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of this usage; None if it is unknown."""
@@ -56,6 +60,69 @@ class Price:
 
 FREE = Price(0.0, 0.0)
 UNKNOWN_PRICE = Price()
+LOCAL_SERVER = Price(0.0, 0.0, note="local server: counted as free")
+"""The price of an unlisted model on a server at a private address."""
+
+_LOCAL_NAMES = (".localhost", ".local")
+_PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+
+
+def price_of(party: Identified) -> Price:
+    """Return the price of a model, or of what a judge asks, in this order of precedence.
+
+    What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
+    at a private address. So a gateway in your own network to a listed model is not taken to be free.
+
+    Raises:
+        FormalimgError: if the user's list cannot be read.
+    """
+    given = getattr(party, "price", None)
+    if isinstance(given, Price):
+        return given
+    found = get_price(party.name)
+    url = party.settings.get("base_url")
+    return LOCAL_SERVER if found == UNKNOWN_PRICE and isinstance(url, str) and is_private_address(url) else found
+
+
+def is_private_address(url: str) -> bool:
+    """Return whether a URL leads to this machine or into a private network: by address, `localhost` or `*.local`."""
+    from ipaddress import ip_address, ip_network  # here, because most models have no address
+
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        if host == "localhost" or host.endswith(_LOCAL_NAMES):
+            return True
+        address = ip_address(host)
+    except ValueError:  # a name, or no URL at all
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in ip_network(network) for network in _PRIVATE_NETWORKS)
+
+
+def read_price(text: str, *, per_image: bool) -> Price:
+    """Read a price as users write it: `0.15/0.60` for tokens sent and received, or `0.04` for an image.
+
+    Args:
+        text: US dollars per million tokens, or per image; a single 0 is free.
+        per_image: whether the model makes images, so that one number is the price of an image.
+
+    Raises:
+        FormalimgError: if it is anything else; the message says how to write it.
+    """
+    try:
+        rates = [float(part) for part in text.split("/")]
+    except ValueError:
+        rates = []
+    if all(0 <= rate < _MAX_PRICE for rate in rates):  # which no NaN is
+        if rates in ([0.0], [0.0, 0.0]):
+            return FREE
+        if len(rates) == 2:
+            return Price(rates[0], rates[1])
+        if len(rates) == 1 and per_image:
+            return Price(image=rates[0])
+    tokens = "IN/OUT in US dollars per million tokens, as in 0.15/0.60"
+    form = f"US dollars per image, as in 0.04, or {tokens}" if per_image else tokens
+    raise FormalimgError(f"cannot read the price {truncate(text, 40, 20)!r}: write {form}")
 
 
 def get_price(name: str) -> Price:
@@ -130,7 +197,7 @@ def parse_prices(text: str, source: str) -> Mapping[str, Price]:
 def _parse_price(name: str, entry: object, source: str) -> Price:
     rates = entry if isinstance(entry, dict) else {}
     valid = rates and all(
-        rate in _RATES and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
+        rate in _RATES and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_PRICE
         for rate, value in rates.items()
     )
     name = truncate(name, 80, 20)
@@ -141,4 +208,5 @@ def _parse_price(name: str, entry: object, source: str) -> Price:
         )
     if ("input" in rates) != ("output" in rates):
         raise FormalimgError(f"the price of {name!r} in {source} has only one of input and output: give both")
-    return Price(**{rate: float(value) for rate, value in rates.items()})
+    values = {rate: float(value) for rate, value in rates.items()}
+    return Price(values.get("input"), values.get("output"), values.get("image"))

@@ -15,6 +15,7 @@ from typing import TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.options import Options
+from formalimg.models.pricing import Price, read_price
 from formalimg.models.secrets import redact
 from formalimg.models.spending import may_begin_call
 
@@ -45,6 +46,7 @@ class RetryPolicy:
         max_wait: if a provider asks for a longer wait than this many seconds, calls fail instead of waiting.
         parse_retries: how often a chat model is asked again if its answer cannot be parsed.
         cache: whether answers of a chat model are cached, so that the same question is paid for once.
+        price: the price that the user gave by hand; None for that of the price lists.
     """
 
     concurrency: int = 8
@@ -56,6 +58,7 @@ class RetryPolicy:
     max_wait: float = 300.0
     parse_retries: int = 2
     cache: bool = True
+    price: Price | None = None
 
 
 DEFAULT_RETRY_POLICY = RetryPolicy()
@@ -80,7 +83,12 @@ def few_attempts() -> Iterator[None]:
 
 
 def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
-    """Read the retry policy of an image model: concurrency, rpm, timeout, max_attempts, initial_backoff, max_wait."""
+    """Read the policy of an image model: concurrency, rpm, timeout, max_attempts, initial_backoff, max_wait, price."""
+    return _read_policy(options, default, per_image=True)
+
+
+def _read_policy(options: Options, default: RetryPolicy, *, per_image: bool) -> RetryPolicy:
+    price = options.text("price", None)
     for old, new in _OLD_OPTION_NAMES.items():
         options.accept_old_name(old, new)
     return replace(
@@ -91,13 +99,14 @@ def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_PO
         max_attempts=options.integer("max_attempts", default.max_attempts, minimum=1, maximum=100),
         initial_backoff=options.number("initial_backoff", default.initial_backoff, minimum=0),
         max_wait=options.number("max_wait", default.max_wait, minimum=0),
+        price=default.price if price is None else read_price(price, per_image=per_image),
     )
 
 
 def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
     """Read the retry policy of a chat model: that of an image model, and parse_retries and cache."""
     return replace(
-        image_retry_policy(options, default),
+        _read_policy(options, default, per_image=False),
         parse_retries=options.integer("parse_retries", default.parse_retries, minimum=0, maximum=20),
         cache=options.flag("cache", default.cache),
     )

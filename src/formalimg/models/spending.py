@@ -8,14 +8,15 @@ verdict), models add each call to it as soon as it is paid for, and begin no cal
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.pricing import UNKNOWN_PRICE, Price
+from formalimg.models.base import CallError, Identified, Usage
+from formalimg.models.pricing import UNKNOWN_PRICE, Price, price_of
 
 NO_USAGE = "not reported: the cost is an upper estimate"
 """What `served` says under `usage` of an answer whose cost is an upper estimate."""
@@ -220,11 +221,19 @@ class RequestCost:
             meter.count(cost, estimated=estimated)
 
 
-def unknown_cost_advice(name: str, price: Price) -> str:
-    """Return why no budget can be kept for a model after a call of unknown cost, and what to do."""
-    if price == UNKNOWN_PRICE:
-        return f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
+def unknown_price_advice(name: str, *, per_image: bool) -> str:
+    """Return why no budget can be kept for a model whose price is unknown, and what to type."""
+    option = f"--price {shlex.quote(name)}"
+    tokens = f"per million tokens sent and received, as in {option}={'5/40' if per_image else '0.15/0.60'}"
+    form = f"DOLLARS (per image, as in {option}=0.04; or {tokens})" if per_image else f"IN/OUT (US dollars {tokens})"
+    return f"nobody knows what {name} costs, so no budget can be kept: add {option}={form}, or list it in prices.toml"
+
+
+def unknown_cost_advice(party: Identified, *, per_image: bool) -> str:
+    """Return why no budget can be kept after a call of unknown cost, and what to do."""
+    if price_of(party) == UNKNOWN_PRICE:
+        return unknown_price_advice(party.name, per_image=per_image)
     return (
-        f"{name} did not say what a call used and nothing limits it, so the budget cannot be kept: give the model the "
-        "option max_tokens, or the price of an image (image = 0.04) in prices.toml"
+        f"{party.name} did not say what a call used and nothing limits it, so the budget cannot be kept: give the "
+        "model the option max_tokens, or the price of an image, as in --price model=0.04"
     )

@@ -201,6 +201,9 @@ def comparison_notes(
     if any(row.manifest.odd for row in rows):
         found = _by_value([row for row in rows if row.manifest.odd], lambda row: row.manifest.odd)
         yield f"The published data has odd records: {found}. List them with formalimg census."
+    for run, row in zip(runs, rows, strict=True):
+        if run.manifest.matched and isinstance(run, StoredRun):
+            yield f"{row.name}: the images were made elsewhere, and matched to the items: {run.matched()}."
     if any(row.manifest.task == "layout" for row in rows):
         yield "A layout that cannot be read or leaves the canvas counts as a failure of the model."
     if published:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import Judged, RunRecord
@@ -102,4 +103,4 @@ def _pandas() -> Any:
     try:
         return import_module("pandas")
     except ImportError as error:
-        raise FormalimgError("data frames need pandas: pip install 'formalimg[pandas]'") from error
+        raise FormalimgError(f"data frames need pandas: {install_line('pandas')}") from error

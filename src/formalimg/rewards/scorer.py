@@ -66,7 +66,7 @@ class Scorer:
         judges: Mapping[str, Judge] | None = None,
         weights: Weights | None = None,
         items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None,
-        surplus: float = 0.0,
+        surplus: float = 1.0,
     ) -> None:
         """Open the grounder; judges are opened when they are first needed.
 
@@ -115,7 +115,7 @@ class Scorer:
             "grounder": self._grounder.name,
             "judge": None if self._judge_name is None else stored_text(self._judge_name),
             "reward_rules": RULES_VERSION,
-            **({"surplus": self._surplus} if self._surplus else {}),
+            "surplus": self._surplus,
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},
         }
 

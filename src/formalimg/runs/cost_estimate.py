@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from formalimg.judges import Judge
-from formalimg.models import ImageRequest, PremadeImageModel, Usage, get_price
+from formalimg.models import Identified, ImageRequest, PremadeImageModel, Usage, price_of
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import images_to_match
 from formalimg.runs.folder import refuse_foreign_images
@@ -38,6 +38,7 @@ class RunEstimate:
         first: the prompt of the first image; where prompts are rewritten, what the rewriter is sent for it.
         rewrites: number of prompts to rewrite.
         rewrite_cost: estimated cost of rewriting them; None if the price is unknown.
+        price_notes: what to know about the prices of image model, judge and rewriter, by these words.
     """
 
     images: int
@@ -48,6 +49,7 @@ class RunEstimate:
     first: str
     rewrites: int = 0
     rewrite_cost: float | None = 0.0
+    price_notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
@@ -68,7 +70,7 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     to_judge = [*to_make, *(it for key, it in verdict_keys.items() if key not in scored)] if judge else []
     questions_of: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
     questions = sum(questions_of(it.item) for it in to_judge)
-    image_price = get_price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
+    image_price = price_of(config.model).cost(_QUESTION if config.task == "layout" else Usage(images=1))
     rewrites, rewrite_cost = _rewrites(config, folder, [it.item for it in to_make])
     request = config.requests.request(images[0].item, 0, images[0].seed)
     prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
@@ -77,16 +79,25 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
         len(to_judge),
         questions,
         None if image_price is None else image_price * len(to_make),
-        question_cost(judge.name, questions) if judge else 0.0,
+        question_cost(judge, questions) if judge else 0.0,
         prompt_of(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
         rewrites,
         rewrite_cost,
+        {
+            role: price_of(party).note
+            for role, party in (
+                ("model", config.model),
+                ("judge", judge),
+                ("rewriter", config.rewriter.chat if config.rewriter else None),
+            )
+            if party is not None
+        },
     )
 
 
-def question_cost(name: str, count: int) -> float | None:
+def question_cost(party: Identified, count: int) -> float | None:
     """Return about what so many questions about images cost in US dollars; None if the price is unknown."""
-    price = get_price(name).cost(_QUESTION) if count else 0.0
+    price = price_of(party).cost(_QUESTION) if count else 0.0
     return None if price is None else price * count
 
 
@@ -98,7 +109,7 @@ def _rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) ->
 
     stored = RewriteStore(folder)
     count = sum(key not in stored for key in {config.rewriter.key(item.prompt) for item in items})
-    price = get_price(config.rewriter.chat.name).cost(_REWRITE)
+    price = price_of(config.rewriter.chat).cost(_REWRITE)
     return count, None if price is None and count else (price or 0.0) * count
 
 

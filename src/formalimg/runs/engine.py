@@ -29,7 +29,6 @@ from formalimg.models import (
     ImageModel,
     ImageRequest,
     Meter,
-    get_price,
     metered,
     unknown_cost_advice,
 )
@@ -187,14 +186,16 @@ class Engine:
             self.stop()
             self.report()
 
-    def _settle(self, name: str, meter: Meter, cost: float = 0.0, unpriced: int = 0) -> tuple[float, int]:
+    def _settle(
+        self, party: ImageModel | Judge, meter: Meter, cost: float = 0.0, unpriced: int = 0
+    ) -> tuple[float, int]:
         """Return what an answer of this model or judge cost; the run ends if that is unknown and there is a budget."""
         cost, unpriced = meter.settle(cost, unpriced)
         if self.progress.over_budget and not self._told_budget:
             self._told_budget = True
             _log.info("the budget of $%.2f is used up: nothing new is begun", self.progress.budget)
         if unpriced and self.progress.budget is not None:
-            self._end(FormalimgError(unknown_cost_advice(name, get_price(name))))
+            self._end(FormalimgError(unknown_cost_advice(party, per_image=party is self._model)))
         return cost, unpriced
 
     # --- generation
@@ -258,7 +259,7 @@ class Engine:
                             "knows which is which: mend the model, then start a new run"
                         )
                     checked = check_answer(answer)
-                    cost, unpriced = self._settle(model.name, meter, *answer_cost(checked))
+                    cost, unpriced = self._settle(model, meter, *answer_cost(checked))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()
@@ -274,7 +275,7 @@ class Engine:
                 raise
             reason = error_text(error)
         for planned in left:  # what was paid for is recorded with the first of them
-            spent = self._settle(model.name, meter)
+            spent = self._settle(model, meter)
             answered = ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent)
             await arrived.put(self._counted(answered))
 
@@ -356,7 +357,7 @@ class Engine:
         except FormalimgError as error:
             self._end(error)
             reason = error_text(error)
-        cost, unpriced = self._settle(judge.name, meter, row.cost if row else 0.0, row.unpriced if row else 0)
+        cost, unpriced = self._settle(judge, meter, row.cost if row else 0.0, row.unpriced if row else 0)
         if row is None or meter.blocked:  # a verdict for which a question was not asked must not depend on the budget
             if not cost and not unpriced:
                 return None

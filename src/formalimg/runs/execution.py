@@ -23,7 +23,7 @@ from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.store import RunStore
-from formalimg.suites import Item
+from formalimg.suites import STYLES, Condition, Item, suite
 
 ProgressCallback = Callable[[Progress], None]
 ResumeCallback = Callable[[EarlierWork], None]
@@ -61,12 +61,15 @@ def execute(
     if judge:
         require_storable_settings(Identity(judge.name, judge.settings))
     items = config.selection.of(config.items)
+    matched = ""
     if isinstance(config.model, PremadeImageModel):
-        on_match(config.model.match(images_to_match(items, config.samples)))
+        matching = config.model.match(images_to_match(items, config.samples))
+        matched = matching.ways
+        on_match(matching)
     builder = config.requests
     images = plan_images(list(items.values()), builder, samples=config.samples, seed=config.seed)
     with RunStore(folder, config.manifest()) as store:
-        store.plan(items, images, config.manifest(store.manifest))
+        store.plan(items, images, replace(config.manifest(store.manifest), matched=matched))
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
@@ -152,8 +155,10 @@ def judge_run(
 
 def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
     """Return the images of these items, by position in the suite, for models that serve existing images."""
+    has_style = suite(next(iter(items.values())).suite).has_style_text
+    styles = tuple(prompt.text for style in STYLES for prompt in Condition(style=style).texts) if has_style else ()
     return [
-        RequestedImage(item.id, sample, item.prompt, position, item.suite)
+        RequestedImage(item.id, sample, item.prompt, position, item.suite, styles)
         for position, item in items.items()
         for sample in range(samples)
     ]

@@ -38,7 +38,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str}
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -79,6 +79,7 @@ class RunManifest:
         images: the URL on an object store where the images are; empty if they are in the run folder.
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
         odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
+        matched: how the premade images that the last command asked for were matched to items; empty for a model.
     """
 
     suite: str
@@ -99,6 +100,7 @@ class RunManifest:
     images: str = ""
     images_id: str = ""
     odd: str = ""
+    matched: str = ""
 
     @property
     def image_owner(self) -> str:

@@ -14,7 +14,7 @@ from formalimg._util.plain_files import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, PreflightResult, check_judge, needs_preflight
-from formalimg.models import few_attempts, get_price, metered, redact, unknown_cost_advice
+from formalimg.models import few_attempts, metered, redact, unknown_cost_advice
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT
@@ -126,7 +126,7 @@ async def _check(
     if not blocked or cost:
         log.add(judge, result)
     if unpriced and progress.budget is not None:
-        raise FormalimgError(unknown_cost_advice(judge.name, get_price(judge.name)))
+        raise FormalimgError(unknown_cost_advice(judge, per_image=False))
     if blocked:  # the budget is used up: what was not asked says nothing about the judge
         return
     if result.problem:

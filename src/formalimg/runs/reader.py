@@ -21,7 +21,7 @@ from formalimg._util.stored_values import (
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Setting
+from formalimg.models import Setting, matched_text
 from formalimg.runs.database import open_for_reading, run_database_errors
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
@@ -49,6 +49,7 @@ from formalimg.runs.rows import (
     existing_image,
     item_record,
     judge_identity,
+    match_count,
     planned_item,
     question_and_image,
     row_seconds,
@@ -187,6 +188,12 @@ class StoredRun:
         sums = f"SELECT total(cost), coalesce(sum(unpriced), 0), {_IMPOSSIBLE_COSTS} FROM ({costs})"
         (found,) = self._read(run_cost, sums)
         return found
+
+    def matched(self) -> str:
+        """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""
+        way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
+        query = f"SELECT {way}, count(*) FROM pictures WHERE status = 'made' GROUP BY 1"
+        return matched_text(dict(self._read(match_count, query)))
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""

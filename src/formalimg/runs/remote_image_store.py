@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from formalimg._util.installing import install_line
 from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import read_plain_bytes, sizes_of_plain_files
 from formalimg._util.text import truncate
@@ -104,8 +105,8 @@ def open_remote_root(url: str) -> RemoteRoot:
         system, root = url_to_fs(url)
         return RemoteRoot(SharedFolder() if scheme == "file" else system, root)
     except ImportError as error:
-        needed = " ".join(["'formalimg[stores]'", *filter(None, [LIBRARIES[scheme]])])
-        raise FormalimgError(f"images at {scheme}://… need more than is installed: pip install {needed}") from error
+        command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
+        raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
 
 
 class ForeignPlaceError(PermissionError):

@@ -31,6 +31,7 @@ from formalimg.models import (
     ImageResult,
     Message,
     Setting,
+    price_of,
 )
 from formalimg.prompts import Prompt
 from formalimg.runs.cancellation import share_progress
@@ -160,6 +161,7 @@ class RewritingModel:
     Attributes:
         name, batch, concurrency, sees_spec: those of the image model.
         settings: those of the image model, and what shapes the texts of the rewriter.
+        price: that of the image model.
     """
 
     def __init__(
@@ -176,6 +178,7 @@ class RewritingModel:
         self.name = model.name
         self.settings: Mapping[str, Setting] = {**model.settings, **rewriter.settings}
         self.batch, self.concurrency, self.sees_spec = model.batch, model.concurrency, model.sees_spec
+        self.price = price_of(model)
         self._model = model
         self._rewriter = rewriter
         self._words = words

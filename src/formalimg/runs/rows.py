@@ -89,6 +89,12 @@ def row_seconds(row: tuple[Any, ...]) -> float:
     return stored_number(row[0], "seconds")
 
 
+def match_count(row: tuple[Any, ...]) -> tuple[str, int]:
+    """Return a way in which premade images were matched, and how many; of images that were made, an empty text."""
+    way, count = row
+    return way if isinstance(way, str) else "", stored_integer(count, "count")
+
+
 def judge_identity(row: tuple[Any, ...]) -> Identity:
     """Return name and settings of a judge."""
     name, settings = row

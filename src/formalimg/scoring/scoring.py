@@ -16,7 +16,16 @@ from formalimg.config import default_judge
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
 from formalimg.models import ChatModel, open_chat_model
-from formalimg.runs import Identity, Progress, RunConfig, execute, open_run
+from formalimg.runs import (
+    MAX_FAILURES,
+    Identity,
+    Progress,
+    RunConfig,
+    Safeguards,
+    execute,
+    open_run,
+    preflight_by_default,
+)
 from formalimg.scoring.given_images import GivenImages, ImageInput, open_given_image
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
@@ -189,7 +198,9 @@ class Scoring:
         """
         made = self.builder.build(folder, budget)
         left = None if budget is None else max(0.0, budget - made.cost)
-        progress = execute(self.config(made, left), folder, self.judge, on_progress=on_progress)
+        guards = Safeguards(preflight_by_default(), MAX_FAILURES)
+        config = self.config(made, left)
+        progress = execute(config, folder, self.judge, on_progress=on_progress, safeguards=guards)
         with closing(open_run(folder, Identity(self.judge.name, self.judge.settings))) as run:
             judged = {one.outcome.item: one for one in run.judged([(name, 0) for name in made.items])}
         scores = []

@@ -29,7 +29,7 @@ from formalimg.suites.conceptmix.spec import (
     RequestedConcept,
     SpatialRelation,
 )
-from formalimg.suites.conditions import Condition, LayoutForm, ModelInput, StyleText
+from formalimg.suites.conditions import STYLES, Condition, LayoutForm, ModelInput, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
@@ -95,7 +95,14 @@ if TYPE_CHECKING:
     from formalimg.suites.conceptmix.vocabulary import NounForms, noun_forms
     from formalimg.suites.download import BenchmarkSource, PullError, PullResult, pull, source, source_names
     from formalimg.suites.drawn_requests import NothingToDrawError, drawn_request, undrawable_because
-    from formalimg.suites.export import ExportedSuite, PublisherInfo, export_suite
+    from formalimg.suites.export import (
+        ExportedSuite,
+        PromptFormat,
+        PublisherInfo,
+        export_suite,
+        format_prompts,
+        prompt_rows,
+    )
     from formalimg.suites.formula.census import count_contents
     from formalimg.suites.formula.ontology import find_implausible
     from formalimg.suites.formula.published import write_published
@@ -157,7 +164,14 @@ __getattr__ = lazy_exports(
         "conceptmix.published": ["ScoredImage", "read_scores", "format_scores", "write_published_prompts"],
         "conceptmix.questions": ["concept_statements", "template_questions"],
         "conceptmix.prompt_check": ["extra_concepts", "missing_concepts"],
-        "export": ["ExportedSuite", "PublisherInfo", "export_suite"],
+        "export": [
+            "ExportedSuite",
+            "PromptFormat",
+            "PublisherInfo",
+            "export_suite",
+            "format_prompts",
+            "prompt_rows",
+        ],
         "formula.ontology": ["find_implausible"],
         "formula.published": ["write_published"],
         "formula.published_verdicts": [
@@ -204,6 +218,7 @@ __all__ = [
     "ODD_TAGS",
     "PASS_THRESHOLD",
     "QUESTION_CATEGORIES",
+    "STYLES",
     "BenchmarkSource",
     "Binding",
     "BindingError",
@@ -242,6 +257,7 @@ __all__ = [
     "Pool",
     "PoolProfile",
     "Pools",
+    "PromptFormat",
     "PublishedItems",
     "PublishedVerdict",
     "PublisherInfo",
@@ -292,6 +308,7 @@ __all__ = [
     "find_graph_problem",
     "find_implausible",
     "format_clause_verdict",
+    "format_prompts",
     "format_repairs",
     "format_scene_verdict",
     "format_scores",
@@ -316,6 +333,7 @@ __all__ = [
     "parse_prompt",
     "plain_tags",
     "pool_objects",
+    "prompt_rows",
     "pull",
     "read_cf_scores",
     "read_cf_world",

@@ -18,6 +18,8 @@ from formalimg.suites.item import Item
 
 LayoutForm: TypeAlias = Literal["plain", "rewritten", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
+STYLES: tuple[StyleText, ...] = ("long", "short")
+"""The styles that have a text."""
 
 _OURS = Path(__file__).parent / "prompts"
 _IMAGE = 1024

@@ -21,7 +21,7 @@ from formalimg._util.stored_values import StoredValueError, stored_integer
 from formalimg.analysis.captions.categories import MASKS, Category, categories_to_mask
 from formalimg.analysis.captions.files import Caption, CaptionResult, read_captions
 from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel, Message, Unanswered, Usage, get_price
+from formalimg.models import ChatModel, Message, Unanswered, Usage, price_of
 from formalimg.prompts import Prompt, load_prompts
 
 
@@ -257,4 +257,4 @@ def estimate_caption_study(
     if not captions:
         raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
     usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(seen))
-    return CaptionEstimate(captions, len(seen), get_price(model.name).cost(usage) if seen else 0.0, first)
+    return CaptionEstimate(captions, len(seen), price_of(model).cost(usage) if seen else 0.0, first)

@@ -20,7 +20,7 @@ from formalimg.judges.clause_judge import normalize_clause
 from formalimg.judges.published.answers import ConstraintAnswer, ObjectsAnswer, WordAnswer
 from formalimg.judges.published.verification import judge_objects
 from formalimg.logic import FormulaError, PrenexForm, atoms, to_prenex, vocabulary
-from formalimg.models import Answered, Attachment, ChatModel, Message, Setting, TextAnswer
+from formalimg.models import Answered, Attachment, ChatModel, Message, Price, Setting, TextAnswer, price_of
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.suites import ConceptSpec, FormulaSpec, Item
 
@@ -100,6 +100,11 @@ class PublishedJudge:
             **{setting: str(prompt) for setting, prompt in self._prompts.items()},
             "protocol_rules": self.rules,
         }
+
+    @property
+    def price(self) -> Price:
+        """The price of the chat model."""
+        return price_of(self._chat)
 
     @property
     def concurrency(self) -> int:

@@ -9,6 +9,7 @@ from formalimg.models.folder.file_matching import (
     PremadeImageModel,
     RequestedImage,
     is_any_image,
+    matched_text,
     scan_folder,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "PremadeImageModel",
     "RequestedImage",
     "is_any_image",
+    "matched_text",
     "open_folder",
     "scan_folder",
 ]

@@ -86,10 +86,11 @@ def conceptmix_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[C
     names = _ItemNames(index)
     readings = {file: item for file in named if (item := names.item(_location(file, folder), file)) is not None}
     _reject_several_models(folder, [*(entry.file for entry in entries), *readings])
-    yield from entry_candidates(_with_items(entries, folder, index, names), index, folder.path)
+    for candidate in entry_candidates(_with_items(entries, folder, index, names), index, folder.path):
+        yield candidate._replace(by="prompt")  # the index in the name only tells items with the same one apart
     for file in folder.files:
         if is_any_image(file) and file not in described:
-            yield CandidateFile(file, readings.get(file))
+            yield CandidateFile(file, readings.get(file), by="name")
 
 
 def _entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
@@ -80,6 +82,17 @@ def _extension(file: str) -> str:
 _SHOWN = 3
 _MAX_NAME = 60
 
+MatchedBy: TypeAlias = Literal["id", "prompt", "name", "place"]
+"""How an image was matched to its item.
+
+- `id`: the id of the item, in the name of the file or in metadata;
+- `prompt`: the prompt of the item, in metadata;
+- `name`: what a layout makes of the prompt, in the name of the file;
+- `place`: the place of the item in its suite.
+"""
+
+MATCHED_BY: tuple[MatchedBy, ...] = get_args(MatchedBy)
+
 
 class RequestedImage(NamedTuple):
     """One image that a run requests.
@@ -90,6 +103,7 @@ class RequestedImage(NamedTuple):
         prompt: the prompt it should have been generated from.
         number: position of the item in its whole suite, from 0; None if only the order of the requests is known.
         suite: the suite it belongs to; empty if unknown.
+        styles: texts about the style of image that may have been in front of the prompt.
     """
 
     item: str
@@ -97,14 +111,16 @@ class RequestedImage(NamedTuple):
     prompt: str
     number: int | None = None
     suite: str = ""
+    styles: tuple[str, ...] = ()
 
 
 class MatchedImage(NamedTuple):
-    """A requested image and its file (or the marker file of a refusal)."""
+    """A requested image, its file (or the marker file of a refusal), and how they were matched."""
 
     item: str
     sample: int
     file: str
+    by: MatchedBy = "id"
 
 
 @dataclass(frozen=True)
@@ -131,11 +147,16 @@ class MatchReport:
     duplicates: tuple[tuple[str, ...], ...] = ()
     absent: tuple[str, ...] = ()
 
+    @property
+    def ways(self) -> str:
+        """How the images were matched, as in `1,980 by id, 20 by prompt`; empty if there are none."""
+        return matched_text(Counter(image.by for image in self.found))
+
     def summary(self) -> str:
         """Return a summary of a few lines: number of images of each kind, and the first names."""
         wanted = len(self.found) + len(self.blocked) + len(self.missing)
         rows = [
-            ("found", len(self.found), f"of {wanted:,} wanted"),
+            ("found", len(self.found), f"of {wanted:,} wanted" + (f": {self.ways}" if self.found else "")),
             ("blocked", len(self.blocked), _listed([_image(found) for found in self.blocked])),
             ("missing", len(self.missing), _listed([_image(lacking) for lacking in self.missing])),
             ("not there", len(self.absent), _listed(self.absent)),
@@ -147,6 +168,11 @@ class MatchReport:
             f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
         ]
         return "\n".join([f"images in {short_name(self.path)} (layout {self.layout})", *lines])
+
+
+def matched_text(counts: Mapping[str, int]) -> str:
+    """Return how many images were matched in which way, as in `1,980 by id, 20 by prompt`."""
+    return ", ".join(f"{counts[way]:,} by {way}" for way in MATCHED_BY if counts.get(way))
 
 
 @runtime_checkable
@@ -202,6 +228,7 @@ class ItemIndex:
         first = {one.item: one for one in reversed(wanted)}
         self.items = tuple(dict.fromkeys(one.item for one in wanted))
         self.suite = next((one.suite for one in wanted), "")
+        self._styles = next((one.styles for one in wanted), ())
         self.places_known = all(one.number is not None for one in wanted)
         self._by_name = {normalize_unicode(item): item for item in self.items}
         self._by_number: dict[str, list[str]] = {}
@@ -228,8 +255,23 @@ class ItemIndex:
         return same[0] if len(same) == 1 else None
 
     def items_with(self, prompt: str | None) -> Sequence[str]:
-        """Return the items that have exactly this prompt."""
-        return () if prompt is None else self._by_prompt.get(prompt, ())
+        """Return the items that have this prompt: exactly, or else up to case, white space and a text about style."""
+        if prompt is None:
+            return ()
+        if prompt in self._by_prompt:
+            return self._by_prompt[prompt]
+        words = _fold(prompt)
+        for style in ("", *map(_fold, self._styles)):
+            if words.startswith(style) and (found := self._by_words.get(words[len(style) :].lstrip())):
+                return found
+        return ()
+
+    @cached_property
+    def _by_words(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for prompt, items in self._by_prompt.items():
+            found.setdefault(_fold(prompt), []).extend(items)
+        return found
 
     def item_at(self, place: int) -> str | None:
         """Return the item at this index of the suite, from 0."""
@@ -244,6 +286,11 @@ def is_number(text: str) -> bool:
 def normalize_unicode(text: str) -> str:
     """Normalize a text to NFC: file systems differ in this."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _fold(prompt: str) -> str:
+    """Return a prompt in small letters, with single blanks."""
+    return " ".join(normalize_unicode(prompt).casefold().split())
 
 
 def _without_zeros(number: str) -> str:
@@ -261,12 +308,14 @@ class CandidateFile(NamedTuple):
         image: the image it claims to be; None if it was not requested.
         blocked: whether it is only the marker of a refusal.
         exists: whether the file exists.
+        by: how it was matched.
     """
 
     file: str
     image: FolderImage | None
     blocked: bool = False
     exists: bool = True
+    by: MatchedBy = "id"
 
 
 def resolve_candidates(
@@ -284,11 +333,11 @@ def resolve_candidates(
     Raises:
         FormalimgError: if different files stand for the same image.
     """
-    files: dict[FolderImage, list[str]] = {}
+    files: dict[FolderImage, dict[str, MatchedBy]] = {}
     markers: dict[FolderImage, str] = {}
     absent: list[str] = []
     extra: list[str] = []
-    for file, image, blocked, exists in dict.fromkeys(candidates):
+    for file, image, blocked, exists, by in dict.fromkeys(candidates):
         if image is None or image not in index.wanted:
             extra.extend([file] if exists else [])
         elif not exists:
@@ -296,13 +345,15 @@ def resolve_candidates(
         elif blocked:
             markers[image] = file
         else:
-            files.setdefault(image, []).append(file)
+            files.setdefault(image, {}).setdefault(file, by)
     several = {image: tuple(names) for image, names in files.items() if len(names) > 1}
     _reject_differing(several, folder)
     return MatchReport(
         place,
         layout,
-        found=tuple(MatchedImage(*image, files[image][0]) for image in index.wanted if image in files),
+        found=tuple(
+            MatchedImage(*image, *next(iter(files[image].items()))) for image in index.wanted if image in files
+        ),
         # An image beside its marker was made at a later attempt.
         blocked=tuple(MatchedImage(*one, markers[one]) for one in index.wanted if one in markers and one not in files),
         missing=tuple(request for one, request in index.wanted.items() if one not in files and one not in markers),

@@ -13,6 +13,7 @@ from formalimg.models.folder.file_matching import (
     FolderImage,
     FolderListing,
     ItemIndex,
+    MatchedBy,
     is_any_image,
     is_image,
     is_number,
@@ -117,7 +118,7 @@ def geneval_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Cand
         FormalimgError: if a prompt or a number is ambiguous.
     """
     described = {file for file in folder.files if file.endswith("/metadata.jsonl")}
-    items: dict[str, str | None] = {}
+    items: dict[str, tuple[str | None, MatchedBy]] = {}
     for file in folder.files:
         sample = _SAMPLE.fullmatch(file)
         if sample is None:
@@ -128,9 +129,13 @@ def geneval_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Cand
         if number not in items:
             beside = f"{number}/metadata.jsonl"
             prompt = _prompt(folder, beside) if beside in described else None
-            items[number] = _item_at(number, folder, index) if prompt is None else _item_with(prompt, beside, index)
-        item = items[number]
-        yield CandidateFile(file, None if item is None else FolderImage(item, int(sample[2])))
+            items[number] = (
+                (_item_at(number, folder, index), "place")
+                if prompt is None
+                else (_item_with(prompt, beside, index), "prompt")
+            )
+        item, by = items[number]
+        yield CandidateFile(file, None if item is None else FolderImage(item, int(sample[2])), by=by)
 
 
 def _prompt(folder: FolderListing, file: str) -> str | None:

@@ -20,6 +20,7 @@ from formalimg.models.folder.file_matching import (
     FolderImage,
     FolderListing,
     ItemIndex,
+    MatchedBy,
     is_any_image,
     is_number,
     normalize_unicode,
@@ -131,17 +132,18 @@ def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder:
     """
     numbered: Counter[str] = Counter()
     for entry in entries:
-        item = _item(entry, index)
+        item, by = _item(entry, index)
         image = None
         if item is not None:
             image = FolderImage(item, numbered[item] if entry.sample is None else entry.sample)
             numbered[item] += entry.sample is None
         # isfile, because a Path would raise for names that no file can have.
         exists = os.path.isfile(os.path.join(folder, entry.file))  # noqa: PTH113, PTH118
-        yield CandidateFile(entry.file, image, exists=exists)
+        yield CandidateFile(entry.file, image, exists=exists, by=by)
 
 
-def _item(entry: MetadataEntry, index: ItemIndex) -> str | None:
+def _item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
+    """Return the item that an entry is about, and how that is known."""
     by_prompt = index.items_with(entry.prompt)
     item = index.item_numbered(entry.id) if entry.item is None and entry.id is not None else None
     if entry.item is not None:
@@ -151,13 +153,13 @@ def _item(entry: MetadataEntry, index: ItemIndex) -> str | None:
             raise FormalimgError(
                 f"{entry.where}: items {' and '.join(map(short_name, by_prompt[:2]))} have this prompt: add item"
             )
-        return by_prompt[0] if by_prompt else None
+        return by_prompt[0] if by_prompt else None, "prompt"
     if item is not None and by_prompt and item not in by_prompt:
         raise FormalimgError(
             f"{entry.where}: says item {short_name(item)}, but the prompt is that of item {short_name(by_prompt[0])}: "
             "mend one, or take the other out"
         )
-    return item
+    return item, "id"
 
 
 def _id(value: Any, name: str, where: str) -> str | None:
@@ -181,6 +183,8 @@ def _sample(value: Any, where: str) -> int | None:
 METADATA = ("metadata.jsonl", "metadata.csv")
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_FILE_FIELDS = ("file_name", "file", "path", "image")
+"""What the field is called that names the file; `file_name` is that of Hugging Face."""
 
 
 def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
@@ -194,7 +198,7 @@ def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
         raise FormalimgError(f"{short_name(folder.path)} has {problem}")
     rows = (read_jsonl_rows if present[0] == METADATA[0] else read_csv_rows)(folder.path, present[0])
-    entries = [_inside(parse_entry(row, ("file_name",))) for row in rows]
+    entries = [_inside(parse_entry(row, _FILE_FIELDS)) for row in rows]
     spelled = {normalize_unicode(file): file for file in folder.files}
     entries = [entry._replace(file=spelled.get(normalize_unicode(entry.file), entry.file)) for entry in entries]
     yield from entry_candidates(entries, index, folder.path)
@@ -213,18 +217,23 @@ def _inside(entry: MetadataEntry) -> MetadataEntry:
     return entry._replace(file="/".join(part for part in parts if part not in ("", ".")))
 
 
-_FILE_FIELDS = ("file", "path", "image", "file_name")
-
-
 def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of a JSON map such as `{"7": "images/seven.png"}`; paths are relative to its folder.
+    """Yield the candidate files of a map; paths are relative to its folder.
+
+    A map is a JSON file such as `{"7": "images/seven.png"}`, or a list of objects; or a file of JSON lines or CSV with
+    the fields of a metadata file.
 
     Raises:
-        FormalimgError: if it is not JSON, or neither an object nor a list of the right form.
+        FormalimgError: if it cannot be read, or has another form.
     """
-    yield from entry_candidates(
-        list(_entries(parse_json(read_text(path), str(path)), short_name(path.name))), index, str(path.parent)
-    )
+    match path.suffix.lower():
+        case ".jsonl":
+            entries = [parse_entry(row, _FILE_FIELDS) for row in read_jsonl_rows(str(path.parent), path.name)]
+        case ".csv":
+            entries = [parse_entry(row, _FILE_FIELDS) for row in read_csv_rows(str(path.parent), path.name)]
+        case _:
+            entries = list(_entries(parse_json(read_text(path), str(path)), short_name(path.name)))
+    yield from entry_candidates(entries, index, str(path.parent))
 
 
 def _entries(content: Any, name: str) -> Iterator[MetadataEntry]:

@@ -83,6 +83,7 @@ _IN_FOLDERS: Mapping[str, Callable[[FolderListing, ItemIndex], Iterable[Candidat
     "cf-world": cfworld_candidates,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
+_MAPS = (".json", ".jsonl", ".csv")
 _MAX_BYTES = 256 * 1024 * 1024
 _VERSION = 1
 
@@ -161,7 +162,7 @@ class FolderModel:
             return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
         if len(data) > _MAX_BYTES:
             return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
-        return Generated(data, {"file": _storable(found.file)})
+        return Generated(data, {"file": _storable(found.file), "matched_by": found.by})
 
     def _found(self, item: str, sample: int) -> MatchedImage | None:
         if self._matched is None:
@@ -177,7 +178,7 @@ class FolderModel:
 
 
 def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
-    """A folder of images, or a JSON file that maps items to images, as an image model.
+    """A folder of images, or a file (JSON, JSON lines, CSV) that maps items to images, as an image model.
 
     Args:
         path: the folder or the file.
@@ -199,11 +200,14 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     if not path or not os.path.exists(place):  # noqa: PTH110
         raise FormalimgError(f"there is no folder {path!r}: say where the images are, as in folder/my/images")
     if not place.is_dir():
-        if layout not in (None, "map") or (layout is None and place.suffix.lower() != ".json"):
-            raise FormalimgError(f"{path} is a file: give the folder of the images, or a map of them (a .json file)")
+        if layout not in (None, "map") or (layout is None and place.suffix.lower() not in _MAPS):
+            raise FormalimgError(
+                f"{path} is a file: give the folder of the images, or a map of them (a {', '.join(_MAPS[:-1])} or "
+                f"{_MAPS[-1]} file)"
+            )
         return FolderModel(path, place, "map", None)
     if layout == "map":
-        raise FormalimgError(f"{path} is a folder: layout=map needs the JSON file that maps items to images")
+        raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
     folder = scan_folder(str(place))
     return FolderModel(path, place, layout or _detect_layout(folder), folder)
 

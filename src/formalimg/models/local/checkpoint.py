@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.installing import install_line
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
@@ -19,7 +20,7 @@ from formalimg.models.local.device_pool import default_dtype, exclusive_loading,
 from formalimg.models.options import Options
 from formalimg.models.secrets import find_api_key, redact
 
-INSTALL_LOCAL = "pip install 'formalimg[local]'"
+INSTALL_LOCAL = install_line("local")
 """Installs everything that local models need."""
 
 _DTYPES = {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
@@ -128,7 +129,7 @@ class AnthropicChat:
 
 @requires(
     modules=["anthropic"],
-    install="pip install 'formalimg[anthropic]'",
+    install=install_line("anthropic"),
     keys=[_KEY_NAME],
     unless="for a server of your own",
 )
@@ -177,7 +178,7 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
     try:
         import anthropic
     except ImportError:
-        raise FormalimgError(f"{model} needs the anthropic library: pip install 'formalimg[anthropic]'") from None
+        raise FormalimgError(f"{model} needs the anthropic library: {install_line('anthropic')}") from None
     key = server_api_key(model, [_KEY_NAME], base_url)
     url = base_url or _DEFAULT_URL
     hooks = limit_answers(MAX_CHAT_BYTES)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.options import Options, server_api_key
@@ -46,7 +47,7 @@ _REFUSALS = frozenset(
 
 requires_gemini = requires(
     modules=["google.genai"],
-    install="pip install 'formalimg[gemini]'",
+    install=install_line("gemini"),
     keys=_KEY_NAMES,
     unless="for a server of your own",
 )
@@ -128,9 +129,7 @@ def open_gemini_client(
     try:
         from google.genai.types import HttpOptions, HttpRetryOptions
     except ImportError:
-        raise FormalimgError(
-            f"gemini/{model} needs the google-genai library: pip install 'formalimg[gemini]'"
-        ) from None
+        raise FormalimgError(f"gemini/{model} needs the google-genai library: {install_line('gemini')}") from None
     base_url, api_version = given.url("base_url", None), given.text("api_version", None)
     given.reject_unknown()
     http = HttpOptions(

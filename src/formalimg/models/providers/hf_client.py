@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting
 from formalimg.models.options import Options, check_api_key
@@ -36,7 +37,7 @@ _REFUSAL = re.compile(r"nsfw|content_policy|sensitive content|safety checker|fla
 
 requires_hf = requires(
     modules=["huggingface_hub"],
-    install="pip install 'formalimg[hf]'",
+    install=install_line("hf"),
     keys=[_KEY_NAME],
     unless="after `hf auth login`, or for an endpoint of your own",
 )
@@ -138,7 +139,7 @@ def open_hf_client(model: str, given: Options, timeout: float, max_bytes: int = 
     try:
         from huggingface_hub import get_session, get_token
     except ImportError:
-        raise FormalimgError(f"hf/{model} needs the huggingface_hub library: pip install 'formalimg[hf]'") from None
+        raise FormalimgError(f"hf/{model} needs the huggingface_hub library: {install_line('hf')}") from None
     base_url, provider, bill_to = (
         given.url("base_url", None),
         given.text("provider", "auto"),

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.chat import Attachment, Message
 from formalimg.models.options import server_api_key
@@ -27,7 +28,7 @@ _KEY_NAME = "OPENAI_API_KEY"
 _DEFAULT_URL = "https://api.openai.com/v1"
 
 requires_openai = requires(
-    modules=["openai"], install="pip install 'formalimg[openai]'", keys=[_KEY_NAME], unless="for a server of your own"
+    modules=["openai"], install=install_line("openai"), keys=[_KEY_NAME], unless="for a server of your own"
 )
 """Declares the requirements of a factory."""
 
@@ -49,7 +50,7 @@ def connect_openai(
     try:
         import openai
     except ImportError:
-        raise FormalimgError(f"{model} needs the openai library: pip install 'formalimg[openai]'") from None
+        raise FormalimgError(f"{model} needs the openai library: {install_line('openai')}") from None
     key = server_api_key(model, [_KEY_NAME], base_url)
     url = base_url or _DEFAULT_URL
     hooks = limit_answers(max_bytes)

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias, get_args
 
+from formalimg._util.installing import install_line
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.figures.svg import Figure
@@ -42,7 +43,7 @@ def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
         raise FormalimgError(f"figures cannot be written as {listed!r}: name some of {', '.join(known)}, with commas")
     if "pdf" in named and find_spec("vl_convert") is None:
         raise FormalimgError(
-            "figures as pdf need the library vl-convert-python: pip install 'formalimg[figures]'; svg and png do not"
+            f"figures as pdf need the library vl-convert-python: {install_line('figures')}; svg and png do not"
         )
     return tuple(dict.fromkeys(known[name] for name in named))
 
@@ -56,7 +57,7 @@ def write_figures(
         drawings: what `drawings_of`, `drawings_of_study` or `drawings_of_items` gave back; of several of one name, the
             later ones are numbered.
         folder: where to.
-        formats: `svg`, `png` (300 dots per inch), `pdf` (needs `pip install 'formalimg[figures]'`).
+        formats: `svg`, `png` (300 dots per inch), `pdf` (needs the extra `figures`).
 
     Returns:
         The files.

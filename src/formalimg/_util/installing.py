@@ -1,0 +1,57 @@
+"""The command that adds an extra to this copy of formalimg: one place for all messages.
+
+formalimg need not be on a package index: it is installed from a clone or a wheel. Where that still lies, the command
+names it, so that it also works after a `git pull` that brought a new extra. Elsewhere the plain name is enough: pip
+takes the copy that is installed, and adds what the extra needs.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "formalimg"
+
+
+def install_line(extra: str, *more: str) -> str:
+    """Return the command that installs an extra, such as `pip install 'formalimg[openai]'`.
+
+    Args:
+        extra: the extra.
+        more: further packages that are needed.
+    """
+    return " ".join(["pip install", *_source_arguments(extra), *map(shlex.quote, more)])
+
+
+def _source_arguments(extra: str) -> list[str]:
+    """Return what pip is to install: the clone or wheel that this copy came from if it is there, else the name."""
+    from urllib.parse import unquote, urlsplit  # here, with what follows, because few commands print this
+
+    origin = _origin()
+    url, folder = origin.get("url"), origin.get("dir_info")
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme != "file" or parts.netloc:
+        return [shlex.quote(f"{PACKAGE}[{extra}]")]
+    path = unquote(parts.path)
+    if os.name == "nt":
+        path = path.lstrip("/")
+    if not (Path(path, "pyproject.toml") if isinstance(folder, dict) else Path(path)).is_file():
+        return [shlex.quote(f"{PACKAGE}[{extra}]")]
+    here = "." if path.rstrip("/") == os.getcwd() else path.rstrip("/")  # noqa: PTH109  # as the shell has it
+    editable = isinstance(folder, dict) and folder.get("editable") is True
+    return [*(["-e"] if editable else []), shlex.quote(f"{here}[{extra}]")]
+
+
+@cache
+def _origin() -> dict[str, object]:
+    """Return what the installer noted about where this copy came from (PEP 610); nothing if it came by its name."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}

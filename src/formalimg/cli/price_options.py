@@ -1,0 +1,75 @@
+"""The option `--price` of commands that keep a budget, and the check that no price is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from formalimg.cli.help_groups import SECTIONS
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.models import Identified
+
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="WHO=PRICE",
+        help="Price by 1M tokens: judge=0.15/0.60; by image: model=0.04.",
+        show_default=False,
+        rich_help_panel=SECTIONS[3],
+    ),
+]
+
+Roles: TypeAlias = Mapping[str, Sequence[str]]
+"""The names of the models of a command, by what they do: `model`, `judge`, `rewriter`, `checker`."""
+
+
+class GivenPrices:
+    """The prices on a command line, as options of the models that they are for."""
+
+    def __init__(self, given: Sequence[str] | None, roles: Roles) -> None:
+        """Read prices such as `judge=0.15/0.60` or `openai/my-model=0.04`.
+
+        Args:
+            given: the values of `--price`.
+            roles: the models of the command.
+
+        Raises:
+            FormalimgError: if one cannot be read, or is for no model of the command.
+        """
+        self._prices: dict[str, str] = {}
+        known = [name for names in roles.values() for name in names]
+        for text in given or ():
+            who, equals, price = text.rpartition("=")  # the name of a program may hold one, too
+            if not equals or not price:
+                raise FormalimgError(f"cannot read --price {text!r}: write it as judge=0.15/0.60 or model=0.04")
+            if not roles.get(who) and who not in known:
+                raise FormalimgError(
+                    f"--price {text}: there is no {who!r} in this command: write one of "
+                    f"{', '.join([*(role for role, names in roles.items() if names), *known])}"
+                )
+            self._prices[who] = price
+
+    def option(self, role: str, name: str) -> dict[str, str]:
+        """Return the option `price` of the model of this name, or nothing; its name goes before what it does."""
+        price = self._prices.get(name, self._prices.get(role))
+        return {} if price is None else {"price": price}
+
+
+def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
+    """Refuse a budget if a price is unknown, before anything is paid for.
+
+    Args:
+        budget: the budget; None for none.
+        parties: models and judges.
+        per_image: whether they make images.
+    """
+    from formalimg.models import UNKNOWN_PRICE, price_of, unknown_price_advice
+
+    for party in parties if budget is not None else ():
+        if price_of(party) == UNKNOWN_PRICE:
+            raise FormalimgError(unknown_price_advice(party.name, per_image=per_image))
