@@ -55,12 +55,14 @@ class Palette:
 @cache
 def palette() -> Palette:
     """Load the palette of all icons."""
-    table = tomllib.loads((files("formalimg.scenes") / "palette.toml").read_text(encoding="utf-8"))
+    folder = files("formalimg.scenes")
+    table = tomllib.loads((folder / "palette.toml").read_text(encoding="utf-8"))
+    accents = table["accents"] | tomllib.loads((folder / "accents.toml").read_text(encoding="utf-8"))
     return Palette(
         _hex(table["background"], "background"),
         {name: _tones(tones, name) for name, tones in table["colors"].items()},
         {name: _tones(tones, name) for name, tones in table["others"].items()},
-        {name: _hex(tone, name) for name, tone in table["accents"].items()},
+        {name: _hex(tone, name) for name, tone in accents.items()},
     )
 
 

@@ -138,6 +138,16 @@ def test_a_formula_that_asks_for_an_undrawable_style_is_refused_with_the_reason(
     assert why_not_drawable("(IsStyle 'oil painting')") is None
 
 
+@pytest.mark.parametrize(
+    ("style", "reason"),
+    [("ink", "red: an image in the style ink"), ("pixel art", "fluffy: fur is finer"), ("sketch", None)],
+)
+def test_what_a_style_hides_cannot_be_asked_for_with_it(style: str, reason: str | None) -> None:
+    formula = f"(and (exists ?x (and (Is ?x 'cup') (HasColor ?x 'red') (HasMaterial ?x 'fluffy'))) (IsStyle '{style}'))"
+    found = why_not_drawable(formula)
+    assert found is reason is None or str(found).startswith(str(reason))
+
+
 @pytest.mark.parametrize(("style", "shape"), [("photo", (64, 64)), ("nonsense", (64, 64)), ("ink", (64, 32))])
 def test_what_cannot_be_styled_is_an_error_that_says_what_to_do(style: str, shape: tuple[int, int]) -> None:
     with pytest.raises(FormalimgError, match=r"use one of cartoon, cubism|draw the scene first") as caught:

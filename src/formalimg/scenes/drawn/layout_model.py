@@ -158,6 +158,10 @@ class LayoutModel:
     def _require_sizes(self) -> None:
         """Require that tiny and huge things are so against every other class; areas are squares of scales."""
         tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
+        several_huge = (
+            len({obj.label for obj, size in zip(self.facts.objects, self.facts.sizes, strict=True) if size == "huge"})
+            > 1
+        )
         sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
         for number, size in enumerate(self.facts.sizes):
             if size is None:
@@ -171,6 +175,8 @@ class LayoutModel:
                     self.model.add((tiny + _SNUG) * one <= _SHARE * two)
                 elif size == "huge" and other_size is None:
                     self.model.add(_SHARE * one >= (huge + _SNUG) * two)
+                    if several_huge:  # beside two huge things, what is much smaller would be tiny
+                        self.model.add((tiny - 10 * _SNUG) * two >= _SHARE * one)
 
     # --- relations
 

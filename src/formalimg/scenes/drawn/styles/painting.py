@@ -45,14 +45,10 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
     _dabs(flat, pen, back, angle, Dab(2200, 75 * u, 20 * u, 0.06))
     smooth = mixed(_kuwahara(flat.image, max(1, round(2 * u))), flat.rgb, 0.85 * flat.texture)
     image.paste(picture(smooth), mask=picture(flat.things))
-    _dabs(
-        flat,
-        pen,
-        smooth,
-        angle,
-        Dab(7000, 13 * u, 4 * u, 0.06, 0.15),
-        step(flat.grown(flat.things, -12) - flat.texture, 0.9, 0.01),
-    )
+    # Broad strokes where a thing has one tone: not over its texture, nor over small parts such as a face.
+    detail = flat.texture + 4 * blurred(flat.edges, 3 * u)
+    plain = step(flat.grown(flat.things, -12) - detail, 0.85, 0.05)
+    _dabs(flat, pen, smooth, angle, Dab(7000, 13 * u, 4 * u, 0.06, 0.15), plain)
     tones = plane(image)
     # Bristles: fine lines along the strokes, and the relief of the paint, which is lit from the upper left.
     bristles = _bristles(flat, angle, 18)
