@@ -98,5 +98,5 @@ def test_the_cost_of_a_certificate_is_estimated() -> None:
     done = formalimg("certify", "openai/m", "--suite", "natural", *options)
     assert done.out.splitlines()[1:] == [
         "  images to look at          3",
-        "  questions to ask           3  at a price that is not known",
+        "  questions to ask           3  about $0.00",
     ]

@@ -69,8 +69,8 @@ def certify_command(
     from formalimg.models import Spending  # here, so that other commands start faster
 
     prices = GivenPrices(price, {"grounder": [grounder]})
-    options = read_options(grounder_option) | prices.option("grounder", grounder)
-    measured = _measured(suite, grounder, options, scenes, others)
+    given = read_options(grounder_option) | prices.option("grounder", grounder)
+    measured = _measured(suite, grounder, given, scenes, others)
     require_prices(budget, [measured.party])
     if dry_run:
         _print_estimate(measured)

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.judges.base import Grounding, Unscored, Verdict
-from formalimg.models import Identified, Spending, metered, unknown_cost_advice
+from formalimg.judges.base import Grounder, Grounding, Judge, Unscored, Verdict
+from formalimg.models import Spending, metered, unknown_cost_advice
 
 MAX_FAILURES = 20
 """After so many failures in a row certification ends: what does not answer cannot be measured."""
@@ -22,7 +22,7 @@ _B = TypeVar("_B")
 class MeteredCalls:
     """Calls that are counted against a budget, and reported one by one."""
 
-    def __init__(self, party: Identified, spending: Spending, on_progress: Callable[[int], None]) -> None:
+    def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
         """Begin to count.
 
         Args:
@@ -30,7 +30,8 @@ class MeteredCalls:
             spending: what was spent, and the budget.
             on_progress: called with the number of answers, after each.
         """
-        self.name, self._party = party.name, party
+        self.name = party.name
+        self._party = party
         self._spending = spending
         self._on_progress = on_progress
         self._done = 0

@@ -33,3 +33,8 @@ def test_one_tiny_thing_makes_no_others_huge_where_there_are_more() -> None:
 def test_a_thing_alone_is_neither() -> None:
     assert size_words([("cup", square(900))]) == [None]
     assert size_words([]) == []
+
+
+def test_two_huge_things_do_not_make_each_other_normal_and_a_tiny_one_makes_nothing_huge() -> None:
+    assert size_words([("bee", square(220)), ("cup", square(230)), ("dog", square(100))]) == ["huge", "huge", None]
+    assert size_words([("bee", square(200)), ("cup", square(210)), ("dog", square(50))]) == [None, None, "tiny"]

@@ -275,12 +275,9 @@ def test_the_commands_make_show_and_count_them(tmp_path: Path) -> None:
     assert "orange" in formalimg("census", "conceptmix").out
 
 
-def test_the_embedded_models_say_that_they_cannot_draw_them() -> None:
-    for model in ("oracle", "reader", "scatter"):
-        code, _, err = formalimg("run", "conceptmix", "-m", f"builtin/{model}")
-        assert code == 2
-        assert err.startswith(
-            f"error: builtin/{model} draws plain scenes of FormalImg and cannot show what conceptmix asks"
-        )
-        assert "folder/my/images" in err
+def test_a_model_of_layouts_says_that_it_cannot_draw_them() -> None:
+    code, _, err = formalimg("run", "conceptmix", "-m", "builtin/painter")
+    assert code == 2
+    assert "error: builtin/painter draws plain scenes of FormalImg and cannot show what conceptmix asks" in err
+    assert "folder/my/images" in err
     assert "formalimg agree" in formalimg("run", "conceptmix", "-m", "folder/.").err

@@ -36,8 +36,8 @@ _ATTEMPTS = (
 )
 """From comfortable to crowded: the first that works is taken."""
 
-_TURNS = 6
-"""How many layouts of one attempt are tried until things in front of others visibly cover them."""
+_GRIPS = (0.6, 1.0, 0.3, 0.0)
+"""How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
 
 _LEAST_COVERED = 0.12
 """The share of the smaller silhouette that both have in common."""
@@ -107,11 +107,9 @@ def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = 
     if twice is not None:
         return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
     for attempt in _ATTEMPTS:
-        for turn in range(_TURNS):
-            boxes = LayoutModel(facts, looks, attempt, seed + turn).solve()
-            if not isinstance(boxes, list):
-                break
-            if _is_visible(facts, looks, boxes):
+        for turn, grip in enumerate(_GRIPS if any(fact.predicate == OCCLUSION for fact in facts.facts) else (0.0,)):
+            boxes = LayoutModel(facts, looks, attempt._replace(grip=grip), seed + turn).solve()
+            if isinstance(boxes, list) and _is_visible(facts, looks, boxes):
                 return _drawn(facts, boxes)
     return _conflict(facts, looks, seed)
 

@@ -44,6 +44,7 @@ class LayoutAttempt(NamedTuple):
         tidy: whether things stand on the ground, and are held at the hand.
         smallest: the smallest scale of a box.
         effort: the limit of the solver, in its own deterministic seconds.
+        grip: how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1.
     """
 
     room: float
@@ -52,6 +53,7 @@ class LayoutAttempt(NamedTuple):
     tidy: bool
     smallest: int
     effort: float
+    grip: float = 0.0
 
 
 class DrawnLook(NamedTuple):
@@ -156,6 +158,10 @@ class LayoutModel:
     def _require_sizes(self) -> None:
         """Require that tiny and huge things are so against every other class; areas are squares of scales."""
         tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
+        several_huge = (
+            len({obj.label for obj, size in zip(self.facts.objects, self.facts.sizes, strict=True) if size == "huge"})
+            > 1
+        )
         sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
         for number, size in enumerate(self.facts.sizes):
             if size is None:
@@ -169,6 +175,8 @@ class LayoutModel:
                     self.model.add((tiny + _SNUG) * one <= _SHARE * two)
                 elif size == "huge" and other_size is None:
                     self.model.add(_SHARE * one >= (huge + _SNUG) * two)
+                    if several_huge:  # beside two huge things, what is much smaller would be tiny
+                        self.model.add((tiny - 10 * _SNUG) * two >= _SHARE * one)
 
     # --- relations
 
@@ -257,14 +265,17 @@ class LayoutModel:
         There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
         before the other. Shares of width and height are bounded such that their product, the area, is as it must be.
         """
-        corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * 1.12), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
-        strip = (round(_SHARE * (LEAST_OVERLAP + 0.05)), round(_SHARE * (MOST_HIDDEN - 0.05)))
+        grip = self.attempt.grip
+        corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * (1.12 + 0.4 * grip)), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
+        strip = (round(_SHARE * (LEAST_OVERLAP + 0.05 + 0.12 * grip)), round(_SHARE * (MOST_HIDDEN - 0.05)))
+        across, down = round(_SHARE * (0.3 + 0.5 * grip)), round(_SHARE * (0.6 + 0.3 * grip))
         width, height = 2 * back.across * back.scale, 2 * back.down * back.scale
         over_left = front.measure("xmax") - back.measure("xmin")
         over_right = back.measure("xmax") - front.measure("xmin")
         rise = back.measure("ymax") - front.measure("ymin")
-        self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG)
         at_corner, at_side, below, before = ways = [self.model.new_bool_var("") for _ in range(4)]
+        for way in (at_corner, at_side, below):
+            self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG).only_enforce_if(way)
         on_left, on_right = sides = [self.model.new_bool_var("") for _ in range(2)]
         self.model.add_bool_or(ways)
         self.model.add_bool_or(sides)
@@ -279,10 +290,10 @@ class LayoutModel:
         self._between(_SHARE * rise, strip[0] * height, strip[1] * height, below)
         for share in (over_left, over_right):
             self.model.add(share >= width).only_enforce_if(below)
-            self.model.add(share <= width).only_enforce_if(before)
+            self.model.add(_SHARE * share >= 2 * across * front.across * front.scale).only_enforce_if(before)
         small = round(_SHARE * sqrt(MOST_HIDDEN * back.across * back.down / (front.across * front.down)) * 0.95)
         self.model.add(_SHARE * front.scale <= small * back.scale).only_enforce_if(before)
-        self.model.add(2 * rise >= 2 * front.down * front.scale).only_enforce_if(before)
+        self.model.add(_SHARE * rise >= 2 * down * front.down * front.scale).only_enforce_if(before)
         self.model.add(rise <= height).only_enforce_if(before)
 
     def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:

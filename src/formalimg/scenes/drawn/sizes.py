@@ -14,8 +14,9 @@ TINY, HUGE = 1 / 6, 4.0
 def size_words(objects: Sequence[tuple[str, Box]]) -> list[str | None]:
     """Return for each object, given by class and box, whether it is "tiny", "huge" or neither (None).
 
-    The typical area is the upper median over the other classes of their mean areas, so that several small things do not
-    make each other normal. With nothing to compare with, nothing is tiny or huge.
+    What is typical is a median over the other classes of their mean areas: for tiny the upper one, so that several
+    small things do not make each other normal; for huge the lower one of those that are not tiny themselves, so that
+    several large things do not either. With nothing to compare with, nothing is tiny or huge.
     """
     areas: dict[str, list[float]] = {}
     for label, box in objects:
@@ -24,9 +25,13 @@ def size_words(objects: Sequence[tuple[str, Box]]) -> list[str | None]:
     words: list[str | None] = []
     for label, box in objects:
         others = sorted(mean for other, mean in means.items() if other != label)
-        typical = others[len(others) // 2] if others else None
-        if typical is None or TINY * typical < box.area < HUGE * typical:
-            words.append(None)
-        else:
-            words.append("tiny" if box.area <= TINY * typical else "huge")
+        words.append(_size_word(box.area, others) if others else None)
     return words
+
+
+def _size_word(area: float, others: list[float]) -> str | None:
+    typical = others[len(others) // 2]
+    if area <= TINY * typical:
+        return "tiny"
+    normal = [other for other in others if other > TINY * typical]
+    return "huge" if area >= HUGE * normal[(len(normal) - 1) // 2] else None
