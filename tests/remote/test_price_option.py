@@ -65,7 +65,8 @@ def test_a_dry_run_says_what_is_counted_as_free(tmp_path: Path) -> None:
 
 
 def test_the_line_that_the_error_says_can_be_typed(tmp_path: Path) -> None:
-    words = ("run", "knolling", "--per-level", "1", "-m", "openai/my-flux", "-M", "base_url=http://nowhere.invalid/v1")
+    painter = ("-m", "openai/my-flux", "-M", "base_url=http://nowhere.invalid/v1", "-j", "builtin/icons")
+    words = ("run", "knolling", "--per-level", "1", *painter)
     refused = formalimg(*words, *BUDGET, "--dry-run")
     assert refused.code == 2
     advice = refused.err.partition("as in --price ")[2].partition(";")[0]
