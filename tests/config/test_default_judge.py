@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one image, and neither keys nor servers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(local_servers, "PORTS", {1: "nobody"})
-    monkeypatch.setattr(available_judges, "find_spec", lambda name: None)  # whatever is installed here
+    monkeypatch.setattr(available_judges, "_installed", lambda *_, **__: ())  # whatever is installed here
     for name in (*KEYS, "FORMALIMG_JUDGE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "photos").mkdir()

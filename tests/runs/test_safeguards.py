@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,11 +106,10 @@ def test_a_function_that_raises_ends_the_evaluation_at_its_second_call(
         raise ValueError("no such file: weights.bin")
 
     with pytest.raises(FormalimgError, match=r"made none \(ValueError: no such file: weights.bin\): mend that"):
-        formalimg.evaluate(broken, items=small_items(9), size=64, folder=tmp_path / "run")
+        formalimg.evaluate(broken, items=small_items(9), size=64, folder=tmp_path / "run", judge="builtin/icons")
     assert len(called) == 2
-    result = formalimg.evaluate(
-        broken, items=small_items(30), size=64, folder=tmp_path / "other", preflight=False, max_failures=6
-    )
+    options: dict[str, Any] = {"preflight": False, "max_failures": 6, "judge": "builtin/icons"}
+    result = formalimg.evaluate(broken, items=small_items(30), size=64, folder=tmp_path / "other", **options)
     assert "failed 6 times in a row" in result.progress.gave_up
     assert len(called) <= 2 + 6 + 2
 
