@@ -110,7 +110,7 @@ def test_short_prompts_are_remembered_and_long_ones_are_not(world: DrawnWorld, f
     levels: dict[int, list[bool]] = {}
     for item in load(world)[:: tries(8, 1)]:
         facts = read_facts(item.prompt, world)
-        kept = misread(facts, DEFAULT_RATES[world], 12, Random(item.prompt))
+        kept = misread(facts, DEFAULT_RATES[suite(world).kind], 12, Random(item.prompt))
         levels.setdefault(item.level, []).append(kept == facts)
     shares = [sum(kept) / len(kept) for _, kept in sorted(levels.items())]
     assert shares[0] > first > 0.5 > shares[len(shares) // 2] > shares[-1]

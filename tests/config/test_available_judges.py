@@ -18,6 +18,9 @@ from formalimg.config import AvailableJudge, available_judges, find_available_ju
 HOSTILE = {"data": [{"id": "\x1b[2Jfake"}, {"id": "x" * 10_000}, {"id": 3}, "text", {"id": "tiny"}, {"id": "Qwen2-VL"}]}
 
 
+INSTALLED = available_judges._installed
+
+
 @contextlib.contextmanager
 def serving(body: bytes, status: int = 200) -> Iterator[int]:
     """A server that answers every request so; yields its port."""
@@ -49,7 +52,7 @@ def silent() -> Iterator[int]:
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(local_servers, "PORTS", {})
-    monkeypatch.setattr(available_judges, "find_spec", lambda name: None)
+    monkeypatch.setattr(available_judges, "_installed", lambda *_, **__: ())  # whatever is installed here
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("HF_TOKEN", raising=False)
@@ -87,6 +90,8 @@ def test_a_server_is_named_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_detector_for_photographs_is_named_where_opencv_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(available_judges, "_installed", INSTALLED)
+    monkeypatch.setattr(available_judges, "chat_requirements", dict)
     monkeypatch.setattr(available_judges, "find_spec", lambda name: object() if name == "cv2" else None)
     assert [judge.name for judge in find_available_judges(boxes=True)] == ["detector/coco"]
     assert find_available_judges(boxes=False) == []
@@ -109,6 +114,8 @@ def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_installed_libraries_are_found_and_detectors_only_where_boxes_help(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(available_judges, "_installed", INSTALLED)
+    monkeypatch.setattr(available_judges, "find_spec", lambda name: None)
     for name in ("torch", "transformers"):
         (tmp_path / f"{name}.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -116,11 +116,12 @@ def _find_words(prompt: str, name: str) -> _FoundWords:
     """Return the classes and attributes that a prompt names. A number before a noun says how many."""
     known, numbers = _known_words(name), prompt_lexicon().numbers
     words = _WORD.findall(prompt.lower())[:MAX_WORDS]
+    colors = vocabulary("natural").words["color"]
     found, number, index = _FoundWords(), 1, 0
     while index < len(words):
         (kind, value), length = known.longest_at(words, index) or (("", ""), 1)
         follower = known.longest_at(words, index + length)
-        if kind == "class" and value in vocabulary("natural").words["color"] and follower and follower[0][0] == "class":
+        if kind == "class" and value in colors and follower and follower[0][0] == "class":
             kind = "color"  # an orange cat
         if kind == "class":
             found.objects[value] = max(found.objects.get(value, 1), number)

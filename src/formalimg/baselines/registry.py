@@ -204,8 +204,9 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
         from formalimg.baselines.drawn_reader import compose_drawn_reading
         from formalimg.baselines.misreading import DEFAULT_RATES
 
-        world: DrawnWorld = "conceptmix" if suite_of(request.suite).kind == "concepts" else "natural"
-        rates = replace(DEFAULT_RATES[world], **given)
+        kind = suite_of(request.suite).kind
+        world: DrawnWorld = "conceptmix" if kind == "concepts" else "natural"
+        rates = replace(DEFAULT_RATES[kind], **given)
         return compose_drawn_reading(request.prompt, world, rates, memory=memory, seed=request.seed)
 
     return Baseline(
