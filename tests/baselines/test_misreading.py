@@ -20,6 +20,7 @@ from formalimg.baselines.misreading import (
     ReadFact,
     misread,
 )
+from formalimg.suites import suite
 from tests.baselines.drawn_reading import as_stated
 from tests.support.sizes import tries
 

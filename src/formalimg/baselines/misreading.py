@@ -62,7 +62,7 @@ DEFAULT_RATES: Mapping[str, MisreadRates] = {
     "formula": MisreadRates(0.01, 0.07, 0.03, 0.3, 0.09, 0.02),
     "concepts": MisreadRates(0.2, 0.35, 0.15, 0.6, 0.6, 0.3),
 }
-"""By the kind of suite. Chosen so that pass rates fall with K and k as those of published models do; ConceptMix has shorter prompts."""
+"""By the kind of suite. Pass rates fall with K and k as those of published models do; ConceptMix has fewer facts."""
 
 
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
