@@ -101,8 +101,8 @@ def test_no_command_shows_or_keeps_it(tmp_path: Path) -> None:
 
 def test_a_run_in_python_keeps_no_trace_of_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)  # what HTTP libraries tell beyond that are all headers as they came
-    items = knolling(20, levels=[1, 2])
-    with KnowingServer(items, faults=at_random(0.4, FAULTS, seed=5), dialects=[ECHOING]) as server:
+    items = knolling(30, levels=[1, 2])
+    with KnowingServer(items, faults=at_random(0.55, FAULTS, seed=5), dialects=[ECHOING]) as server:
         model, judge = painter(server, tries="1"), looker(server, tries="1", cache="on")
         done = [execute(order(items, model), tmp_path / "run", judge) for _ in range(2)]
         assert PLANTED in str([request.headers for request in server.requests])
