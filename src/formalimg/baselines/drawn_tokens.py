@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from formalimg.baselines.drawn_lexicon import Attribute, drawn_lexicon
-from formalimg.baselines.mentions import MAX_WORDS, TextCue
+from formalimg.baselines.mentions import TextCue, split_sentences
 
-_WORD = re.compile(r"[a-z]+|[0-9]+|[,.;:!?]")
-_SENTENCE_ENDS = frozenset(".;:!?")
 _MAX_WORDS_BEFORE_NOUN = 12
 _JOINTS = (",", "and")
 
@@ -41,15 +38,8 @@ SceneToken: TypeAlias = SceneMention | TextCue
 
 
 def find_scene_tokens(text: str) -> Iterator[list[SceneToken]]:
-    """Yield the noun phrases and cues of each sentence. Other words are ignored."""
-    sentence: list[str] = []
-    for word in _WORD.findall(text.lower())[:MAX_WORDS]:
-        if word in _SENTENCE_ENDS:
-            yield _sentence_tokens(sentence)
-            sentence = []
-        else:
-            sentence.append(word)
-    yield _sentence_tokens(sentence)
+    """Return the noun phrases and cues of each sentence. Other words are ignored."""
+    return map(_sentence_tokens, split_sentences(text))
 
 
 def _sentence_tokens(words: Sequence[str]) -> list[SceneToken]:

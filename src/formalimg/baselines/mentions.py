@@ -139,15 +139,20 @@ def _cues(table: Mapping[str, Mapping[str, Sequence[str]]], colors: Sequence[str
 
 
 def find_tokens(text: str) -> Iterator[list[PromptToken]]:
-    """Yield the mentions and cues of each sentence. Other words are ignored."""
+    """Return the mentions and cues of each sentence. Other words are ignored."""
+    return map(_sentence_tokens, split_sentences(text))
+
+
+def split_sentences(text: str) -> Iterator[list[str]]:
+    """Yield the words, numbers and commas of each sentence, in lower case, up to `MAX_WORDS` in all."""
     sentence: list[str] = []
     for word in _WORD.findall(text.lower())[:MAX_WORDS]:
         if word in _SENTENCE_ENDS:
-            yield _sentence_tokens(sentence)
+            yield sentence
             sentence = []
         else:
             sentence.append(word)
-    yield _sentence_tokens(sentence)
+    yield sentence
 
 
 def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:

@@ -68,7 +68,7 @@ def score_command(
             "--judge",
             "-j",
             metavar="JUDGE",
-            help="A chat model that can see, or detector/MODEL. Default: the one that FORMALIMG_JUDGE names.",
+            help="A chat model that can see, or detector/MODEL. Default: that of FORMALIMG_JUDGE or formalimg.toml.",
             show_default=False,
             rich_help_panel=_JUDGE,
         ),
