@@ -37,7 +37,8 @@ KINDS = {"material": 18, "shape": 18, "state": 24, "plain": 8, "relation": 32, "
 def requests(random: Random) -> Iterator[SceneBrief]:
     """Yield briefs that can be drawn, of words of Natural and of ConceptMix: an object with attributes, or a pair."""
     words = vocabulary("natural").words
-    mixed = sorted({each.item for item in load("conceptmix") for each in item.spec.binding.objects})
+    bindings = [item.spec.binding for item in load("conceptmix")]
+    mixed = sorted({each.item for binding in bindings if binding is not None for each in binding.objects})
     worlds = (
         (words["class"], words["material"], words["shape"]),
         (mixed, ("fluffy", "glass", "metal"), ("circle", "heart", "rectangle", "square", "triangle")),
