@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.scenes import BriefError, CatalogError, DrawnScene, SceneBrief, SceneError, drawn_catalog, read_catalog
+from formalimg.scenes import (
+    BriefError,
+    BriefObject,
+    CatalogError,
+    DrawnScene,
+    SceneBrief,
+    SceneError,
+    drawn_catalog,
+    read_catalog,
+    why_not_drawable,
+)
 from formalimg.scenes.drawn.catalog import FRONT
 
 BOX = '<svg viewBox="0 0 20 10" data-other="teal"><rect width="20" height="10" fill="{body}"/></svg>'
@@ -123,3 +133,17 @@ def test_a_brief_reads_the_json_of_bindings() -> None:
             SceneBrief.from_json(wrong)
     with pytest.raises(BriefError, match="must name two of the 2 objects"):
         SceneBrief.from_json({**data, "relation": [{"name": "left", "ObjectA_id": 3, "ObjectB_id": 1}]})
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ({"shape": "cylinder"}, None),
+        ({"shape": "cone"}, "cone: there is no drawing of this shape"),
+        ({"color": "turquoise"}, "turquoise: there is no drawing of this color"),
+        ({"material": "jelly"}, "jelly: there is no drawing of this material"),
+    ],
+)
+def test_words_that_nobody_drew_are_a_reason_and_no_crash(words: dict[str, str], reason: str | None) -> None:
+    brief = SceneBrief((BriefObject("cup", **words),))  # type: ignore[arg-type]  # words only
+    assert why_not_drawable(brief) == reason

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import pairwise
 
 from formalimg.logic import STYLE_PREDICATE, Formula, Value, Variable, atoms, parse, rename_apart
 from formalimg.scenes.drawn.brief import SceneBrief
 from formalimg.scenes.drawn.catalog import DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.scenes.drawn.materials import MATERIALS
+from formalimg.scenes.drawn.shapes import SHAPES
 from formalimg.scenes.drawn.space import OCCLUSION, material_word, relation_word
+from formalimg.scenes.icon import palette
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 
 OVERLAY_STATES = frozenset({"wet", "dirty", "rusty", "broken", "burning", "melting"})
@@ -143,12 +146,27 @@ def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
         reason = limits.always or entry.undrawable.get(word) or beside
         if reason is not None:
             yield f"{word}: {reason}"
+        elif word not in _drawn_words(kind, word):
+            yield f"{word}: there is no drawing of this {kind}"
         elif kind == "state" and word not in (*entry.variants, *entry.shows, *OVERLAY_STATES):
             yield f"{word}: there is no drawing of a {obj.label} in this state"
     poses = [word for kind, word in obj.words if kind == "state" and word not in OVERLAY_STATES]
     for one, other in pairwise(poses):
         if other not in entry.also.get(one, ()) and one not in entry.also.get(other, ()) and one != other:
             yield f"{other}: there is no drawing of a {obj.label} that is {one} as well"
+
+
+def _drawn_words(kind: str, word: str) -> Container[str]:
+    """Return the words of a kind that can be drawn at all; of kinds that depend on the class, the word itself."""
+    match kind:
+        case "color":
+            return {*palette().colors, *palette().others}
+        case "material":
+            return MATERIALS
+        case "shape":
+            return SHAPES
+        case _:
+            return (word,)
 
 
 def _style_problems(asked: list[_Asked], style: str, catalog: DrawnCatalog) -> Iterator[str]:

@@ -32,6 +32,7 @@ SHAPES = {
     "triangular": "triangle",
     "oval": "oval",
     "cylindrical": "cylinder",
+    "cylinder": "cylinder",
 }
 """The words for shapes (of ConceptMix and of Natural), and the outline that shows each."""
 
