@@ -35,6 +35,26 @@ if TYPE_CHECKING:
         images_to_certify,
     )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+    from formalimg.judges.certificates.anchors import (
+        ANCHOR_FILE,
+        AnchorImage,
+        AnchorSet,
+        StoredLook,
+        anchor_text,
+        look_again,
+        make_anchor,
+        read_anchor,
+    )
+    from formalimg.judges.certificates.certificate import (
+        AnswerCounts,
+        CountedShare,
+        InvarianceCounts,
+        JudgeCertificate,
+        read_certificate,
+    )
+    from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
+    from formalimg.judges.certificates.measurement import certify_judge, images_of, served_models
+    from formalimg.judges.certificates.nuisances import NUISANCES
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
@@ -48,7 +68,6 @@ if TYPE_CHECKING:
         read_grounding_file,
     )
     from formalimg.judges.iou import MIN_OVERLAP, Match, match
-    from formalimg.judges.judge_certification import JudgeCertificate, PartCounts, certify_judge, drawn_examples
     from formalimg.judges.observations import (
         BoxCount,
         DroppedBox,
@@ -80,6 +99,26 @@ __getattr__ = lazy_exports(
             "images_to_certify",
         ],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
+        "certificates.anchors": [
+            "ANCHOR_FILE",
+            "AnchorImage",
+            "AnchorSet",
+            "StoredLook",
+            "anchor_text",
+            "look_again",
+            "make_anchor",
+            "read_anchor",
+        ],
+        "certificates.certificate": [
+            "AnswerCounts",
+            "CountedShare",
+            "InvarianceCounts",
+            "JudgeCertificate",
+            "read_certificate",
+        ],
+        "certificates.flipped_scenes": ["FlippedScene", "flipped_scenes"],
+        "certificates.measurement": ["certify_judge", "images_of", "served_models"],
+        "certificates.nuisances": ["NUISANCES"],
         "clause_judge": ["ClauseJudge"],
         "drawn_judge": ["DRAWN_NOTE", "DrawnJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
@@ -100,7 +139,6 @@ __getattr__ = lazy_exports(
             "find_grounding_folders",
             "read_grounding_file",
         ],
-        "judge_certification": ["JudgeCertificate", "PartCounts", "certify_judge", "drawn_examples"],
         "iou": ["MIN_OVERLAP", "Match", "match"],
         "observations": [
             "BoxCount",
@@ -115,34 +153,41 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "ANCHOR_FILE",
     "CONDITIONS",
     "DECLINED",
     "DRAWN",
     "DRAWN_NOTE",
     "MIN_OVERLAP",
+    "NUISANCES",
     "PROTOCOLS",
     "PUBLISHED_PARSER",
+    "AnchorImage",
+    "AnchorSet",
+    "AnswerCounts",
     "BoxConvention",
     "BoxCount",
     "CallableJudge",
     "Certificate",
     "ClauseJudge",
     "ConditionResult",
+    "CountedShare",
     "DrawnJudge",
     "DroppedBox",
+    "FlippedScene",
     "GroundedImages",
     "Grounder",
     "Grounding",
     "GroundingFileJudge",
     "GroundingFolder",
     "IconGrounder",
+    "InvarianceCounts",
     "Judge",
     "JudgeCertificate",
     "LayoutJudge",
     "LoadedImage",
     "Match",
     "Part",
-    "PartCounts",
     "PreflightResult",
     "PromptJudge",
     "Protocol",
@@ -155,10 +200,12 @@ __all__ = [
     "QuestionJudge",
     "SceneJudge",
     "ScoreJudge",
+    "StoredLook",
     "Unscored",
     "UnscoredReason",
     "Verdict",
     "VlmGrounder",
+    "anchor_text",
     "box_convention",
     "certify",
     "certify_judge",
@@ -167,16 +214,19 @@ __all__ = [
     "clause_disagreement",
     "clause_parts",
     "count_boxes",
-    "drawn_examples",
     "explanation_title",
     "find_grounding_folders",
+    "flipped_scenes",
     "formula_part",
     "ground_icons",
     "has_clause_verdicts",
+    "images_of",
     "images_to_certify",
     "impostors",
     "judge_grounding",
     "judge_objects",
+    "look_again",
+    "make_anchor",
     "match",
     "needs_preflight",
     "open_grounder",
@@ -184,5 +234,8 @@ __all__ = [
     "open_prompt_judge",
     "other_labels_text",
     "random_scenes",
+    "read_anchor",
+    "read_certificate",
     "read_grounding_file",
+    "served_models",
 ]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
     from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+    from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -83,6 +84,7 @@ __getattr__ = lazy_exports(
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
         "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
+        "drift": ["DRIFT_ALARM", "AnchorLook", "DriftEvidence", "drift_evidence"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -97,6 +99,8 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "DRIFT_ALARM",
+    "AnchorLook",
     "Band",
     "Classification",
     "ComplianceRule",
@@ -105,6 +109,7 @@ __all__ = [
     "Correlation",
     "Detection",
     "DetectionCounts",
+    "DriftEvidence",
     "Estimate",
     "GateState",
     "Generalizability",
@@ -140,6 +145,7 @@ __all__ = [
     "consistency_matrix",
     "cronbach_alpha",
     "detection",
+    "drift_evidence",
     "gate_states",
     "generalizability",
     "krippendorff_alpha",

@@ -80,7 +80,9 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     """
     about = suite_of(suite)
     if about.world not in _SHOWN:
-        raise FormalimgError(f"{suite} has no drawn world to certify a judge by: use one of {', '.join(_drawn_suites())}")
+        raise FormalimgError(
+            f"{suite} has no drawn world to certify a judge by: use one of {', '.join(_drawn_suites())}"
+        )
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
     words = drawn_vocabulary(about, _unknown_classes(judge, about))

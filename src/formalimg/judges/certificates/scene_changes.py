@@ -61,7 +61,9 @@ def drawn_vocabulary(suite: Suite, unknown: Sequence[str] = ()) -> DrawnVocabula
     """
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
-        return DrawnVocabulary(vocabulary(suite.vocabulary or suite.name).words["color"], aspects, lambda obj, style: True)
+        return DrawnVocabulary(
+            vocabulary(suite.vocabulary or suite.name).words["color"], aspects, lambda obj, style: True
+        )
     catalog = drawn_catalog()
     icons = {label: catalog.icon(label) for label in catalog.classes if label not in unknown}
     aspects = {label: icon.aspect for label, icon in icons.items() if icon is not None}
@@ -116,7 +118,9 @@ def _exchanged(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Rand
         return None
     shown = {other.label for other in drawn.scene.objects}
     own = words.aspects.get(obj.label, 1.0)
-    others = sorted((label for label in words.aspects if label not in shown), key=lambda it: abs(words.aspects[it] - own))
+    others = sorted(
+        (label for label in words.aspects if label not in shown), key=lambda it: abs(words.aspects[it] - own)
+    )
     return _with_look(drawn, number, replace(obj, label=rng.choice(others[:_SIMILAR])), words) if others else None
 
 
@@ -201,7 +205,9 @@ def _records(drawn: DrawnScene) -> frozenset[SceneRelation]:
     return drawn.scene.relations or frozenset()
 
 
-def _scene(drawn: DrawnScene, objects: Sequence[SceneObject], records: Sequence[SceneRelation] | frozenset[SceneRelation]) -> Scene:
+def _scene(
+    drawn: DrawnScene, objects: Sequence[SceneObject], records: Sequence[SceneRelation] | frozenset[SceneRelation]
+) -> Scene:
     return Scene.of(objects, None if drawn.scene.relations is None else records)
 
 
