@@ -240,7 +240,7 @@ def _anchor(
     known = read_anchor(folder)
     if (known.suite, known.protocol) != (suite, protocol):
         raise FormalimgError(
-            f"{folder} is an anchor set of {known.suite} with --protocol {known.protocol}: give these, or another folder"
+            f"{folder} is an anchor set of {known.suite}, protocol {known.protocol}: give these, or another folder"
         )
     images = min(looks_per or len(known.images), len(known.images))
     each = _questions(judge, suite, len(known.images) // 2, seed, 1) * 2 // max(1, len(known.images))

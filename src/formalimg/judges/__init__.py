@@ -27,14 +27,6 @@ from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, 
 
 if TYPE_CHECKING:
     from formalimg.judges.callable_judge import CallableJudge
-    from formalimg.judges.certification import (
-        PUBLISHED_PARSER,
-        Certificate,
-        ConditionResult,
-        certify,
-        images_to_certify,
-    )
-    from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.certificates.anchors import (
         ANCHOR_FILE,
         AnchorImage,
@@ -55,6 +47,14 @@ if TYPE_CHECKING:
     from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
     from formalimg.judges.certificates.measurement import certify_judge, images_of, served_models
     from formalimg.judges.certificates.nuisances import NUISANCES
+    from formalimg.judges.certification import (
+        PUBLISHED_PARSER,
+        Certificate,
+        ConditionResult,
+        certify,
+        images_to_certify,
+    )
+    from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention

@@ -6,10 +6,10 @@ a changed answer as the second pass had; what that chance is, is not known.
 
 The e-process is a likelihood ratio. Its numerator says that the chance was one number up to some look and another one
 from there on, averaged over both numbers (Beta distributions) and over where the change came (looks 1, 2, 4, 8, …,
-with weights that sum to 1). Its denominator is the best that can be said without a rise: the largest likelihood
-of all pairs of chances of which the second is not higher (universal inference). So nothing has to be assumed about the noise,
-the second pass may be short, and by Ville's inequality an unchanged judge reaches 20 at any look ever with a chance of
-at most 5 %.
+with weights that sum to 1). Its denominator is the best that can be said without a rise: the largest likelihood of
+all pairs of chances of which the second is not higher (universal inference). So nothing has to be assumed about the
+noise, the second pass may be short, and by Ville's inequality an unchanged judge reaches 20 at any look ever with a
+chance of at most 5 %.
 
 Images differ in how noisy they are, and a look asks about each image once at most. Both only make counts less variable
 than binomial ones of the same mean, and every factor of the ratio is a convex function of a count, so its mean under

@@ -150,10 +150,11 @@ def make_anchor(
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     with atomic_folder(folder) as place:
-        asked: list[tuple[Item[Any], bytes, str]] = []
-        for example in flipped_scenes(suite, scenes, seed, judge):
-            for drawn in (example.shown, example.flipped):
-                asked.append((example.item, png_bytes(draw_example(suite, drawn)), example.part.name))
+        asked = [
+            (example.item, png_bytes(draw_example(suite, drawn)), example.part.name)
+            for example in flipped_scenes(suite, scenes, seed, judge)
+            for drawn in (example.shown, example.flipped)
+        ]
         first, second = (run_sync(lambda: _ask(judge, calls, asked)) for _ in range(2))
         images = []
         for number, ((item, data, part), one, two) in enumerate(zip(asked, first.answers, second.answers, strict=True)):
@@ -240,15 +241,19 @@ def read_anchor(folder: Path) -> AnchorSet:
 def anchor_text(anchor: AnchorSet) -> str:
     """Return what an anchor set tells, in one line for a set that was just made, else with the last look."""
     evidence = anchor.evidence
-    noise = f"{100 * (evidence.noise or 0.0):.1f} % of its answers changed from the first pass to the second"
+    noise = f"{100 * (evidence.noise or 0.0):.1f} %"
     if not anchor.looks:
-        return f"{anchor.judge}: anchor set of {len(anchor.images)} images, {noise}; ask again with the same command"
+        return (
+            f"{anchor.judge}: anchor set of {len(anchor.images)} images, {noise} of its answers changed when asked "
+            "twice; the same command asks again later"
+        )
     last = anchor.looks[-1]
     served = f", served by {', '.join(last.served)}" if last.served and last.served != anchor.served else ""
-    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed ({noise} before){served}"
+    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served}, {noise} when first asked twice"
     if evidence.alarm:
         return (
-            f"{anchor.judge} has changed since {anchor.date[:10]}: {seen}, e = {evidence.highest:.3g} ≥ {DRIFT_ALARM:g}: "
+            f"{anchor.judge} has changed since {anchor.date[:10]}: {seen}, e = {evidence.highest:.3g}, from "
+            f"{DRIFT_ALARM:g} on it is certain enough: "
             "certify it again, and judge again what is compared with earlier verdicts"
         )
     return f"{anchor.judge}: no sign of a change since {anchor.date[:10]}, {seen}, e = {evidence.e:.3g}"

@@ -158,7 +158,7 @@ class JudgeCertificate:
         return next(iter(self.by("clause")), AnswerCounts("clause", "", 0, 0, 0, 0))
 
     def reaches(self, threshold: float) -> bool:
-        """Return whether every drawing has a verdict, and sensitivity and specificity of each kind reach a threshold."""
+        """Return whether all drawings have a verdict, and every kind has such a sensitivity and specificity."""
         shares = [share for each in (self.whole, *self.by("kind")) for share in (each.sensitivity, each.specificity)]
         return not self.unscored and all(share.value is not None and share.value >= threshold for share in shares)
 
@@ -196,14 +196,18 @@ class JudgeCertificate:
             raise ValueError(f"it has version {data.get('version')!r} of the format, this formalimg reads {VERSION}")
         try:
             found = cls(
-                **{name: _text(data[name]) for name in ("judge", "suite", "protocol", "date", "made_with")},
-                **{name: _count(data[name]) for name in ("scenes", "seed", "images")},
-                unscored={_text(reason): _count(n) for reason, n in data["unscored"].items()},
-                counts=tuple(map(_answer_counts, data["counts"])),
-                nuisances=tuple(map(_invariance_counts, data["nuisances"])),
+                _text(data["judge"]),
+                _text(data["suite"]),
+                *(_count(data[name]) for name in ("scenes", "seed", "images")),
+                {_text(reason): _count(n) for reason, n in data["unscored"].items()},
+                tuple(map(_answer_counts, data["counts"])),
+                tuple(map(_invariance_counts, data["nuisances"])),
                 findings=tuple(map(_text, data["findings"])),
                 settings={_text(name): value for name, value in data["settings"].items()},
                 served=tuple(map(_text, data["served"])),
+                protocol=_text(data["protocol"]),
+                date=_text(data["date"]),
+                made_with=_text(data["made_with"]),
             )
             if sum(found.unscored.values()) > 2 * found.scenes:
                 raise ValueError("it has more drawings without a verdict than drawings")

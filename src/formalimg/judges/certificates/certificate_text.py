@@ -18,8 +18,8 @@ def certificate_text(certificate: JudgeCertificate) -> str:
     heads = ("asked about", "true", "sensitivity", "false", "specificity")
     rows = [_row(_label(certificate, each), each) for each in _shown(certificate)]
     lines = [
-        f"{certificate.judge}{served}: {certificate.scenes} scenes of {certificate.suite}, each with one clause flipped, "
-        f"seed {certificate.seed}",
+        f"{certificate.judge}{served}: {certificate.scenes} scenes of {certificate.suite}, each with one clause "
+        f"flipped, seed {certificate.seed}",
         *_aligned([heads, *rows]),
         "",
         *_aligned([("must not matter", "asked", "stayed", "to yes", "to no", "unscored"), *_nuisances(certificate)]),

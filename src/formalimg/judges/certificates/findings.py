@@ -182,8 +182,8 @@ def _swayed(counts: InvarianceCounts, changed: CountedShare) -> str:
     if CountedShare(counts.unscored, changed.part).interval().low > 0.5:
         return f"unscored by {by}: {counts.unscored} of {counts.asked} images lose their verdict"
     return (
-        f"swayed by {by}: {changed.part} of {counts.asked} answers changed ({counts.to_yes} to yes, {counts.to_no} to no, "
-        f"{counts.unscored} unscored)"
+        f"swayed by {by}: {changed.part} of {counts.asked} answers changed ({counts.to_yes} to yes, {counts.to_no} to "
+        f"no, {counts.unscored} unscored)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Measure a judge: show it drawings, with one part flipped, and with changes that must not matter; count its answers."""
+"""Measure a judge: show it drawings, with one part flipped, with changes that must not matter; count its answers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from formalimg.models import Spending
 from formalimg.scenes import DrawnScene, draw, draw_scene
 from formalimg.suites import suite as suite_of
 
-SIZE = 768
-"""Width and height of the drawings, in pixels."""
+SIZE = 512
+"""Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size."""
 
 SHOWN, FLIPPED = "as asked for", "one part flipped"
 """The names of the two drawings of an item."""
@@ -38,7 +38,7 @@ _OBJECTS = {3: "1 to 2", 6: "3 to 5", 11: "6 to 10", 10**9: "11 and more"}
 
 
 class JudgeAnswer(NamedTuple):
-    """What a judge says about an image: whether the flipped part holds, and whether all of it does; None if unscored."""
+    """What a judge says about an image: whether the flipped part holds, and whether all does; None if unscored."""
 
     part: bool | None
     passed: bool | None
