@@ -249,7 +249,7 @@ def anchor_text(anchor: AnchorSet) -> str:
         )
     last = anchor.looks[-1]
     served = f", served by {', '.join(last.served)}" if last.served and last.served != anchor.served else ""
-    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served}, {noise} when first asked twice"
+    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served} (at first {noise})"
     if evidence.alarm:
         return (
             f"{anchor.judge} has changed since {anchor.date[:10]}: {seen}, e = {evidence.highest:.3g}, from "
