@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
+    from formalimg.stats.corrected import CorrectedRate, corrected_mean, corrected_rate
+    from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+    from formalimg.stats.judge_error import RoganGladen, rogan_gladen
+    from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -83,6 +87,10 @@ __getattr__ = lazy_exports(
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
         "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
+        "corrected": ["CorrectedRate", "corrected_mean", "corrected_rate"],
+        "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
+        "judge_error": ["RoganGladen", "rogan_gladen"],
+        "label_allocation": ["LabelAllocation", "allocate_labels"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -102,6 +110,8 @@ __all__ = [
     "ComplianceRule",
     "Confusion",
     "Consistency",
+    "CorrectedRate",
+    "CorrectedSummary",
     "Correlation",
     "Detection",
     "DetectionCounts",
@@ -109,6 +119,8 @@ __all__ = [
     "GateState",
     "Generalizability",
     "Interval",
+    "LabelAllocation",
+    "LabelledObservation",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
@@ -121,6 +133,7 @@ __all__ = [
     "Rate",
     "RatingScale",
     "Reliability",
+    "RoganGladen",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -128,6 +141,7 @@ __all__ = [
     "ScoreSummary",
     "Summary",
     "WeightedAnswer",
+    "allocate_labels",
     "apply_gate",
     "classification",
     "clopper_pearson",
@@ -138,6 +152,8 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_mean",
+    "corrected_rate",
     "cronbach_alpha",
     "detection",
     "gate_states",
@@ -153,9 +169,11 @@ __all__ = [
     "rank_agreement",
     "reasoning_retention",
     "rescore",
+    "rogan_gladen",
     "score_difference",
     "spearman",
     "summarize",
+    "summarize_corrected",
     "summarize_scores",
     "weighted_score",
 ]
