@@ -15,6 +15,7 @@ from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
 
 if TYPE_CHECKING:
+    from formalimg.reporting.corrected import CorrectedRun
     from formalimg.suites import PoolProfile
 
 
@@ -133,6 +134,7 @@ class Section:
         published: published numbers to compare with.
         notes: what a reader must know before comparing the rows.
         tables: the tables below the main one.
+        corrected: the numbers of the runs that have human labels, corrected by them.
     """
 
     suite: Suite
@@ -141,6 +143,7 @@ class Section:
     published: tuple[PublishedRow, ...]
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
+    corrected: tuple[CorrectedRun, ...] = ()
 
     @property
     def levels(self) -> tuple[int, ...]:

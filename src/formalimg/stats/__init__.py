@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         detection,
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -101,6 +102,7 @@ __getattr__ = lazy_exports(
             "detection",
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
@@ -134,6 +136,7 @@ __all__ = [
     "RatingScale",
     "Reliability",
     "RoganGladen",
+    "ScoreCell",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -152,6 +155,7 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_cell_mean",
     "corrected_mean",
     "corrected_rate",
     "cronbach_alpha",

@@ -155,9 +155,7 @@ def corrected_mean(
             raise FormalimgError(f"the score {score!r} does not lie between {least} and {most}: give other bounds")
     total, n = len(judge_scores), len(pairs)
     if not 0 < n <= total:
-        raise FormalimgError(
-            f"{n} of {total} images are labelled: give at least one label, of this run only"
-        )
+        raise FormalimgError(f"{n} of {total} images are labelled: give at least one label, of this run only")
     raw = fsum(judge_scores) / total
     judged, true = fsum(judge for judge, _ in pairs) / n, fsum(human for _, human in pairs) / n
     spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
