@@ -153,7 +153,7 @@ def _late_verdicts(run: SeenRun, labels: RunLabels) -> tuple[str, ...]:
     return (f"{scored:,} images have a verdict, {drawn.images:,} had one when images were drawn for labels.",)
 
 
-class _ScoredImage(NamedTuple):
+class _MeasuredImage(NamedTuple):
     item: str
     level: int
     passed: bool
@@ -161,11 +161,11 @@ class _ScoredImage(NamedTuple):
     human: float | None
 
 
-def _score_images(run: SeenRun, labels: RunLabels) -> list[_ScoredImage]:
+def _score_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
     """Return the images of a suite of scores, with their scores before any gate."""
     passed = {(image.item, image.sample): image.passed for image in run.images}
     return [
-        _ScoredImage(
+        _MeasuredImage(
             image.item,
             image.level,
             bool(passed[image.item, image.sample]),
@@ -177,9 +177,9 @@ def _score_images(run: SeenRun, labels: RunLabels) -> list[_ScoredImage]:
     ]
 
 
-def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_ScoredImage]:
+def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
     return [
-        _ScoredImage(
+        _MeasuredImage(
             image.item,
             image.level,
             image.passed,
@@ -192,17 +192,17 @@ def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_ScoredImage]:
 
 
 def _means(
-    images: Sequence[_ScoredImage], about: Suite, confidence: float
+    images: Sequence[_MeasuredImage], about: Suite, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
     """Return the mean of each level, and that of all images."""
-    by_level: dict[int, list[_ScoredImage]] = {level: [] for level in sorted({image.level for image in images})}
+    by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
     for image in images:
         by_level[image.level].append(image)
     levels = {level: _mean(level_name(about, level), own, confidence) for level, own in by_level.items()}
     return levels, _mean(ALL_IMAGES, images, confidence)
 
 
-def _mean(name: str, images: Sequence[_ScoredImage], confidence: float) -> CorrectedNumber:
+def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> CorrectedNumber:
     scores = [image.judge for image in images]
     if not scores:
         return CorrectedNumber(name, Number(None), None)
@@ -212,7 +212,7 @@ def _mean(name: str, images: Sequence[_ScoredImage], confidence: float) -> Corre
     return CorrectedNumber(name, raw, corrected_cell_mean(_cells(images), confidence))
 
 
-def _cells(images: Iterable[_ScoredImage]) -> list[ScoreCell]:
+def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:
     """Return the images by level and by the judge's answer, within which labels were drawn at random."""
     cells: dict[tuple[int, bool], tuple[list[float], list[tuple[float, float]]]] = {}
     for image in images:
