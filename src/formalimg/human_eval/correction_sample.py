@@ -112,11 +112,13 @@ def _listed(found: object) -> list[object]:
     return found
 
 
-_TYPES = {"str": str, "int": int, "bool": bool, "float": float}
+_FIELDS: Mapping[type[SampleCell] | type[DrawnImage], Mapping[str, type]] = {
+    SampleCell: {"level": int, "judge": bool, "images": int, "drawn": int},
+    DrawnImage: {"item": str, "sample": int, "level": int, "judge": bool, "probability": float, "batch": int},
+}
 
 
 def _typed(kind: type[SampleCell] | type[DrawnImage], found: object) -> dict[str, Any]:
-    wanted = {name: _TYPES[str(of)] for name, of in kind.__annotations__.items()}
-    if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != wanted:
+    if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != _FIELDS[kind]:
         raise KeyError("correction")
     return found
