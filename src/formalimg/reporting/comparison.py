@@ -26,8 +26,9 @@ from formalimg.reporting.model import (
     SeenImage,
     SeenRun,
     Tally,
+    with_sentence,
 )
-from formalimg.reporting.notes import comparison_notes, run_names
+from formalimg.reporting.notes import comparison_notes, judge_alone, run_names
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import MissingPolicy, Observation, Summary, summarize
 from formalimg.suites import Suite, suite
@@ -106,7 +107,9 @@ def _section(
     ]
     notes = tuple(comparison_notes(runs, rows, published))
     by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
-    tables = tuple(table for table in (*by_people.tables, *_detail_tables(about, seen, how)) if table.rows)
+    alone = judge_alone(about, rows, by_people.runs)
+    details = [with_sentence(table, alone) for table in _detail_tables(about, seen, how)]
+    tables = tuple(table for table in (*by_people.tables, *details) if table.rows)
     return Section(about, held, rows, published, (*notes, *by_people.notes), tables, by_people.runs)
 
 

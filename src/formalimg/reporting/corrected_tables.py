@@ -15,6 +15,9 @@ ASSUMPTION = "assumes the labelled images are a random sample within each level 
 """What holds for images drawn by `formalimg annotate`, and has to be assumed of others."""
 
 
+_NAMES = ("corrected", "corrected G", "corrected fractions")
+
+
 def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted) -> tuple[Table, ...]:
     """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows.
 
@@ -25,7 +28,7 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
     """
     scores = about.traits.has_scores
     rates = _table(
-        "corrected",
+        _NAMES[0],
         "Corrected by human labels",
         about,
         [(run, number) for run in runs for number in (*run.levels.values(), *run.others)],
@@ -33,7 +36,7 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
         _caption(about, runs, how, "mean score before any gate, from 0 to 1" if scores else "pass rate in percent"),
     )
     fractions = _table(
-        "corrected fractions",
+        _NAMES[2],
         "Concept fractions corrected by human labels",
         about,
         [(run, number) for run in runs for number in run.fractions],
@@ -42,6 +45,11 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
         f"answers of most raters to each question. Intervals: {100 * how.confidence:g} %.",
     )
     return rates, _held_table(about, runs, how), fractions
+
+
+def is_corrected(table: Table) -> bool:
+    """Return whether a table is one of these."""
+    return table.name in _NAMES
 
 
 def _table(
@@ -58,13 +66,13 @@ def _table(
     ]
     columns = (
         *run_column(runs),
-        Column("images"),
+        Column("levels"),
         Column("raw", about.traits.scale, starts=True),
         Column("corrected", about.traits.scale),
         Column("labels", "count", starts=True),
         Column("effective labels", "decimal"),
     )
-    notes = (caption, *_notes(runs)) if name == "corrected" else (caption,)
+    notes = (caption, *_notes(runs)) if name == _NAMES[0] else (caption,)
     return Table(name, title, columns, tuple(rows), notes, "result")
 
 
@@ -79,7 +87,7 @@ def _held_table(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted) -> 
     subscript = epsilon_text(known[0][1].raw.epsilon) if known else ""
     rows = [TableRow((run.name, *map(generalizability_cell, held)), run.name) for run, held in known]
     return Table(
-        "corrected G",
+        _NAMES[1],
         "G corrected by human labels",
         (
             Column("run"),

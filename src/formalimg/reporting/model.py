@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -274,3 +274,11 @@ def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Seq
     rates = [n for n, column in enumerate(columns) if column.type in ("percent", "score")]
     numbers = (table.number(row, n) for row in rows for n in rates)
     return table if any(number is not None and number.value is not None for number in numbers) else table.with_rows(())
+
+
+def with_sentence(table: Table, sentence: str) -> Table:
+    """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
+    if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
+        return table
+    caption, *others = table.notes or ("",)
+    return replace(table, notes=(f"{caption} {sentence}.".strip(), *others))
