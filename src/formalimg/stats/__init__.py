@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
+    from formalimg.stats.corrected import CorrectedRate, corrected_mean, corrected_rate
+    from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
     from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+    from formalimg.stats.judge_error import RoganGladen, rogan_gladen
+    from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
         detection,
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -85,6 +90,10 @@ __getattr__ = lazy_exports(
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
         "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
         "drift": ["DRIFT_ALARM", "AnchorLook", "DriftEvidence", "drift_evidence"],
+        "corrected": ["CorrectedRate", "corrected_mean", "corrected_rate"],
+        "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
+        "judge_error": ["RoganGladen", "rogan_gladen"],
+        "label_allocation": ["LabelAllocation", "allocate_labels"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -95,6 +104,7 @@ __getattr__ = lazy_exports(
             "detection",
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
@@ -106,6 +116,8 @@ __all__ = [
     "ComplianceRule",
     "Confusion",
     "Consistency",
+    "CorrectedRate",
+    "CorrectedSummary",
     "Correlation",
     "Detection",
     "DetectionCounts",
@@ -114,6 +126,8 @@ __all__ = [
     "GateState",
     "Generalizability",
     "Interval",
+    "LabelAllocation",
+    "LabelledObservation",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
@@ -126,6 +140,8 @@ __all__ = [
     "Rate",
     "RatingScale",
     "Reliability",
+    "RoganGladen",
+    "ScoreCell",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -133,6 +149,7 @@ __all__ = [
     "ScoreSummary",
     "Summary",
     "WeightedAnswer",
+    "allocate_labels",
     "apply_gate",
     "classification",
     "clopper_pearson",
@@ -143,6 +160,9 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_cell_mean",
+    "corrected_mean",
+    "corrected_rate",
     "cronbach_alpha",
     "detection",
     "drift_evidence",
@@ -159,9 +179,11 @@ __all__ = [
     "rank_agreement",
     "reasoning_retention",
     "rescore",
+    "rogan_gladen",
     "score_difference",
     "spearman",
     "summarize",
+    "summarize_corrected",
     "summarize_scores",
     "weighted_score",
 ]
