@@ -112,6 +112,14 @@ def report_command(
             show_default=False,
         ),
     ] = None,
+    certificate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Show how well the judge sees: a certificate by `formalimg certify --suite … --out`; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     gallery: Annotated[
         int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Images per run on an html page.")
     ] = 24,
@@ -132,11 +140,13 @@ def report_command(
     """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
     from formalimg.analysis import human_study_table
-    from formalimg.reporting import compare, format_of, render, terminal_table, write_html
+    from formalimg.judges import read_certificate
+    from formalimg.reporting import compare, format_of, render, terminal_table, with_certificates, write_html
 
     if not human and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
     formats = figure_formats(figures, figures_as)
+    certificates = [read_certificate(path) for path in certificate or ()]
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
@@ -165,6 +175,7 @@ def report_command(
                 threshold=gate,
                 studied=studies,
                 labels=said.labels,
+                certificates=certificates,
             )
             echo(path)
             if figures is None:
@@ -179,6 +190,7 @@ def report_command(
             threshold=gate,
             labels=said.labels,
         )
+        comparison = with_certificates(comparison, certificates)
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)
     if form == "html":

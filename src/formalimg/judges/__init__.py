@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
-    from formalimg.judges.certificates.measurement import certify_judge, images_of, served_models
+    from formalimg.judges.certificates.measurement import certify_judge, images_of
     from formalimg.judges.certificates.nuisances import NUISANCES
     from formalimg.judges.certification import (
         PUBLISHED_PARSER,
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         explanation_title,
         has_clause_verdicts,
         other_labels_text,
+        served_models,
     )
     from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
     from formalimg.judges.prompt_judge import PromptJudge
@@ -117,7 +118,7 @@ __getattr__ = lazy_exports(
             "read_certificate",
         ],
         "certificates.flipped_scenes": ["FlippedScene", "flipped_scenes"],
-        "certificates.measurement": ["certify_judge", "images_of", "served_models"],
+        "certificates.measurement": ["certify_judge", "images_of"],
         "certificates.nuisances": ["NUISANCES"],
         "clause_judge": ["ClauseJudge"],
         "drawn_judge": ["DRAWN_NOTE", "DrawnJudge"],
@@ -148,6 +149,7 @@ __getattr__ = lazy_exports(
             "explanation_title",
             "has_clause_verdicts",
             "other_labels_text",
+            "served_models",
         ],
     },
 )

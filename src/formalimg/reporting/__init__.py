@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from formalimg.reporting.certificate_tables import with_certificates
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
     from formalimg.reporting.examples import ExampleImage
@@ -47,6 +48,7 @@ __getattr__ = lazy_exports(
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
+        "certificate_tables": ["with_certificates"],
         "report": ["plain_table", "render", "terminal_table", "write_html"],
         "run_export": ["ExportedRun", "export_run"],
     },
@@ -88,6 +90,7 @@ __all__ = [
     "table_html",
     "terminal_table",
     "theme_script",
+    "with_certificates",
     "write_figures",
     "write_html",
 ]

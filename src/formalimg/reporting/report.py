@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
     from formalimg.analysis import HumanStudy, RunLabels
+    from formalimg.judges import JudgeCertificate
     from formalimg.reporting.images import Images
     from formalimg.reporting.page import Gallery
     from formalimg.suites import PoolProfile
@@ -150,6 +151,7 @@ def write_html(
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
     labels: Mapping[Path, RunLabels] | None = None,
+    certificates: Sequence[JudgeCertificate] = (),
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -167,6 +169,7 @@ def write_html(
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
         labels: as for `compare`.
+        certificates: of the judges, as for `with_certificates`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -186,6 +189,10 @@ def write_html(
         threshold=threshold,
         labels=labels,
     )
+    if certificates:
+        from formalimg.reporting.certificate_tables import with_certificates
+
+        comparison = with_certificates(comparison, certificates)
     path = Path(path)
     folder = image_folder(path)
     load = image_loader(images, folder)

@@ -31,10 +31,10 @@ from formalimg.judges.certificates.measurement import (
     draw_example,
     read_answer,
     refuse_to_certify,
-    served_models,
     utc_now,
 )
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.judges.observations import served_models
 from formalimg.models import Setting, Spending
 from formalimg.stats import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
 from formalimg.suites import Item, load

@@ -16,7 +16,6 @@ from formalimg.judges.certificates.certificate import (
     joined_names,
     unscored_share,
 )
-from formalimg.judges.certificates.nuisances import TEXT
 
 _GROUP_CONFIDENCE = 0.99
 _HIGH, _LOW = 0.8, 0.2
@@ -46,6 +45,12 @@ _WORDS = {
     "HasState": "states",
     "IsStyle": "styles",
     "Is": "classes",
+}
+_NUISANCES = {
+    "brightness": "another brightness",
+    "JPEG": "JPEG",
+    "border": "a border",
+    "mirror": "left and right exchanged",
 }
 
 
@@ -175,12 +180,12 @@ def _sway(certificate: JudgeCertificate, nuisance: str) -> Iterator[str]:
 
 
 def _swayed(counts: InvarianceCounts, changed: CountedShare) -> str:
-    by = "text in the image" if counts.nuisance == TEXT else f"a change that must not matter, {counts.nuisance}"
+    by = _NUISANCES.get(counts.nuisance, counts.nuisance)
     for way, count in (("changed to yes", counts.to_yes), ("changed to no", counts.to_no)):
         if CountedShare(count, changed.part).interval().low > 0.5:
             return f"swayed by {by}: {count} of {counts.asked} answers {way}"
     if CountedShare(counts.unscored, changed.part).interval().low > 0.5:
-        return f"unscored by {by}: {counts.unscored} of {counts.asked} images lose their verdict"
+        return f"gives no verdict with {by}: {counts.unscored} of {counts.asked} images are unscored"
     return (
         f"swayed by {by}: {changed.part} of {counts.asked} answers changed ({counts.to_yes} to yes, {counts.to_no} to "
         f"no, {counts.unscored} unscored)"

@@ -21,6 +21,7 @@ from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.judges.observations import served_models
 from formalimg.judges.registry import DRAWN
 from formalimg.models import Spending
 from formalimg.scenes import DrawnScene, draw, draw_scene
@@ -131,16 +132,6 @@ def images_of(scenes: int) -> int:
 def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
     """Draw a scene as the built-in models draw the suite, without the scene: a judge must look."""
     return draw_scene(drawn, SIZE) if suite_of(suite).world == "drawn" else draw(drawn.scene, SIZE)
-
-
-def served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
-    """Return the ids of the models that gave an answer, as far as the provider says."""
-    grounder = answer.evidence.get("grounder")
-    served = answer.evidence.get("served") or (grounder.get("served") if isinstance(grounder, Mapping) else None)
-    if not isinstance(served, Mapping):
-        return ()
-    found = served.get("model")
-    return tuple(name for name in (found if isinstance(found, list) else [found]) if isinstance(name, str) and name)
 
 
 def read_answer(answer: Verdict | Unscored, part: str) -> JudgeAnswer:
