@@ -274,9 +274,11 @@ def _load(image: Image.Image) -> LoadedImage:
 
 
 def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
-    totals = (sum(getattr(result, count) for result in results) for count in _COUNTED[1:])
+    images, refused, objects, found_objects, matched, colored = (
+        sum(getattr(result, count) for result in results) for count in _COUNTED[1:]
+    )
     found = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
-    estimates = zip(_SHARES, (found.precision, found.recall, found.f1, colors.precision), strict=True)
-    intervals = {name: estimate.interval for name, estimate in estimates if estimate.interval is not None}
-    return ConditionResult(results[0].condition, *totals, intervals)
+    known = (found.precision.interval, found.recall.interval, found.f1.interval, colors.precision.interval)
+    intervals = {name: interval for name, interval in zip(_SHARES, known, strict=True) if interval is not None}
+    return ConditionResult(results[0].condition, images, refused, objects, found_objects, matched, colored, intervals)

@@ -10,7 +10,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import CountedShare, JudgeCertificate
 from formalimg.reporting.model import Comparison, RunRow, Section
 from formalimg.stats import Interval, rogan_gladen
-from formalimg.tables import Column, Number, Table, TableRow, join_names
+from formalimg.tables import Cell, Column, Number, Table, TableRow, join_names
 
 _SHOWN_SETTINGS = 4
 
@@ -48,7 +48,7 @@ def certificate_table(section: Section, certificates: Sequence[JudgeCertificate]
             remarks += [f"{run.name}: {remark}" for remark in (*_differences(run, certificate), *rate.remarks)]
             whole = certificate.whole
             shares = [_number(share, confidence) for share in (whole.sensitivity, whole.specificity)]
-            cells = (run.name, _judge(run), certificate.date[:10], *shares, rate.raw, rate.corrected)
+            cells: tuple[Cell, ...] = (run.name, _judge(run), certificate.date[:10], *shares, rate.raw, rate.corrected)
             rows.append(TableRow(cells, run.name))
             assumption = rate.assumption or assumption
     columns = (

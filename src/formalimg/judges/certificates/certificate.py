@@ -198,7 +198,9 @@ class JudgeCertificate:
             found = cls(
                 _text(data["judge"]),
                 _text(data["suite"]),
-                *(_count(data[name]) for name in ("scenes", "seed", "images")),
+                _count(data["scenes"]),
+                _count(data["seed"]),
+                _count(data["images"]),
                 {_text(reason): _count(n) for reason, n in data["unscored"].items()},
                 tuple(map(_answer_counts, data["counts"])),
                 tuple(map(_invariance_counts, data["nuisances"])),

@@ -18,7 +18,7 @@ from formalimg.judges.certificates.certificate import (
 )
 
 _GROUP_CONFIDENCE = 0.99
-_HIGH, _LOW = 0.8, 0.2
+_HIGH, _LOW = 0.9, 0.1
 _MUCH_UNSCORED = 0.02
 _MUCH_CHANGED = 0.05
 _MIN_GROUP = 5
@@ -58,7 +58,7 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
     """Return the faults that the counts of a certificate show, in words, the gravest first."""
     faults = [*_unscored(certificate), *(general := list(_general(certificate)))]
     if not general:
-        faults += [*_kinds(certificate), *_groups(certificate)]
+        faults += [*_errors(certificate), *_kinds(certificate), *_groups(certificate)]
     faults += [
         fault
         for name in dict.fromkeys(it.nuisance for it in certificate.nuisances)
@@ -66,7 +66,8 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
     ]
     whole = certificate.whole
     if not faults and (whole.true or whole.false):
-        return (f"no fault found: of whole images, sensitivity {whole.sensitivity}, specificity {whole.specificity}",)
+        shares = f"sensitivity {whole.sensitivity}, specificity {whole.specificity}"
+        return (f"no fault found with {certificate.scenes} scenes: of whole images, {shares}",)
     return tuple(faults)
 
 
@@ -85,17 +86,25 @@ def _general(certificate: JudgeCertificate) -> Iterator[str]:
         if not (counts.true and counts.false):
             continue
         shares = f"sensitivity {counts.sensitivity}, specificity {counts.specificity}"
-        if counts.specificity.interval().high < _LOW and counts.sensitivity.interval().low > _HIGH:
+        if _is_low(counts.specificity) and _is_high(counts.sensitivity):
             yield f"answers yes to {what}: {shares}"
             return
-        if counts.sensitivity.interval().high < _LOW and counts.specificity.interval().low > _HIGH:
+        if _is_low(counts.sensitivity) and _is_high(counts.specificity):
             yield f"answers no to {what}: {shares}"
             return
     if clauses.true and clauses.false and _is_at_chance(clauses, 0.95):
         yield (
-            f"cannot tell true from false, at chance: says yes to {clauses.yes_to_true} of {clauses.true} true clauses "
+            f"cannot tell true from false, no better than chance: says yes to {clauses.yes_to_true} of {clauses.true} true clauses "
             f"and to {clauses.yes_to_false.part} of {clauses.false} false ones"
         )
+
+
+def _is_low(share: CountedShare) -> bool:
+    return share.value is not None and share.value <= _LOW and share.interval().high < 0.5
+
+
+def _is_high(share: CountedShare) -> bool:
+    return share.value is not None and share.value >= _HIGH and share.interval().low > 0.5
 
 
 def _is_at_chance(counts: AnswerCounts, confidence: float) -> bool:
@@ -104,6 +113,15 @@ def _is_at_chance(counts: AnswerCounts, confidence: float) -> bool:
     return (
         true.interval(confidence).low <= (false.value or 0.0) and (true.value or 0.0) <= false.interval(confidence).high
     )
+
+
+def _errors(certificate: JudgeCertificate) -> Iterator[str]:
+    """Yield whether a judge errs often, one way or the other."""
+    whole = certificate.whole
+    if whole.sensitivity.interval().high < _HIGH:
+        yield f"often fails images that show everything: sensitivity {whole.sensitivity}"
+    if whole.specificity.interval().high < _HIGH:
+        yield f"often passes images in which something is false: specificity {whole.specificity}"
 
 
 def _kinds(certificate: JudgeCertificate) -> Iterator[str]:

@@ -134,6 +134,14 @@ def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
     return draw_scene(drawn, SIZE) if suite_of(suite).world == "drawn" else draw(drawn.scene, SIZE)
 
 
+def changed_drawing(nuisance: str, number: int) -> str:
+    """Return which of the two drawings of an item a nuisance changes.
+
+    A text that asks for a yes can sway only where the answer is no; all others change the two in turn.
+    """
+    return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
+
+
 def read_answer(answer: Verdict | Unscored, part: str) -> JudgeAnswer:
     """Return what an answer says about a part and about the whole image."""
     if isinstance(answer, Unscored):
@@ -161,8 +169,7 @@ async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedS
         drawings[name] = await asyncio.to_thread(draw_example, item.suite, drawn)
         await show(name, drawings[name])
     for name, nuisance in NUISANCES.items():
-        # A text that asks for a yes can sway only where the answer is no; all others are shown half and half.
-        base = FLIPPED if name == TEXT or number % 2 else SHOWN
+        base = changed_drawing(name, number)
         if nuisance.applies(item, scenes[base]):
             image = await asyncio.to_thread(nuisance.change, drawings[base], scenes[base])
             if image is not None:

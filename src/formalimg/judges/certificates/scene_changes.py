@@ -131,8 +131,10 @@ def _looks(obj: SceneObject) -> list[str]:
 
 def _plainer(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
-    if word in ("material", "shape"):
-        return _with_look(drawn, number, replace(obj, **{word: None}), words)
+    if word == "material":
+        return _with_look(drawn, number, replace(obj, material=None), words)
+    if word == "shape":
+        return _with_look(drawn, number, replace(obj, shape=None), words)
     return _with_look(drawn, number, replace(obj, states=tuple(s for s in obj.states if s != word)), words)
 
 
