@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
-from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from formalimg.judges import JudgeCertificate, certify_judge, open_judge
 
@@ -33,13 +36,13 @@ def _bad_judges(scenes: int, seed: int, only: str) -> None:
     from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_relations, swayed_by_text, truly
     from tests.support.loopback import Loopback
 
-    judges: dict[str, Callable[[str, bool, bool], bool]] = {
+    judges: dict[str, Say] = {
         "always right": truly,
         "always yes": always_yes,
         "ignores relations": blind_to_relations,
         "swayed by text": swayed_by_text,
     }
-    wanted: dict[str, Say] = {name: say for name, say in judges.items() if only in name}
+    wanted = {name: say for name, say in judges.items() if only in name}
     if not wanted:
         return
     model = KnowingModel("natural", scenes, seed)

@@ -94,8 +94,8 @@ def _general(certificate: JudgeCertificate) -> Iterator[str]:
             return
     if clauses.true and clauses.false and _is_at_chance(clauses, 0.95):
         yield (
-            f"cannot tell true from false, no better than chance: says yes to {clauses.yes_to_true} of {clauses.true} true clauses "
-            f"and to {clauses.yes_to_false.part} of {clauses.false} false ones"
+            f"cannot tell true from false, no better than chance: says yes to {clauses.yes_to_true} of {clauses.true} "
+            f"true clauses and to {clauses.yes_to_false.part} of {clauses.false} false ones"
         )
 
 
