@@ -104,7 +104,12 @@ class InvarianceCounts:
     @property
     def stayed(self) -> CountedShare:
         """The share of answers that stayed as they were."""
-        return CountedShare(self.asked - self.to_yes - self.to_no - self.unscored, self.asked)
+        return CountedShare(self.asked - self.changed.part, self.asked)
+
+    @property
+    def changed(self) -> CountedShare:
+        """The share of answers that did not stay."""
+        return CountedShare(self.to_yes + self.to_no + self.unscored, self.asked)
 
 
 @dataclass(frozen=True)

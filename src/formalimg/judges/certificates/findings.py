@@ -16,6 +16,7 @@ from formalimg.judges.certificates.certificate import (
     joined_names,
     unscored_share,
 )
+from formalimg.judges.certificates.nuisances import AGAIN
 
 _GROUP_CONFIDENCE = 0.99
 _HIGH, _LOW = 0.9, 0.1
@@ -59,6 +60,7 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
     faults = [*_unscored(certificate), *(general := list(_general(certificate)))]
     if not general:
         faults += [*_errors(certificate), *_kinds(certificate), *_groups(certificate)]
+    faults += [*_noise(certificate)]
     faults += [
         fault
         for name in dict.fromkeys(it.nuisance for it in certificate.nuisances)
@@ -186,15 +188,26 @@ def _sum(groups: list[AnswerCounts]) -> AnswerCounts:
     return AnswerCounts("", "", *(sum(getattr(each, name) for each in groups) for name in names))
 
 
+def _again(certificate: JudgeCertificate) -> list[InvarianceCounts]:
+    return [each for each in certificate.nuisances if each.nuisance == AGAIN and each.asked]
+
+
+def _noise(certificate: JudgeCertificate) -> Iterator[str]:
+    """Yield whether answers change when the same is asked again."""
+    worst = max(_again(certificate), key=lambda each: each.changed.value or 0.0, default=None)
+    if worst is not None and worst.changed.interval().low > _MUCH_CHANGED:
+        yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
+
+
 def _sway(certificate: JudgeCertificate, nuisance: str) -> Iterator[str]:
     """Yield how a nuisance changes answers, by whichever of verdicts and clauses it changes more."""
     found = [each for each in certificate.nuisances if each.nuisance == nuisance and each.asked]
     if not found:
         return
-    worst = max(found, key=lambda each: 1 - (each.stayed.value or 0.0))
-    changed = CountedShare(worst.asked - worst.stayed.part, worst.asked)
-    if changed.interval(_GROUP_CONFIDENCE).low > _MUCH_CHANGED:
-        yield _swayed(worst, changed)
+    worst = max(found, key=lambda each: each.changed.value or 0.0)
+    noise = max((each.changed.interval().high for each in _again(certificate)), default=0.0)
+    if nuisance != AGAIN and worst.changed.interval(_GROUP_CONFIDENCE).low > max(noise, _MUCH_CHANGED):
+        yield _swayed(worst, worst.changed)
 
 
 def _swayed(counts: InvarianceCounts, changed: CountedShare) -> str:

@@ -58,6 +58,15 @@ class Nuisance:
         )
 
 
+def _again(image: Image.Image, drawn: DrawnScene) -> Image.Image:
+    """Return the same image but for one pixel in a corner, which nobody sees: no cache knows the answer."""
+    again = image.copy()
+    shown = again.getpixel((0, 0))
+    assert isinstance(shown, tuple), "drawings are RGB"
+    again.putpixel((0, 0), tuple(value - 1 if value else 1 for value in shown))
+    return again
+
+
 def _darker(image: Image.Image, drawn: DrawnScene) -> Image.Image:
     return ImageEnhance.Brightness(image).enhance(_DARKER)
 
@@ -119,10 +128,13 @@ def _move_mirrored(box: Box) -> Box:
     return Box(CANVAS - box.xmax, box.ymin, CANVAS - box.xmin, box.ymax)
 
 
+AGAIN = "asked again"
+"""Nothing is changed: what becomes of answers then is noise of the judge, which others are compared with."""
 TEXT = "text in the image"
 NUISANCES: Mapping[str, Nuisance] = {
     each.name: each
     for each in (
+        Nuisance(AGAIN, _again),
         Nuisance("brightness", _darker),
         Nuisance("JPEG", _compressed),
         Nuisance(TEXT, _with_text),
@@ -130,5 +142,5 @@ NUISANCES: Mapping[str, Nuisance] = {
         Nuisance("mirror", _mirrored, _move_mirrored),
     )
 }
-"""All nuisances by name: 8 % darker, JPEG of quality 50, a text that asks for a yes, a gray border, left and right
-exchanged."""
+"""All nuisances by name: nothing, 8 % darker, JPEG of quality 50, a text that asks for a yes, a gray border, left and
+right exchanged."""
