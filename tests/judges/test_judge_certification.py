@@ -34,8 +34,8 @@ from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.measurement import (
     FLIPPED,
     SHOWN,
+    DrawingAnswer,
     ExampleAnswers,
-    JudgeAnswer,
     changed_drawing,
     count_answers,
     count_nuisances,
@@ -80,9 +80,9 @@ def _certificate(server: Loopback, model: KnowingModel, say: Say) -> JudgeCertif
 # --- scenes
 
 
-@pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix"])
-def test_exactly_one_part_is_flipped(suite: str) -> None:
-    examples = list(flipped_scenes(suite, tries(2, 30), SEED))
+@pytest.mark.parametrize(("suite", "few"), [("knolling", 3), ("natural", 1), ("conceptmix", 3)])
+def test_exactly_one_part_is_flipped(suite: str, few: int) -> None:
+    examples = list(flipped_scenes(suite, tries(few, 30), SEED))
     for example in examples:
         before, after = (judge_drawn_scene(example.item, drawn) for drawn in (example.shown, example.flipped))
         assert isinstance(before, Verdict)
@@ -91,8 +91,8 @@ def test_exactly_one_part_is_flipped(suite: str) -> None:
         assert not after.passed
         assert {part.score for part in before.parts} == {1.0}
         assert [part.name for part in after.parts if part.score != 1] == [example.part.name]
-    assert len({example.part.kind for example in examples}) > 1
-    assert len({example.item.level for example in examples}) > 1
+    assert len({example.part.kind for example in examples}) >= min(2, len(examples))
+    assert len({example.item.level for example in examples}) >= min(3, len(examples))
 
 
 def test_scenes_are_the_same_for_the_same_seed(model: KnowingModel) -> None:
@@ -198,7 +198,7 @@ def test_bad_judges_err_where_they_are_bad(server: Loopback, model: KnowingModel
 def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(FormalimgError, match="builtin/drawn is told what drawings show"):
         certify_judge(DrawnJudge(), "natural")
-    with pytest.raises(FormalimgError, match="cf-world has no drawn world .* knolling, natural, conceptmix"):
+    with pytest.raises(FormalimgError, match=r"cf-world has no drawn world .* knolling, natural, conceptmix"):
         certify_judge(_Knows(), "cf-world")
     code, _, err = formalimg("certify", "--suite", "natural")
     assert (code, "builtin/icons sees boxes and colours only" in err) == (2, True)
@@ -235,10 +235,10 @@ def test_drawings_do_not_carry_their_scene(model: KnowingModel) -> None:
 def _answers(say: Say, examples: list[FlippedScene], times: int, noise: Random | None = None) -> list[ExampleAnswers]:
     """The answers of a judge about examples that are shown many times; with noise, one in four is at random."""
 
-    def answer(example: FlippedScene, drawing: str, text: bool) -> JudgeAnswer:
+    def answer(example: FlippedScene, drawing: str, text: bool) -> DrawingAnswer:
         said = say(f"{example.part.name} {example.word}", drawing == SHOWN, text)
         said = noise.random() < 0.5 if noise is not None and noise.random() < 0.25 else said
-        return JudgeAnswer(said, said)
+        return DrawingAnswer(said, said)
 
     found = []
     for number, example in enumerate(examples * times):

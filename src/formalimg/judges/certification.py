@@ -155,7 +155,7 @@ class Certificate:
             )
             for one in self.results
         ]
-        rows.append(("published parser", *(f"{share:.3f}" for share in PUBLISHED_PARSER), "–"))
+        rows.append(("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–"))
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()

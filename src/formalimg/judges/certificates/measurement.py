@@ -38,7 +38,7 @@ _SIZES = {60: "under 60", 120: "60 to 119", 1001: "120 and more"}
 _OBJECTS = {3: "1 to 2", 6: "3 to 5", 11: "6 to 10", 10**9: "11 and more"}
 
 
-class JudgeAnswer(NamedTuple):
+class DrawingAnswer(NamedTuple):
     """What a judge says about an image: whether the flipped part holds, and whether all does; None if unscored."""
 
     part: bool | None
@@ -50,7 +50,7 @@ class ExampleAnswers:
     """The answers about one item: by the name of the drawing or nuisance, and which drawing the nuisance changed."""
 
     example: FlippedScene
-    answers: dict[str, JudgeAnswer] = field(default_factory=dict)
+    answers: dict[str, DrawingAnswer] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     served: dict[str, None] = field(default_factory=dict)
@@ -142,12 +142,12 @@ def changed_drawing(nuisance: str, number: int) -> str:
     return FLIPPED if nuisance == TEXT or number % 2 else SHOWN
 
 
-def read_answer(answer: Verdict | Unscored, part: str) -> JudgeAnswer:
+def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
     """Return what an answer says about a part and about the whole image."""
     if isinstance(answer, Unscored):
-        return JudgeAnswer(None, None)
+        return DrawingAnswer(None, None)
     said = next((each.score >= 0.5 for each in answer.parts if each.name == part), None)
-    return JudgeAnswer(said, answer.passed)
+    return DrawingAnswer(said, answer.passed)
 
 
 async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
