@@ -90,7 +90,8 @@ def test_what_does_not_belong_to_an_anchor_set_is_refused(tmp_path: Path) -> Non
         look_again(_Scripted(1.0), folder)
     with pytest.raises(FormalimgError, match="is not empty"):
         make_anchor(_Scripted(), "knolling", folder, 1, 3)
-    code, _, err = formalimg("certify", "--suite", "natural", "openai/m", "--anchor", str(folder), "--dry-run")
+    other = ("openai/m", "-J", "base_url=http://127.0.0.1:9/v1", "--suite", "natural")
+    code, _, err = formalimg("certify", *other, "--anchor", str(folder), "--dry-run")
     assert (code, "is an anchor set of knolling, protocol default" in err) == (2, True)
     path = folder / "0000.png"
     data = path.read_bytes()
