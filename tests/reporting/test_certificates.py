@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,12 +64,15 @@ def test_every_format_shows_certificates(form: str, run: Path, tmp_path: Path) -
 
 
 def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> None:
-    with open_run(run) as record:
+    with closing(open_run(run)) as record:
         [section] = with_certificates(compare([record]), [GOOD]).sections
     table = section.tables[-1]
     [row] = table.rows
     sensitivity, specificity, raw, corrected = (table.number(row, n) for n in range(3, 7))
-    assert sensitivity and specificity and raw and corrected
+    assert sensitivity is not None
+    assert specificity is not None
+    assert raw is not None
+    assert corrected is not None
     assert (sensitivity.passed, sensitivity.scored, specificity.passed) == (45, SCENES, 40)
     rate = section.rows[0].summary.overall
     assert rate.value is not None
@@ -79,7 +83,7 @@ def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> No
 
 
 def test_a_certificate_of_another_judge_setting_or_served_model_is_said(run: Path) -> None:
-    with open_run(run) as record:
+    with closing(open_run(run)) as record:
         section = compare([record]).sections[0]
     name = section.rows[0].name
 

@@ -18,7 +18,7 @@ an unchanged judge is at most the binomial one (Hoeffding, 1956 and 1963).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import exp, lgamma, log
 from typing import NamedTuple
 
@@ -71,15 +71,27 @@ def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> Drif
     Raises:
         FormalimgError: if more answers changed than were asked for.
     """
-    for look in (second_pass, *looks):
-        if not 0 <= look.changed <= look.asked:
-            raise FormalimgError(f"{look.changed} of {look.asked} changed answers is not a count: check the looks")
-    values = [1.0]
-    before = [second_pass]
-    for look in looks:
-        before.append(AnchorLook(before[-1].asked + look.asked, before[-1].changed + look.changed))
-        values.append(_e_value(before))
+    values = [1.0, *drift_e_values(second_pass, looks)]
     return DriftEvidence(values[-1], max(values), _share(second_pass), _share(looks[-1]) if looks else None)
+
+
+def drift_e_values(second_pass: AnchorLook, looks: Iterable[AnchorLook]) -> Iterator[float]:
+    """Yield the e-value after each look, as looks come.
+
+    Raises:
+        FormalimgError: if more answers changed than were asked for.
+    """
+    before = [_checked(second_pass)]
+    for look in looks:
+        asked, changed = _checked(look)
+        before.append(AnchorLook(before[-1].asked + asked, before[-1].changed + changed))
+        yield _e_value(before)
+
+
+def _checked(look: AnchorLook) -> AnchorLook:
+    if not 0 <= look.changed <= look.asked:
+        raise FormalimgError(f"{look.changed} of {look.asked} changed answers is not a count: check the looks")
+    return look
 
 
 def _e_value(before: Sequence[AnchorLook]) -> float:

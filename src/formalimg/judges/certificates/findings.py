@@ -201,7 +201,7 @@ def _noise(certificate: JudgeCertificate) -> Iterator[str]:
 
 def _sway(certificate: JudgeCertificate, nuisance: str) -> Iterator[str]:
     """Yield how a nuisance changes answers, by whichever of verdicts and clauses it changes more."""
-    found = [each for each in certificate.nuisances if each.nuisance == nuisance and each.asked]
+    found = [each for each in certificate.nuisances if each.nuisance == nuisance and each.asked >= _MIN_GROUP]
     if not found:
         return
     worst = max(found, key=lambda each: each.changed.value or 0.0)
