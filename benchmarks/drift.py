@@ -58,7 +58,7 @@ def power(rng: Generator, noise: float, fall: float, quiet: int, size: tuple[int
 
 
 def first_alarm(rng: Generator, noise: float, fall: float, quiet: int, looks: int, size: tuple[int, int]) -> int | None:
-    """The look that first raises an alarm about a judge whose accuracy falls after some quiet looks; None if none does."""
+    """The look that first raises an alarm about a judge whose accuracy falls after quiet looks; None if none does."""
     images, asked = size
     chances = np.zeros(images)
     chances[: round(_UNCLEAR * images)] = noise / _UNCLEAR
