@@ -27,9 +27,9 @@ from formalimg.errors import FormalimgError
 DRIFT_ALARM = 20.0
 """An e-value from which on the judge has changed: at most one unchanged judge in 20 ever gets there."""
 
-_NOISE = (0.5, 20.0)
+NOISE = (0.5, 20.0)
 """The Beta distribution of the chance of a changed answer before a change: mostly small."""
-_DRIFTED = (0.5, 4.0)
+DRIFTED = (0.5, 4.0)
 """The Beta distribution of that chance afterwards."""
 
 
@@ -96,15 +96,17 @@ def _checked(look: AnchorLook) -> AnchorLook:
 
 def _e_value(before: Sequence[AnchorLook]) -> float:
     """Return the e-value, from the counts of everything up to each look; the first is the second pass."""
-    total, start, number = before[-1], 0, 0
-    value = 0.0
-    while start < len(before) - 1:
-        number += 1
+    total, value = before[-1], 0.0
+    for number, start in enumerate(change_points(len(before) - 1), 1):
         early = before[start]
         late = AnchorLook(total.asked - early.asked, total.changed - early.changed)
         value += exp(min(700.0, _log_ratio(early, late))) / (number * (number + 1))  # the weights sum to 1
-        start = max(1, 2 * start)
     return value
+
+
+def change_points(looks: int) -> list[int]:
+    """Return after how many looks the judge may have changed, when there were so many: 0 or a power of two."""
+    return [0, *(2**power for power in range((looks - 1).bit_length()))] if looks else []
 
 
 def _log_ratio(early: AnchorLook, late: AnchorLook) -> float:
@@ -114,7 +116,7 @@ def _log_ratio(early: AnchorLook, late: AnchorLook) -> float:
         without = _log_largest(both)
     else:
         without = _log_largest(early) + _log_largest(late)
-    return _log_average(early, _NOISE) + _log_average(late, _DRIFTED) - without
+    return _log_average(early, NOISE) + _log_average(late, DRIFTED) - without
 
 
 def _log_largest(look: AnchorLook) -> float:
