@@ -19,7 +19,7 @@ from formalimg.judges import JudgeCertificate, certify_judge, open_judge
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--scenes", type=int, default=50, help="scenes of each judge (default 50)")
+    options.add_argument("--scenes", type=int, default=40, help="scenes of each judge (default 40)")
     options.add_argument("--seed", type=int, default=7, help="seed of the scenes (default 7)")
     options.add_argument("--only", default="", help="the judges whose names have this in them (default all)")
     chosen = options.parse_args()
@@ -33,11 +33,10 @@ def main() -> None:
 
 def _bad_judges(scenes: int, seed: int, only: str) -> None:
     """Certify the bad judges, through the SDK and over HTTP."""
-    from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_relations, swayed_by_text, truly
+    from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_relations, swayed_by_text
     from tests.support.loopback import Loopback
 
     judges: dict[str, Say] = {
-        "always right": truly,
         "always yes": always_yes,
         "ignores relations": blind_to_relations,
         "swayed by text": swayed_by_text,

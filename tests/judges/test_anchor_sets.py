@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from formalimg._util.locks import lock_file
 from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Unscored, Verdict, look_again, make_anchor, read_anchor
 from formalimg.models import Setting
@@ -93,6 +94,10 @@ def test_what_does_not_belong_to_an_anchor_set_is_refused(tmp_path: Path) -> Non
     other = ("openai/m", "-J", "base_url=http://127.0.0.1:9/v1", "--suite", "natural")
     code, _, err = formalimg("certify", *other, "--anchor", str(folder), "--dry-run")
     assert (code, "is an anchor set of knolling, protocol default" in err) == (2, True)
+    with open(folder / "lock", "a", encoding="utf-8") as held:
+        lock_file(held)
+        with pytest.raises(FormalimgError, match="wait until the other look is done"):
+            look_again(_Scripted(), folder)
     path = folder / "0000.png"
     data = path.read_bytes()
     path.write_bytes(data + b"x")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.judges import AnswerCounts, InvarianceCounts, JudgeCertificate, Verdict, served_models
+from formalimg.models import Setting
 from formalimg.reporting import compare, with_certificates
 from formalimg.reporting.certificate_tables import certificate_table
 from formalimg.runs import open_run
@@ -17,7 +18,7 @@ from formalimg.stats import RoganGladen, rogan_gladen
 from tests.support.command import formalimg
 
 SCENES = 50
-SETTINGS = {"version": 1, "least_confidence": 0.6, "semantics": "strict", "judging_rules": 1}
+SETTINGS: dict[str, Setting] = {"version": 1, "least_confidence": 0.6, "semantics": "strict", "judging_rules": 1}
 GOOD = JudgeCertificate(
     "builtin/icons",
     "knolling",

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +23,8 @@ from PIL import Image
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
 from formalimg._util.io import atomic_folder, atomic_write
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.locks import lock_file
+from formalimg._util.plain_files import open_plain, read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Judge, LoadedImage, Unscored
@@ -40,6 +42,7 @@ from formalimg.stats import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_eviden
 from formalimg.suites import Item, load
 
 ANCHOR_FILE = "anchor.json"
+_LOCK_FILE = "lock"
 _FORMAT, _VERSION = "formalimg anchor", 1
 _MAX_BYTES = 50_000_000
 _NOBODY = "failed"
@@ -190,6 +193,32 @@ def look_again(
         OverBudgetError: if the budget is used up before the look is done; nothing is stored then.
         FormalimgError: if the folder is no anchor set, was changed, or belongs to another judge, settings or suite.
     """
+    with _locked(folder):
+        return _look(judge, folder, count, rng or SystemRandom(), spending or Spending(), on_progress)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep others from looking at the same time: one of the looks would be lost."""
+    read_anchor(folder)  # nothing is written to a folder that is none
+    try:
+        with open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain) as lock:
+            lock_file(lock)
+            yield
+    except OSError as error:
+        raise FormalimgError(
+            f"cannot lock {folder} ({error.strerror or error}): wait until the other look is done, or check the folder"
+        ) from None
+
+
+def _look(
+    judge: Judge,
+    folder: Path,
+    count: int | None,
+    rng: Random,
+    spending: Spending,
+    on_progress: Callable[[int], None],
+) -> AnchorSet:
     anchor = read_anchor(folder)
     if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
         different = sorted(
@@ -202,10 +231,10 @@ def look_again(
             f"({', '.join(different) or 'another name'}): name that judge, or another folder"
         )
     known = [image for image in anchor.images if image.first != _NOBODY]
-    chosen = known if count is None or count >= len(known) else (rng or SystemRandom()).sample(known, count)
+    chosen = known if count is None or count >= len(known) else rng.sample(known, count)
     items = {item.id: item for item in load(anchor.suite)}
     asked = [_stored(folder, image, items) for image in chosen]
-    calls = MeteredCalls(judge, spending or Spending(), on_progress)
+    calls = MeteredCalls(judge, spending, on_progress)
     found = run_sync(lambda: _ask(judge, calls, asked))
     pairs = [(image.first, now) for image, now in zip(chosen, found.answers, strict=True) if now != _NOBODY]
     look = StoredLook(utc_now(), len(pairs), sum(then != now for then, now in pairs), tuple(found.served))
