@@ -94,7 +94,7 @@ def test_what_does_not_belong_to_an_anchor_set_is_refused(tmp_path: Path) -> Non
     other = ("openai/m", "-J", "base_url=http://127.0.0.1:9/v1", "--suite", "natural")
     code, _, err = formalimg("certify", *other, "--anchor", str(folder), "--dry-run")
     assert (code, "is an anchor set of knolling, protocol default" in err) == (2, True)
-    with open(folder / "lock", "a", encoding="utf-8") as held:
+    with (folder / "lock").open("a", encoding="utf-8") as held:
         lock_file(held)
         with pytest.raises(FormalimgError, match="wait until the other look is done"):
             look_again(_Scripted(), folder)

@@ -11,7 +11,7 @@ import asyncio
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -201,14 +201,15 @@ def look_again(
 def _locked(folder: Path) -> Iterator[None]:
     """Keep others from looking at the same time: one of the looks would be lost."""
     read_anchor(folder)  # nothing is written to a folder that is none
-    try:
-        with open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain) as lock:
-            lock_file(lock)
-            yield
-    except OSError as error:
-        raise FormalimgError(
-            f"cannot lock {folder} ({error.strerror or error}): wait until the other look is done, or check the folder"
-        ) from None
+    with ExitStack() as held:
+        try:
+            lock_file(held.enter_context(open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain)))
+        except OSError as error:
+            reason = error.strerror or error
+            raise FormalimgError(
+                f"cannot lock {folder} ({reason}): wait until the other look is done, or check the folder"
+            ) from None
+        yield
 
 
 def _look(
