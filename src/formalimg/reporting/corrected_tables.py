@@ -26,6 +26,8 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
         runs: the runs that have labels.
         how: the rules by which numbers are made.
     """
+    if not runs:
+        return ()
     scores = about.traits.has_scores
     rates = _table(
         _NAMES[0],
