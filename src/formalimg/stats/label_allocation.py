@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import sqrt
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import normal_quantile
+from formalimg.stats.intervals import validate_confidence
+from formalimg.stats.labelled_levels import AnswerCell, LabelledLevel, rate_of_levels
 
 _GUESSED_ERROR = 0.2
 """How often a judge is taken to be wrong before there are labels."""
@@ -48,7 +48,7 @@ def allocate_labels(
     Raises:
         FormalimgError: if a count is impossible, or there are more labels than images.
     """
-    width = normal_quantile(confidence)
+    validate_confidence(confidence)
     so_far = dict(known or {})
     for cell, images in cells.items():
         yes, done = so_far.get(cell, (0, 0))
@@ -75,16 +75,33 @@ def allocate_labels(
     for _ in range(labels):
         best = max((cell for cell in cells if given[cell] < left[cell]), key=gain)
         given[best] += 1
-    variance = 0.0
-    for cell, images in cells.items():
-        n = max(1, done_of[cell] + given[cell])
-        variance += (images / total) ** 2 * rates[cell] * (1 - rates[cell]) / n
-    for level in {level for level, _ in cells}:
-        yes, no = cells.get((level, True), 0), cells.get((level, False), 0)
-        if yes and no:
-            apart = rates[level, True] - rates[level, False]
-            variance += yes * no / (yes + no) / total**2 * apart**2
-    return LabelAllocation(given, width * sqrt(variance))
+    return LabelAllocation(
+        given, _half_width(cells, rates, {cell: done_of[cell] + given[cell] for cell in cells}, confidence)
+    )
+
+
+def _half_width(
+    cells: Mapping[tuple[int, bool], int],
+    rates: Mapping[tuple[int, bool], float],
+    labels: Mapping[tuple[int, bool], int],
+    confidence: float,
+) -> float:
+    """Return half the width of the Overall interval if the labels turn out as expected."""
+    total = sum(cells.values())
+    levels = []
+    for level in sorted({level for level, _ in cells}):
+        yes, no = (
+            AnswerCell(
+                cells.get((level, answer), 0),
+                labels.get((level, answer), 0),
+                labels.get((level, answer), 0) * rates.get((level, answer), 0.0),
+            )
+            for answer in (True, False)
+        )
+        if yes.images + no.images:
+            levels.append(LabelledLevel((yes.images + no.images) / total, yes, no))
+    found = rate_of_levels(levels, confidence)
+    return (found.high - found.low) / 2
 
 
 def _guess(passed: bool, yes: int, labels: int) -> float:
