@@ -2,7 +2,7 @@
 
 The rate is a sum over levels and answers of the judge: how often the answer was given, times how often people pass such
 images. Normal intervals fail here, as some of these cells have few labels or labels that all agree. So each answer gets
-the Jeffreys interval of its labels, each level that of its judge's rate, and the distances from the estimate to the
+the Jeffreys interval of its labels, each level the Wilson interval of its judge's rate, and the distances from the estimate to the
 limits are added as squares, separately below and above (MOVER, the method of variance estimates recovery).
 
 Over several levels, the labels of an answer are worth fewer labels where they are spread unevenly, and more where
@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.stats.intervals import jeffreys_interval
+from formalimg.stats.intervals import jeffreys_interval, normal_quantile
+from formalimg.stats.observations import Interval
 
 _TOWARDS_ALL = 4
 """How many labels the rate of all levels is worth beside those of a level, when a variance is estimated.
@@ -86,7 +87,7 @@ class _WeightedCell(NamedTuple):
         return self.cell.passed / self.cell.labels
 
 
-class _Answer(NamedTuple):
+class _AnswerRate(NamedTuple):
     """All images to which the judge gave one answer.
 
     Attributes:
@@ -122,6 +123,7 @@ def rate_of_levels(
         _answer([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),
         _answer([(level.weight * level.judge_no.images / level.images, level.judge_no) for level in levels]),
     )
+    normal = normal_quantile(confidence)
     below, above, variance = [], [], []
     for answer in answers:
         trials = answer.trials / label_effect
@@ -134,7 +136,7 @@ def rate_of_levels(
     for level in levels:
         gain = level.weight * (_drawn(level.judge_yes, answers[0]) - _drawn(level.judge_no, answers[1]))
         share, images = level.judge_yes.images / level.images, level.images / image_effect
-        low, high = jeffreys_interval(share * images, images, confidence)
+        low, high = _wilson(share, images, normal)
         fewer, more = (low, high) if gain > 0 else (high, low)
         below.append((gain * (share - fewer)) ** 2)
         above.append((gain * (more - share)) ** 2)
@@ -152,16 +154,16 @@ def rate_of_levels(
     )
 
 
-def _answer(cells: Sequence[tuple[float, AnswerCell]]) -> _Answer:
+def _answer(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
     everything = fsum(weight for weight, _ in cells)
     cells_used, unknown = _stand_in(cells)
     weight = fsum(each.weight for each in cells_used)
     if not weight:
-        return _Answer(0.0, everything, 0.5, 0.5, 0.0)
+        return _AnswerRate(0.0, everything, 0.5, 0.5, 0.0)
     rate = min(1.0, fsum(each.weight * each.rate for each in cells_used) / weight)
     if len(cells_used) == 1:
         labels = cells_used[0].cell.labels
-        return _Answer(weight, unknown, rate, (rate * labels + 0.5) / (labels + 1), labels)
+        return _AnswerRate(weight, unknown, rate, (rate * labels + 0.5) / (labels + 1), labels)
     evenly = weight**2 / fsum(each.weight**2 / each.cell.labels for each in cells_used)
     smooth = (rate * evenly + 0.5) / (evenly + 1)
     spread = 0.0
@@ -169,7 +171,7 @@ def _answer(cells: Sequence[tuple[float, AnswerCell]]) -> _Answer:
         own = (each.rate * evenly + 0.5) / (evenly + 1)
         drawn = (each.cell.labels * own + _TOWARDS_ALL * smooth) / (each.cell.labels + _TOWARDS_ALL)
         spread += each.weight**2 * drawn * (1 - drawn) / each.cell.labels
-    return _Answer(weight, unknown, rate, smooth, weight**2 * smooth * (1 - smooth) / spread)
+    return _AnswerRate(weight, unknown, rate, smooth, weight**2 * smooth * (1 - smooth) / spread)
 
 
 def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_WeightedCell], float]:
@@ -188,6 +190,14 @@ def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_Weighted
     return [_WeightedCell(weight, cells[place][1]) for place, weight in weights.items()], unknown
 
 
-def _drawn(cell: AnswerCell, answer: _Answer) -> float:
+def _drawn(cell: AnswerCell, answer: _AnswerRate) -> float:
     """Return the rate of a cell, drawn towards that of all levels by two labels."""
     return (cell.passed + 2 * answer.smooth) / (cell.labels + 2)
+
+
+def _wilson(rate: float, n: float, normal: float) -> Interval:
+    """Return Wilson's interval of a rate. There are many images, so that it need not be as careful as for labels."""
+    square = normal * normal
+    middle = (rate + square / (2 * n)) / (1 + square / n)
+    half = normal * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
+    return Interval(min(rate, middle - half), max(rate, middle + half))
