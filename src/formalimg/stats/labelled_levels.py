@@ -2,8 +2,9 @@
 
 The rate is a sum over levels and answers of the judge: how often the answer was given, times how often people pass such
 images. Normal intervals fail here, as some of these cells have few labels or labels that all agree. So each answer gets
-the Jeffreys interval of its labels, each level the Wilson interval of its judge's rate, and the distances from the estimate to the
-limits are added as squares, separately below and above (MOVER, the method of variance estimates recovery).
+the Jeffreys interval of its labels and each level the Wilson interval of its judge's rate, and the distances from the
+estimate to the limits are added as squares, separately below and above (MOVER, the method of variance estimates
+recovery).
 
 Over several levels, the labels of an answer are worth fewer labels where they are spread unevenly, and more where
 levels differ. For this each level's rate is drawn towards that of all levels, because few labels do not tell it.
