@@ -116,12 +116,14 @@ def correct_run(run: SeenRun, labels: RunLabels, about: Suite, epsilon: float | 
         for image in run.images
     ]
     corrected = summarize_corrected(seen, bands=about.bands, epsilon=epsilon, confidence=how.confidence)
-    raw = summarize(
-        [Observation(one.item, one.level, one.passed) for one in seen],
-        bands=about.bands,
-        epsilon=epsilon,
-        confidence=how.confidence,
-    )
+    raw = run.summary
+    if how.missing == "fail":  # the main table counts images without a verdict, which nobody can correct
+        raw = summarize(
+            [Observation(one.item, one.level, one.passed) for one in seen],
+            bands=about.bands,
+            epsilon=epsilon,
+            confidence=how.confidence,
+        )
     others = [
         *(CorrectedNumber(name, Number.of(band), corrected.bands.get(name)) for name, band in raw.bands.items()),
         CorrectedNumber(ALL_IMAGES, Number.of(raw.overall), corrected.overall),
