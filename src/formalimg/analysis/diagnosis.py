@@ -84,7 +84,7 @@ def contrast(
     seen = [one._replace(level=_FIRST) for one in first if one.group in paired]
     seen += [one._replace(level=_SECOND) for one in second if one.group in paired]
     confidence, resamples, seed = bootstrap
-    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence, resamples=resamples, seed=seed)
+    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence)
     levels = summarize_scores(seen, threshold=None, confidence=confidence, resamples=resamples, seed=seed).levels
 
     def side(level: int) -> ContrastSide:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,8 @@ from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from formalimg.suites import PoolProfile
 
 CONFIDENCE = 0.95
@@ -50,6 +53,7 @@ def compare(
     references: bool = False,
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
+    baseline: Path | None = None,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
 
@@ -61,17 +65,22 @@ def compare(
         references: whether published numbers of other models stand beside the runs.
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
         threshold: the score of its factual image that opens the gate of a group of CF-World.
+        baseline: the folder of the run that the others are compared with; by default each is compared with each.
 
     Raises:
-        FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
+        FormalimgError: if there is no run, the baseline is not one of them, or an image has no verdict and
+            `missing` is `error`.
     """
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
+    if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
+        raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     names = list(dict.fromkeys(run.manifest.suite for run in runs))
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(
-            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how) for name in names
+            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline)
+            for name in names
         ),
         missing,
         CONFIDENCE,
@@ -80,7 +89,9 @@ def compare(
     )
 
 
-def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
+def _section(
+    about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted, baseline: Path | None
+) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
     published = _published_rows(about, runs, held) if how.references else ()
@@ -92,8 +103,22 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
-    return Section(about, held, rows, published, notes, tables)
+    section = _with_pairs(Section(about, held, rows, published, notes), seen, how, baseline)
+    tables = tuple(table for table in (*section.tables, *_detail_tables(about, seen, how)) if table.rows)
+    return replace(section, tables=tables)
+
+
+def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> Section:
+    """Return the section with tables of paired differences, and ranks."""
+    if len(seen) < 2:
+        return section
+    # here, so that the report of one run is made faster
+    from formalimg.reporting.paired_runs import compare_in_pairs
+    from formalimg.reporting.paired_tables import paired_tables
+
+    found = compare_in_pairs(section.suite, seen, how, baseline)
+    tables = paired_tables(section.suite, seen, found, how)
+    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number)
 
 
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

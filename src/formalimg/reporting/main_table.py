@@ -60,6 +60,13 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
             _generalizability,
             lambda row: row.generalizability,
         )
+    if section.ranks:
+        ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
+        yield _MainColumn(
+            Column("rank", "rank", starts=True, figure="rank", name=section.ranked_by),
+            lambda row: Number(ranks[row.name].best, Interval(*ranks[row.name])),
+            lambda _: NOTHING,
+        )
     if any(row.quality.soft_score for row in section.rows):
         yield _MainColumn(
             Column("P(yes)", "score", starts=True, figure="p_yes", name="all images"), _soft_score, lambda _: NOTHING

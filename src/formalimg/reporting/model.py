@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.judges import Part
 from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.runs import RunCost, RunManifest, RunRecord
-from formalimg.stats import MissingPolicy, Summary
+from formalimg.stats import MissingPolicy, RankRange, Summary
 from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
 
@@ -133,6 +133,8 @@ class Section:
         published: published numbers to compare with.
         notes: what a reader must know before comparing the rows.
         tables: the tables below the main one.
+        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked.
+        ranked_by: the number that runs are ranked by.
     """
 
     suite: Suite
@@ -141,6 +143,13 @@ class Section:
     published: tuple[PublishedRow, ...]
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
+    ranks: tuple[RankRange, ...] = ()
+    ranked_by: str = ""
+
+    @property
+    def shown_tables(self) -> tuple[Table, ...]:
+        """The tables for people; others are in files for programs alone."""
+        return tuple(table for table in self.tables if table.placement != "data")
 
     @property
     def levels(self) -> tuple[int, ...]:

@@ -153,9 +153,19 @@ def remarks(section: Section) -> list[str]:
         judge = row.manifest.judge
         asked = judge is not None and bool(judge.settings.get("logprobs"))
         found += [f"{row.name}: {remark}." for remark in quality_remarks(row.quality, wants_logprobs=asked)]
+    if section.ranks:
+        found.append(_note_on_ranks(section))
     if any(row.quality.soft_score for row in section.rows):
         found.append(f"{SOFT_SCORE}.")
     return found
+
+
+def _note_on_ranks(section: Section) -> str:
+    return (
+        f"rank: by {section.ranked_by}, from 1 + the number of runs that are significantly better to the number "
+        "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
+        "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
+    )
 
 
 def _reasons(row: RunRow) -> str:

@@ -108,7 +108,9 @@ def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStud
         table=Markup(main_table_html(section, comparison)),
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
-    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.tables))
+    yield _PagePart(
+        "more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.shown_tables)
+    )
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 

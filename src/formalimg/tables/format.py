@@ -31,6 +31,8 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
         case "difference":
             text = f"{value:+.2f}".replace("-", "−")
             return "0.00" if text in ("+0.00", "−0.00") else text
+        case "p":
+            return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case "points":
             text = f"{100 * value:+.1f}".replace("-", "−")
             return "0.0" if text in ("+0.0", "−0.0") else text
@@ -43,7 +45,7 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
             return f"{value:,.1f}"
         case "dollars":
             return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
-        case "count" | "scored":
+        case "count" | "rank" | "scored":
             return f"{value:,.0f}"
         case "level" | "text":
             return f"{value:g}"
@@ -55,7 +57,7 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
     Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
     must not be two intervals.
     """
-    if interval is None or type in ("share", "steps", "decimal", "dollars", "count", "scored", "text"):
+    if interval is None or type in ("share", "steps", "p", "decimal", "dollars", "count", "rank", "scored", "text"):
         return ""
     if compact and type == "percent":
         return f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
@@ -67,6 +69,8 @@ def number_text(number: Number, column: Column) -> str:
     """Return a number without its interval and mark."""
     if column.type == "scored" and number.scored is not None:
         return f"{number.scored}/{number.expected}"
+    if column.type == "rank" and number.interval is not None:
+        return "–".join(dict.fromkeys(f"{end:.0f}" for end in number.interval))
     if number.digits is not None and number.value is not None and column.type == "percent":
         return f"{100 * number.value:.{number.digits}f}"
     text = format_value(number.value, column.type)

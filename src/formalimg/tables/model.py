@@ -14,6 +14,7 @@ ColumnType: TypeAlias = Literal[
     "score",  # 0.52 (0.48–0.55)
     "number",  # 0.52 (0.48 to 0.55), such as kappa, which may be negative
     "difference",  # +0.07 (−0.01 to +0.12)
+    "p",  # 0.031, < 0.001: a p-value
     "points",  # +3.5 (−1.2 to +8.0): a difference of percents, of values 0 to 1
     "steps",  # +3: a difference of levels
     "share",  # .52 ± .06
@@ -21,12 +22,14 @@ ColumnType: TypeAlias = Literal[
     "dollars",  # $0.0038
     "count",  # 1,234
     "level",  # 4 (3–5)
+    "rank",  # 2, or 1–3 where the number is tied: the ends of its interval
     "scored",  # 198/200: the counts of the number, not its value
 ]
 """How the cells of a column are written."""
 
-Placement: TypeAlias = Literal["result", "more", "detail"]
-"""Where a table belongs: among the results, below them, or where it is looked up. HTML pages collapse details."""
+Placement: TypeAlias = Literal["result", "more", "detail", "data"]
+"""Where a table belongs: among the results, below them, where it is looked up, or in files for programs alone. HTML
+pages collapse details."""
 
 
 class _Estimate(Protocol):
