@@ -30,7 +30,7 @@ from formalimg.reporting.model import (
 )
 from formalimg.reporting.notes import comparison_notes, run_names
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import MissingPolicy, Observation, Summary, summarize
+from formalimg.stats import MissingBounds, MissingPolicy, Observation, Summary, missing_bounds, summarize
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
@@ -147,6 +147,7 @@ class _RunNumbers(NamedTuple):
     summary: Callable[[], Summary]
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
+    bounds: Callable[[], MissingBounds]
     graded: tuple[GradedImage, ...] = ()
 
 
@@ -162,15 +163,17 @@ def _run_numbers(
             missing=how.missing,
             confidence=how.confidence,
         )
-        return _RunNumbers(summary, _largest_first(found.unscored), found.details)
+        bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
+        return _RunNumbers(summary, _largest_first(found.unscored), found.details, bounds)
     # here, so that reports of pass rates are made faster
-    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
+    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_bounds, score_summary
 
     graded = graded_images(run, found.images, about, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
     known = {reason: details[reason] for reason in details if reason in unscored}
-    return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
+    summary, bounds = partial(score_summary, graded, about, how), partial(score_bounds, graded, about)
+    return _RunNumbers(summary, _largest_first(unscored), known, bounds, graded)
 
 
 def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> RunRow:
@@ -195,6 +198,7 @@ def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how:
         run.spent(),
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
         found.quality,
+        summed.bounds() if unscored else None,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 from formalimg.analysis import counterfactual_specs, image_score
 from formalimg.reporting.labels import level_head, rule_text
@@ -12,7 +13,9 @@ from formalimg.stats import (
     Band,
     GateState,
     MeanScore,
+    MissingBounds,
     MissingPolicy,
+    PointEstimates,
     Rate,
     ScoreObservation,
     ScoreRatio,
@@ -20,6 +23,7 @@ from formalimg.stats import (
     Summary,
     apply_gate,
     gate_states,
+    prior_resistance,
     summarize_scores,
 )
 from formalimg.suites import PASS_THRESHOLD, PoolProfile, Suite, plain_tags
@@ -128,6 +132,27 @@ def score_summary(images: Sequence[GradedImage], suite: Suite, how: HowCounted) 
         None,
         how.missing,
         how.confidence,
+    )
+
+
+def score_bounds(images: Sequence[GradedImage], suite: Suite) -> MissingBounds:
+    """Return the means if all images without a score that counts had 0, and if all had 1; PRR and RRR in between."""
+
+    def filled(score: float) -> tuple[dict[int, float], float | None]:
+        levels = sorted({one.level for one in images})
+        counting = [(one.level, score if one.counting is None else one.counting) for one in images]
+        means = {level: fmean(value for at, value in counting if at == level) for level in levels}
+        return means, fmean(value for _, value in counting) if counting else None
+
+    (worst, worst_overall), (best, best_overall) = filled(0.0), filled(1.0)
+
+    def ratios(above: Mapping[int, float], below: Mapping[int, float]) -> dict[str, float | None]:
+        pairs = {name: (below.get(levels[0]), above.get(levels[-1])) for name, levels in suite.bands.items()}
+        return {name: prior_resistance(*pair) for name, pair in pairs.items()}
+
+    return MissingBounds(
+        PointEstimates(worst, worst_overall, ratios(worst, best), None),
+        PointEstimates(best, best_overall, ratios(best, worst), None),
     )
 
 

@@ -89,9 +89,12 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
-    """Return what the intervals of the main table are."""
-    over = ", over groups" if section.suite.traits.has_scores else ""
-    return f"Intervals: {100 * comparison.confidence:g} %{over}"
+    """Return what the intervals of the main table are, what they cover, and what they do not."""
+    over, drawn = (", over groups", "groups") if section.suite.traits.has_scores else ("", "items")
+    return (
+        f"Intervals: {100 * comparison.confidence:g} %{over}; they cover which {drawn} and images were drawn, not "
+        "errors of the judge, nor what other prompts or settings would change"
+    )
 
 
 def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:

@@ -83,12 +83,15 @@ def compare_in_pairs(suite: Suite, runs: Sequence[SeenRun], how: HowCounted, bas
 
     # What is shown is adjusted for all that is shown; ranks need all pairs, and are adjusted for them.
     ranked = compared(headline, every)
-    is_ranked = any(found.estimate is not None for found in ranked.values())
     return PairedRuns(
         named({headline: compared(headline, shown)}),
-        named({name: compared(name, shown) for name in details}),
-        rank_ranges(len(runs), ranked, confidence=how.confidence) if is_ranked else (),
+        named({name: found for name in details if _has_any(found := compared(name, shown))}),
+        rank_ranges(len(runs), ranked, confidence=how.confidence) if _has_any(ranked) else (),
     )
+
+
+def _has_any(found: Mapping[tuple[int, int], PairedDifference]) -> bool:
+    return any(one.estimate is not None for one in found.values())
 
 
 def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]]:

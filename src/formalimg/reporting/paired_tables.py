@@ -59,16 +59,16 @@ def _row(pair: RunPair) -> TableRow:
 
 def _caption(suite: Suite, pairs: Sequence[RunPair], how: HowCounted) -> str:
     unit, of_scores = _unit(suite), suite.traits.has_scores
-    what = "mean score" if of_scores else "share of its images that pass"
+    what = "mean score" if of_scores else "share of images that pass"
     scale = "" if of_scores else " in percentage points,"
     verdict = "score" if of_scores else "verdict"
     levels = " over the levels that both have" if of_scores else ""
     return (
         f"The first run minus the second,{scale} with its {100 * how.confidence:g} % interval, over the {unit}s that "
         f"both have a {verdict} for; each {unit} counts once, by its {what}{levels}. p: sign-flip permutation test "
-        f"over {unit}s, two-sided. {_family(pairs)}. better, worse: {unit}s on which the first run is. left out: {unit}s "
-        f"that are not the same in both runs, or have no {verdict} in one. Interval and p are about other {unit}s of "
-        "the same kind, not about errors of the judge."
+        f"over {unit}s, two-sided. {_family(pairs)}. better, worse: {unit}s on which the first run is. left out: "
+        f"{unit}s that are not the same in both runs, or have no {verdict} in one. Interval and p cover which "
+        f"{unit}s and images were drawn, not errors of the judge."
     )
 
 

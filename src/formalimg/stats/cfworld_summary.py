@@ -266,7 +266,9 @@ def _mean(
     if not scores or draws is None:
         return MeanScore(None, None, scored, len(here), gated)
     value = min(fsum(scores) / len(scores), 1.0)
-    return MeanScore(value, draws.mean_interval(level, value), scored, len(here), gated)
+    known = fsum(score for score in here if score is not None)
+    bounds = Interval(known / len(here), min(1.0, (known + len(here) - scored) / len(here)))
+    return MeanScore(value, draws.mean_interval(level, value), scored, len(here), gated, bounds)
 
 
 def _round_as_published(mean: float | None) -> float | None:

@@ -37,7 +37,7 @@ class PairedDifference(NamedTuple):
     Attributes:
         estimate: the mean difference, first minus second; for a band the mean over its levels, each with the same
             weight. None if there is no item, or none at one of the levels.
-        interval: its confidence interval.
+        interval: its confidence interval; it holds 0 where the test finds no difference at this confidence.
         p: the two-sided p-value of the sign-flip test; None where there is no estimate.
         adjusted_p: the same, corrected by Holm's method for all comparisons of a report; None where it was not.
         items: the number of items compared.
@@ -300,10 +300,14 @@ def _paired_difference(
     if not weights:
         return PairedDifference(None, None, None, None, len(values), left_out, wins, losses)
     weighted = [weight * value for weight, value in zip(weights, values, strict=True)]
+    p = sign_flip_test(weighted, seed=seed)
+    low, high = difference_interval(values, weights=weights, confidence=confidence)
+    if p > 1 - confidence:  # a test that finds no difference and an interval without 0 would contradict each other
+        low, high = min(low, 0.0), max(high, 0.0)
     return PairedDifference(
         fsum(weighted),
-        difference_interval(values, weights=weights, confidence=confidence),
-        sign_flip_test(weighted, seed=seed),
+        Interval(low, high),
+        p,
         None,
         len(values),
         left_out,

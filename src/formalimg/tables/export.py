@@ -13,7 +13,7 @@ from formalimg.tables.model import Column, Number, Table, TableRow
 
 
 def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
-    """Yield one line for each number of a row: figure, name, counts, value, low and high.
+    """Yield one line for each number of a row: figure, name, counts, value, low, high, worst and best.
 
     By default a number is named by the texts in front of it and the heading of its column.
     """
@@ -28,6 +28,8 @@ def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
                 "value": number.value,
                 "low": number.interval.low if number.interval else None,
                 "high": number.interval.high if number.interval else None,
+                "worst": bounds.low if (bounds := number.missing_bounds(column)) else None,
+                "best": bounds.high if bounds else None,
             }
 
 
@@ -69,6 +71,7 @@ def json_number(number: Number, column: Column) -> dict[str, object]:
         "form": column.type,
         "interval": json_interval(number.interval),
         "plus_minus": number.margin,
+        "missing_bounds": json_interval(number.missing_bounds(column)),
         **_counts(number),
     }
 
