@@ -65,11 +65,11 @@ def compare_in_pairs(suite: Suite, runs: Sequence[SeenRun], how: HowCounted, bas
         baseline: the folder of the run that the others are compared with; by default all are compared with all.
     """
     reader = _PairReader(runs, how, of_groups=suite.traits.has_scores)
-    numbers = dict(_numbers(suite, runs, how))
-    headline, *details = numbers
     every = list(combinations(range(len(runs)), 2))
     shown = (baseline and _pairs_with(runs, baseline)) or every
     paired = {pair: reader.pair(*pair) for pair in {*every, *shown}}
+    numbers = dict(_numbers(suite, list(paired.values()), how))
+    headline, *details = numbers
 
     def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairedDifference]:
         return dict(zip(pairs, adjust_for_all([numbers[name](paired[pair]) for pair in pairs]), strict=True))
@@ -105,10 +105,11 @@ def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]
 
 
 def _numbers(
-    suite: Suite, runs: Sequence[SeenRun], how: HowCounted
+    suite: Suite, paired: Sequence[PairedItems], how: HowCounted
 ) -> Iterator[tuple[str, Callable[[PairedItems], PairedDifference]]]:
     """Yield what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
-    levels = sorted({level for run in runs for level in run.summary.levels})
+    known = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
+    levels = sorted(set().union(*known))
 
     def of(*chosen: int) -> Callable[[PairedItems], PairedDifference]:
         return lambda pair: pair.difference(chosen or None, confidence=how.confidence)
@@ -117,9 +118,9 @@ def _numbers(
         yield "all levels", lambda pair: pair.group_difference(confidence=how.confidence)
     else:
         *bands, last = suite.bands or [""]
-        if last and all(run.summary.bands[last].value is not None for run in runs):
+        if last and all(found.issuperset(suite.bands[last]) for found in known):
             yield last, of(*suite.bands[last])
-        else:  # a mean over levels that some run does not have
+        else:  # some pair has no item at a level of it
             yield "all items", of()
         for band in bands:
             yield band, of(*suite.bands[band])

@@ -17,17 +17,16 @@ _MAX_RUNS_IN_DETAIL = 6
 
 def paired_tables(suite: Suite, runs: Sequence[SeenRun], found: PairedRuns, how: HowCounted) -> tuple[Table, ...]:
     """Return the tables, without rows where no pair of runs has items in common."""
-    has_bands = not suite.traits.has_scores and len(suite.bands) > 1
     is_long = len(runs) > _MAX_RUNS_IN_DETAIL
     where = " Bands and levels are in CSV and JSON reports." if is_long and found.details else ""
     return (
         _table(_NAME, _TITLE, suite, found.headline, f"{_caption(suite, found.headline, how)}{where}", "result"),
         _table(
-            f"{_NAME} by level",
-            f"{_TITLE} by {'band and level' if has_bands else 'level'}",
+            f"{_NAME} in detail",
+            f"{_TITLE} in detail",
             suite,
             found.details,
-            f"Made as the paired differences above. {_family(found.headline, ' of the same number')}.",
+            f"By band and level, and otherwise as above. {_family(found.headline, ' of the same number')}.",
             "data" if is_long else "detail",
         ),
     )

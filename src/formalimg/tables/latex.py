@@ -55,20 +55,24 @@ _LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
 
 def render_latex(table: Table) -> Iterator[str]:
     """Yield the table as one or more `table*` environments; a long one is continued on the next page."""
-    rows = _rows_per_page(table)
-    for start in range(0, len(table.rows), rows):
+    for numbers in _pages(table):
         note = caption_text(table)
         # A caption that begins with the title does not repeat it.
         first = note if note.startswith(table.title) else f"{table.title}. {note}"
-        yield _piece(
-            table, range(len(table.rows))[start : start + rows], first if start == 0 else f"{table.title}, continued."
-        )
+        yield _piece(table, numbers, first if numbers.start == 0 else f"{table.title}, continued.")
 
 
-def _rows_per_page(table: Table) -> int:
-    """Return how many rows fit on a page: those with compact intervals have two lines, or three with bounds."""
-    below = max((sum(any(_below(table, row, text_of)) for text_of in _TEXTS_BELOW) for row in table.rows), default=0)
-    return _MAX_LINES // (1 + below)
+def _pages(table: Table) -> Iterator[range]:
+    """Yield the rows of each page; one with compact intervals has two lines, and three with bounds."""
+    start = lines = 0
+    for number, row in enumerate(table.rows):
+        height = 1 + sum(any(_below(table, row, text_of)) for text_of in _TEXTS_BELOW)
+        if lines + height > _MAX_LINES:
+            yield range(start, number)
+            start, lines = number, 0
+        lines += height
+    if table.rows:
+        yield range(start, len(table.rows))
 
 
 def latex_escape(text: str) -> str:

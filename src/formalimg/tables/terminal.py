@@ -137,12 +137,12 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
             for n, column in enumerate(table.columns)
             if (number := table.number(row, n)) is not None and (number.value is not None or not row.is_published)
         ]
-        used = [n for n in range(5) if n < 2 or any(line[n] for line in lines)]
+        used = [n for n in range(4) if n < 2 or any(line[n] for line in lines)]
         grid = _empty_grid(with_heads=False)
         for n in used:
             grid.add_column(justify="right" if n else "left")
         for line in lines:
-            grid.add_row(*(Text(_visible(line[n])) for n in used))
+            grid.add_row(*(Text("\n".join(map(_visible, line[n].split("\n")))) for n in used))
         yield grid
 
 
@@ -151,12 +151,12 @@ def _visible(text: str) -> str:
     return visible(text, one_line=True)
 
 
-def _line(column: Column, number: Number) -> tuple[str, str, str, str, str]:
+def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
     counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
     if number.coverage is not None:
         counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
-    text, interval = mark(number, column) + number_text(number, column), interval_text(number, column)
-    return column.title, text, interval, bounds_text(number, column), counts
+    below = filter(None, [interval_text(number, column), bounds_text(number, column)])
+    return column.title, mark(number, column) + number_text(number, column), "\n".join(below), counts
 
 
 def _empty_grid(with_heads: bool = True) -> RichTable:
