@@ -78,7 +78,8 @@ L3 = [1, 0, 1, 1, 1, 1]
 def test_bounds_of_means_count_what_is_missing_as_0_or_1(comparison: Comparison) -> None:
     (row,) = comparison.sections[0].rows
     bounds = [row.level_bounds(level) for level in (1, 2, 3)]
-    expected = [(sum(those), len(those), many) for those, many in zip((L1, L2, L3), (10, 10, 8), strict=True)]
+    scores: list[list[float]] = [[*L1], [*L2], [*L3]]
+    expected = [(sum(those), len(those), many) for those, many in zip(scores, (10, 10, 8), strict=True)]
     worst, best = ([(total + add * (many - n)) / many for total, n, many in expected] for add in (0, 1))
     assert bounds == [pytest.approx(pair) for pair in zip(worst, best, strict=True)]
     assert row.band_bounds("PRR") == pytest.approx((worst[1] / best[0] ** 0.5, best[1] / worst[0] ** 0.5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
 from formalimg.analysis import counterfactual_specs, image_score
@@ -12,6 +12,7 @@ from formalimg.runs import RunRecord
 from formalimg.stats import (
     Band,
     GateState,
+    Interval,
     MeanScore,
     MissingBounds,
     MissingPolicy,
@@ -138,22 +139,33 @@ def score_summary(images: Sequence[GradedImage], suite: Suite, how: HowCounted) 
 def score_bounds(images: Sequence[GradedImage], suite: Suite) -> MissingBounds:
     """Return the means if all images without a score that counts had 0, and if all had 1; PRR and RRR in between."""
 
-    def filled(score: float) -> tuple[dict[int, float], float | None]:
-        levels = sorted({one.level for one in images})
-        counting = [(one.level, score if one.counting is None else one.counting) for one in images]
-        means = {level: fmean(value for at, value in counting if at == level) for level in levels}
-        return means, fmean(value for _, value in counting) if counting else None
+    def bounds(those: Sequence[GradedImage]) -> Interval:
+        worst, best = (fmean(score if one.counting is None else one.counting for one in those) for score in (0.0, 1.0))
+        return Interval(worst, best)
 
-    (worst, worst_overall), (best, best_overall) = filled(0.0), filled(1.0)
+    levels = {
+        level: bounds([one for one in images if one.level == level]) for level in sorted({one.level for one in images})
+    }
+    overall = bounds(images) if images else None
+    ratios = {name: ratio_bounds(*map(levels.get, of)) for name, of in suite.bands.items()}
 
-    def ratios(above: Mapping[int, float], below: Mapping[int, float]) -> dict[str, float | None]:
-        pairs = {name: (below.get(levels[0]), above.get(levels[-1])) for name, levels in suite.bands.items()}
-        return {name: prior_resistance(*pair) for name, pair in pairs.items()}
+    def end(n: int) -> PointEstimates:
+        return PointEstimates(
+            {level: found[n] for level, found in levels.items()},
+            overall[n] if overall else None,
+            {name: found[n] if found else None for name, found in ratios.items()},
+            None,
+        )
 
-    return MissingBounds(
-        PointEstimates(worst, worst_overall, ratios(worst, best), None),
-        PointEstimates(best, best_overall, ratios(best, worst), None),
-    )
+    return MissingBounds(end(0), end(1))
+
+
+def ratio_bounds(before: Interval | None = None, after: Interval | None = None) -> Interval | None:
+    """Return the worst and the best PRR or RRR for the bounds of its two means; None if it could be any or none."""
+    if before is None or after is None:
+        return None
+    worst, best = prior_resistance(before.high, after.low), prior_resistance(before.low, after.high)
+    return None if worst is None or best is None else Interval(worst, best)
 
 
 def gated_means(images: Iterable[GradedImage], suite: Suite, how: HowCounted) -> ScoreSummary:

@@ -188,7 +188,7 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     for name, number in _headline_numbers(row, section):
         yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
-        yield generalizability_text(row.summary.generalizability), " G"
+        yield generalizability_text(row.summary), " G"
 
 
 def _headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:

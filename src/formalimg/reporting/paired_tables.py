@@ -17,6 +17,7 @@ _MAX_RUNS_IN_DETAIL = 6
 
 def paired_tables(suite: Suite, runs: Sequence[SeenRun], found: PairedRuns, how: HowCounted) -> tuple[Table, ...]:
     """Return the tables, without rows where no pair of runs has items in common."""
+    what = "level" if suite.traits.has_scores else "band and level"
     is_long = len(runs) > _MAX_RUNS_IN_DETAIL
     where = " Bands and levels are in CSV and JSON reports." if is_long and found.details else ""
     return (
@@ -26,7 +27,7 @@ def paired_tables(suite: Suite, runs: Sequence[SeenRun], found: PairedRuns, how:
             f"{_TITLE} in detail",
             suite,
             found.details,
-            f"By band and level, and otherwise as above. {_family(found.headline, ' of the same number')}.",
+            f"By {what}, and otherwise as above. {_family(found.headline, ' of the same number')}.",
             "data" if is_long else "detail",
         ),
     )
