@@ -17,7 +17,7 @@ from formalimg.reporting.report import terminal_text
 from formalimg.runs import Identity, StoredRun, open_run
 from formalimg.stats import Observation, ScoreObservation, compare_paired, compare_paired_scores, holm
 from formalimg.tables import Table, cell_text
-from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
+from tests.reporting.counterfactual_runs import Scores, groups_of, judge_by, scored_run
 from tests.reporting.drawn_runs import DrawnRun, Fates, plain_run
 
 LEVELS = range(1, 11)
@@ -184,8 +184,8 @@ def test_of_many_runs_bands_and_levels_are_in_files_alone() -> None:
 def scored(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
     """Eight groups of CF-World; in the second run the factual image of one closes its gate, and one is not scored."""
     folder, items = tmp_path_factory.mktemp("scored"), groups_of(8)
-    good = {item.id: [1.0, 1.0, 1.0] for item in items}
-    worse = {
+    good: dict[str, Scores] = {item.id: [1.0, 1.0, 1.0] for item in items}
+    worse: dict[str, Scores] = {
         **good,
         **{f"g{n}-l3": [1.0, 1.0, 0.5] for n in range(1, 7)},
         "g0-l1": [0.0, 0.0, 0.0],

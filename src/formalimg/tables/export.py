@@ -65,14 +65,18 @@ def json_table(table: Table) -> dict[str, object]:
 
 
 def json_number(number: Number, column: Column) -> dict[str, object]:
-    """Return a number as plain data. `plus_minus` is there only where it is not a side of the interval."""
+    """Return a number as plain data.
+
+    `plus_minus` is null where it is a side of the interval; `missing_bounds` is there only if verdicts are missing.
+    """
+    bounds = number.missing_bounds(column)
     return {
         "value": number.value,
         "form": column.type,
         "interval": json_interval(number.interval),
         "plus_minus": number.margin,
-        "missing_bounds": json_interval(number.missing_bounds(column)),
         **_counts(number),
+        **({"missing_bounds": list(bounds)} if bounds else {}),
     }
 
 
