@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats import difference_interval, holm, sign_flip_test
+from formalimg.stats import PairedItems, holm, sign_flip_test
 from formalimg.stats.intervals import binomial_interval, clustered_interval, log_binomial_tail
 from formalimg.stats.observations import PassCount
 
@@ -26,12 +26,16 @@ LEVELS = 10
 
 
 class Case(NamedTuple):
-    """A kind of runs: how to draw item means of two of them, at a true difference."""
+    """A kind of runs: how to draw the images of two of them at a difference, and which to compare them at.
+
+    With levels, what is compared is Overall; `left_out` is the share of items without a verdict in one of the runs.
+    """
 
     name: str
     draw: Callable[[np.random.Generator, float], tuple[Array, Array]]
-    images: int
     differences: tuple[float, ...]
+    has_levels: bool = False
+    left_out: float = 0.0
 
 
 def passes(items: int, images: int, alike: float) -> Callable[[np.random.Generator, float], tuple[Array, Array]]:
@@ -80,13 +84,14 @@ def uneven(items: int) -> Callable[[np.random.Generator, float], tuple[Array, Ar
 
 
 CASES = (
-    Case("one image, 200 items", passes(200, 1, 0.5), 1, (0.0, 0.06, 0.1)),
-    Case("one image, 2,000 items", passes(2000, 1, 0.5), 1, (0.0, 0.02, 0.03)),
-    Case("four images, 50 items", passes(50, 4, 0.5), 4, (0.0, 0.06, 0.1)),
-    Case("four images, 200 items", passes(200, 4, 0.5), 4, (0.0, 0.03, 0.06)),
-    Case("four images, 200 items, uneven", uneven(200), 4, (0.0,)),
-    Case("scores, 20 groups", scores(20), 1, (0.0, 0.1)),
-    Case("scores, 270 groups", scores(270), 1, (0.0, 0.03, 0.05)),
+    Case("one image, 200 items", passes(200, 1, 0.5), (0.0, 0.06, 0.1), True),
+    Case("one image, 200, some missing", passes(200, 1, 0.5), (0.0, 0.1), True, 0.1),
+    Case("one image, 2,000 items", passes(2000, 1, 0.5), (0.0, 0.03), True),
+    Case("four images, 50 items", passes(50, 4, 0.5), (0.0, 0.1), True),
+    Case("four images, 200 items", passes(200, 4, 0.5), (0.0, 0.03, 0.06), True),
+    Case("four images, uneven", uneven(200), (0.0,)),
+    Case("scores, 20 groups", scores(20), (0.0, 0.3)),
+    Case("scores, 270 groups", scores(270), (0.0, 0.1, 0.15)),
 )
 
 
@@ -106,9 +111,14 @@ def print_case(case: Case, difference: float, trials: int) -> None:
     seen: list[tuple[bool, ...]] = []
     for _ in range(trials):
         one, other = case.draw(chance, difference)
-        apart = [float(each) for each in one.mean(axis=1) - other.mean(axis=1)]
-        flipped = sign_flip_test(apart) <= ALPHA
-        low, high = difference_interval(apart)
+        kept = chance.random(len(one)) >= case.left_out
+        apart = [float(each) for each in (one.mean(axis=1) - other.mean(axis=1))[kept]]
+        levels = (np.arange(len(one)) * LEVELS // len(one))[kept]
+        items = {f"{n:05}": (int(levels[n]), each) for n, each in enumerate(apart)}
+        found = PairedItems(items, {}).difference(range(LEVELS) if case.has_levels else None)
+        assert found.p is not None
+        assert found.interval is not None
+        flipped, (low, high) = found.p <= ALPHA, found.interval
         firsts = [float(each) for each in one[:, 0] - other[:, 0]]
         seen.append(
             (
@@ -134,7 +144,7 @@ def true_difference(case: Case, difference: float) -> float:
     if difference == 0:
         return 0.0
     chance = np.random.default_rng(21)
-    drawn = [case.draw(chance, difference) for _ in range(2000)]
+    drawn = [case.draw(chance, difference) for _ in range(1000)]
     return float(np.mean([one.mean() - other.mean() for one, other in drawn]))
 
 
@@ -152,7 +162,10 @@ def intervals_apart(one: Array, other: Array) -> bool:
     for run in (one, other):
         if np.all((run == 0) | (run == 1)):
             sums = run.sum(axis=1).astype(int)
-            kinds = {PassCount(int(k), run.shape[1]): int(n) for k, n in zip(*np.unique(sums, return_counts=True), strict=True)}
+            kinds = {
+                PassCount(int(k), run.shape[1]): int(n)
+                for k, n in zip(*np.unique(sums, return_counts=True), strict=True)
+            }
             found.append(clustered_interval(kinds, 1 - ALPHA))
         else:
             found.append(binomial_interval(float(run.mean()) * len(run), len(run), 1 - ALPHA))
