@@ -10,7 +10,7 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting.labels import rule_text
 from formalimg.reporting.model import HowCounted, SeenImage, SeenRun, run_cell, run_column
 from formalimg.reporting.reference import ReferenceRow, reference_rows
-from formalimg.stats import MissingPolicy, fraction_interval
+from formalimg.stats import Interval, MissingPolicy, fraction_interval
 from formalimg.suites import ConceptSpec, Suite
 from formalimg.tables import Cell, Column, Number, Table, TableRow, count_noun
 
@@ -163,6 +163,18 @@ def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Number:
         max(value - interval.low, interval.high - value),
         scored=len(answered),
         expected=len(images),
+        bounds=Interval(*(_mean_share(images, how, unanswered) for unanswered in (0.0, 1.0))),
+    )
+
+
+def _mean_share(images: Sequence[MarkedImage], how: HowCounted, unanswered: float) -> float:
+    """Return the mean share of concepts shown, where images without answers show none of them, or all."""
+    scores = [[answer.score if image.is_answered else unanswered for answer in image.answers] for image in images]
+    known = [[score or 0.0 for score in those] or [unanswered] for those in scores]
+    return (
+        fmean(score for those in known for score in those)
+        if how.profile == "official-code"
+        else fmean(map(fmean, known))
     )
 
 
