@@ -80,6 +80,14 @@ def report_command(
             show_default=False,
         ),
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="One of the runs: compare each other run with it. Default: each run with each.",
+            show_default=False,
+        ),
+    ] = None,
     judges: Annotated[
         Literal["last", "all"],
         typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
@@ -176,6 +184,7 @@ def report_command(
                 studied=studies,
                 labels=said.labels,
                 certificates=certificates,
+                baseline=baseline,
             )
             echo(path)
             if figures is None:
@@ -189,6 +198,7 @@ def report_command(
             profile=profile,
             threshold=gate,
             labels=said.labels,
+            baseline=baseline,
         )
         comparison = with_certificates(comparison, certificates)
         if figures is not None:
