@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "suites": {"logic", "scenes"},
     "models": set(),
     "baselines": {"logic", "scenes", "suites", "models"},
-    "judges": {"logic", "scenes", "suites", "models"},
+    "judges": {"logic", "scenes", "suites", "models", "stats"},
     "authoring": {"logic", "scenes", "suites", "models"},
     "config": {"suites", "models"},
     "runs": {"logic", "scenes", "suites", "models", "judges"},

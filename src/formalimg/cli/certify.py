@@ -1,49 +1,93 @@
-"""`formalimg certify`: measure a grounder, or a judge of Natural or ConceptMix, on drawings whose content is known."""
+"""`formalimg certify`: measure a grounder or a judge on drawings whose content is known, and notice when it changes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from formalimg import __version__
 from formalimg.cli.help_groups import SECTIONS
-from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, read_options
+from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, ProtocolName, read_options
 from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.progress import progress_bar
 from formalimg.cli.run_execution import print_estimated_calls
 from formalimg.cli.streams import echo, print_data
-from formalimg.errors import OverBudgetError
+from formalimg.errors import FormalimgError, OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.judges import Certificate, Grounder, Judge, JudgeCertificate
+    from formalimg.judges import AnchorSet, Certificate, Grounder, Judge, JudgeCertificate
+
+_READINGS, _EXAMPLES, _ANCHORS = 300, 50, 100
+"""The number of scenes by default: to find objects in, to judge, and of an anchor set."""
 
 
 def certify_command(
-    grounder: Annotated[
-        str, typer.Argument(metavar="GROUNDER", help="The grounder to measure; with --suite, the judge.")
+    judge: Annotated[
+        str, typer.Argument(metavar="JUDGE", help="The judge to measure; without --suite, the grounder.")
     ] = "builtin/icons",
-    grounder_option: Annotated[
+    judge_option: Annotated[
         list[str] | None,
-        typer.Option("-J", metavar="KEY=VALUE", help="Option of the grounder or judge.", show_default=False),
+        typer.Option("-J", metavar="KEY=VALUE", help="Option of the judge or grounder.", show_default=False),
     ] = None,
     suite: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="SUITE", help="natural or conceptmix: measure how its judge answers, by drawn items of it."
+            metavar="SUITE",
+            help="Measure verdicts, by drawn items of knolling, natural or conceptmix. Default: how well a grounder "
+            "finds objects.",
+            show_default=False,
         ),
-    ] = "knolling",
-    scenes: Annotated[int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Number of scenes.")] = 300,
+    ] = None,
+    protocol: ProtocolName = "default",
+    scenes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_COUNT,
+            metavar="N",
+            help="Number of scenes. Default: 300 to find objects in, 50 to judge, 100 with --anchor.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, metavar="N", help="Seed of the scenes.")] = 7,
     others: Annotated[
-        int, typer.Option(min=0, max=MAX_COUNT, metavar="N", help="Number of images that are not drawings.")
+        int,
+        typer.Option(
+            min=0, max=MAX_COUNT, metavar="N", help="Without --suite: number of images that are not drawings."
+        ),
     ] = 50,
+    anchor: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Make an anchor set of drawings and answers; if DIR is one, ask again. Exit code 1 if the judge has "
+            "changed.",
+            show_default=False,
+        ),
+    ] = None,
+    looks_per: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_COUNT,
+            metavar="N",
+            help="With --anchor: ask again about N of its images, chosen at random. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
     require: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="Minimum precision, recall and F1 on clean images, else exit code 1."
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Minimum precision, recall and F1 on clean images, or sensitivity and specificity of every kind, else "
+            "exit code 1.",
         ),
     ] = None,
     budget: Annotated[
@@ -54,23 +98,33 @@ def certify_command(
     ] = None,
     price: Prices = None,
     dry_run: DryRun = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the certificate, for `report --certificate`.", show_default=False),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
 ) -> None:
-    """Measure precision and recall of a grounder, or of a judge.
+    """Measure a judge, or a grounder, by drawings whose content is known.
 
-    Uses drawings of random scenes whose content is known.
+    With --suite, items are drawn as they should be, with one clause flipped, and with changes that must not matter
+    (brightness, JPEG, text, a border, a mirror). The certificate has sensitivity and specificity by kind of clause,
+    predicate, level, size and number of objects, how many answers stay, and the faults in words.
 
-    An object counts as found if its class is right and the boxes overlap by 0.9. Drawings are used as they are, and
-    after compression, scaling, blur and noise. With --require, all other images must be refused, too.
-
-    With --suite natural or conceptmix, the drawings are of items of the suite, every second with one thing changed, and
-    the answers of the judge about each clause or question are compared with what is true of the drawing.
+    Without, a grounder looks for the objects of random scenes. An object counts as found if its class is right and the
+    boxes overlap by 0.9. Drawings are used as they are, and after compression, scaling, blur and noise. With --require,
+    all other images must be refused, too.
     """
     from formalimg.models import Spending  # here, so that other commands start faster
 
-    prices = GivenPrices(price, {"grounder": [grounder]})
-    given = read_options(grounder_option) | prices.option("grounder", grounder)
-    measured = _measured(suite, grounder, given, scenes, others)
+    _check_options(suite, protocol, anchor, looks_per, out, require)
+    prices = GivenPrices(price, {"grounder" if suite is None else "judge": [judge]})
+    given = read_options(judge_option) | prices.option("grounder" if suite is None else "judge", judge)
+    if suite is None:
+        measured = _grounder(judge, given, scenes or _READINGS, others, seed)
+    elif anchor is None:
+        measured = _judge(suite, judge, given, protocol, scenes or _EXAMPLES, seed)
+    else:
+        measured = _anchor(suite, judge, given, protocol, scenes or _ANCHORS, seed, anchor, looks_per)
     require_prices(budget, [measured.party])
     if dry_run:
         _print_estimate(measured)
@@ -79,7 +133,7 @@ def certify_command(
     spending.budget = budget
     try:
         with progress_bar(f"certifying {measured.party.name}", measured.images) as on_progress:
-            certificate = measured.certify(seed=seed, spending=spending, on_progress=on_progress)
+            found = measured.certify(spending=spending, on_progress=on_progress)
     except OverBudgetError as error:
         echo(f"stopped; {error}", err=True)
         raise typer.Exit(130) from None
@@ -87,11 +141,46 @@ def certify_command(
         print_estimated_calls(spending.estimated)
     if spending.cost:
         echo(f"it cost ${spending.cost:,.2f}", err=True)
+    raise typer.Exit(_print(found, out, as_json, require))
+
+
+def _check_options(
+    suite: str | None,
+    protocol: str,
+    anchor: Path | None,
+    looks_per: int | None,
+    out: Path | None,
+    require: float | None,
+) -> None:
+    if suite is None and (anchor is not None or protocol != "default"):
+        option = "--anchor" if anchor is not None else "--protocol"
+        raise FormalimgError(
+            f"{option} applies to the verdicts of a judge: add --suite knolling, natural or conceptmix"
+        )
+    if anchor is None and looks_per is not None:
+        raise FormalimgError("--looks-per says how many images of an anchor set are asked again: add --anchor DIR")
+    if anchor is not None and (out is not None or require is not None):
+        option = "--out" if out is not None else "--require"
+        raise FormalimgError(f"{option} applies to a certificate: leave it out, or --anchor")
+
+
+def _print(
+    found: Certificate | JudgeCertificate | AnchorSet, out: Path | None, as_json: bool, require: float | None
+) -> int:
+    """Print what was measured, write it to a file if one is named, and return the exit code."""
+    from formalimg._util.io import atomic_write_text
+    from formalimg.judges import AnchorSet, anchor_text
+
+    text = f"{json.dumps(found.to_json(), indent=2, ensure_ascii=False)}\n"
+    if out is not None:
+        echo(atomic_write_text(out, text))
     if as_json:
-        print_data(f"{json.dumps(certificate.to_json(), indent=2, ensure_ascii=False)}\n")
-    else:
-        echo(str(certificate))
-    raise typer.Exit(1 if require is not None and not certificate.reaches(require) else 0)
+        print_data(text)
+    elif out is None:
+        echo(anchor_text(found) if isinstance(found, AnchorSet) else str(found))
+    if isinstance(found, AnchorSet):
+        return int(found.evidence.alarm)
+    return int(require is not None and not found.reaches(require))
 
 
 class _Measured(NamedTuple):
@@ -100,31 +189,70 @@ class _Measured(NamedTuple):
     party: Grounder | Judge
     images: int
     questions: Callable[[], int]
-    certify: Callable[..., Certificate | JudgeCertificate]
+    certify: Callable[..., Certificate | JudgeCertificate | AnchorSet]
 
 
-def _measured(suite: str, name: str, options: Mapping[str, str], scenes: int, others: int) -> _Measured:
-    from formalimg.judges import certify, certify_judge, drawn_examples, images_to_certify, open_grounder, open_judge
+def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, seed: int) -> _Measured:
+    from formalimg.judges import certify, images_to_certify, open_grounder
     from formalimg.scenes import drawable_classes
-    from formalimg.suites import suite as suite_of
 
-    if suite_of(suite).judge == "scene":
-        grounder = open_grounder(name, options)
-        images, of_classes = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
-        return _Measured(
-            grounder,
-            images,
-            lambda: images * of_classes(drawable_classes()),
-            partial(certify, grounder, scenes, others=others),
-        )
-    judge = open_judge(suite, name, options)
-    of_item = getattr(judge, "questions", lambda item: 0)
+    grounder = open_grounder(name, options)
+    images, of_classes = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
+    return _Measured(
+        grounder,
+        images,
+        lambda: images * of_classes(drawable_classes()),
+        partial(certify, grounder, scenes, seed, others=others),
+    )
+
+
+def _judge(
+    suite: str, name: str, options: Mapping[str, str], protocol: ProtocolName, scenes: int, seed: int
+) -> _Measured:
+    from formalimg.judges import certify_judge, images_of, open_judge
+
+    judge = open_judge(suite, name, options, protocol=protocol)
     return _Measured(
         judge,
-        scenes,
-        lambda: sum(of_item(item) for item, _ in drawn_examples(suite, scenes, 0)),
-        partial(certify_judge, judge, suite, scenes),
+        images_of(scenes),
+        lambda: _questions(judge, suite, scenes, seed, images_of(1)),
+        partial(certify_judge, judge, suite, scenes, seed, protocol=protocol, made_with=__version__),
     )
+
+
+def _anchor(
+    suite: str,
+    name: str,
+    options: Mapping[str, str],
+    protocol: ProtocolName,
+    scenes: int,
+    seed: int,
+    folder: Path,
+    looks_per: int | None,
+) -> _Measured:
+    from formalimg.judges import ANCHOR_FILE, look_again, make_anchor, open_judge, read_anchor
+
+    judge = open_judge(suite, name, options, protocol=protocol)
+    if not (folder / ANCHOR_FILE).exists():
+        images = 4 * scenes
+        make = partial(make_anchor, judge, suite, folder, scenes, seed, protocol=protocol)
+        return _Measured(judge, images, lambda: _questions(judge, suite, scenes, seed, 4), make)
+    known = read_anchor(folder)
+    if (known.suite, known.protocol) != (suite, protocol):
+        raise FormalimgError(
+            f"{folder} is an anchor set of {known.suite}, protocol {known.protocol}: give these, or another folder"
+        )
+    images = min(looks_per or len(known.images), len(known.images))
+    each = _questions(judge, suite, len(known.images) // 2, seed, 1) * 2 // max(1, len(known.images))
+    return _Measured(judge, images, lambda: images * each, partial(look_again, judge, folder, looks_per))
+
+
+def _questions(judge: Judge, suite: str, scenes: int, seed: int, images: int) -> int:
+    """Return how many questions so many images of each scene take."""
+    from formalimg.judges import flipped_scenes
+
+    of_item = getattr(judge, "questions", None)
+    return images * sum(of_item(each.item) for each in flipped_scenes(suite, scenes, seed, judge)) if of_item else 0
 
 
 def _print_estimate(measured: _Measured) -> None:

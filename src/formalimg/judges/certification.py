@@ -6,8 +6,8 @@ A grounder for drawings must also refuse images that are not drawings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from PIL import Image
@@ -21,6 +21,7 @@ from formalimg.judges.iou import match
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.models import Spending
 from formalimg.scenes import Scene, draw, drawable_classes
+from formalimg.stats import DetectionCounts, Interval, detection
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class ConditionResult:
         found: the number of objects that the grounder reported.
         matched: how many of these are right: same class, and a box with an IoU of 0.9.
         colored: how many of the matched objects have the right colour.
+        intervals: the confidence intervals (95 %) of the shares, by name; exact, and clustered by image, because
+            objects of one image are found or missed together. F1 has one from 20 images on.
     """
 
     condition: str
@@ -44,6 +47,7 @@ class ConditionResult:
     found: int
     matched: int
     colored: int
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def precision(self) -> float:
@@ -69,12 +73,22 @@ class ConditionResult:
         """Return counts and shares as plain data."""
         return {
             # The exported names of two counts are those of earlier certificates.
-            **{{"images": "pictures", "objects": "things"}.get(name, name): n for name, n in self.__dict__.items()},
+            **{{"images": "pictures", "objects": "things"}.get(name, name): getattr(self, name) for name in _COUNTED},
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
             "color_accuracy": self.color_accuracy,
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
         }
+
+    def share(self, name: str) -> str:
+        """Return a share as text, with its interval."""
+        interval = self.intervals.get(name)
+        return f"{getattr(self, name):.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
+
+
+_COUNTED = ("condition", "images", "refused", "objects", "found", "matched", "colored")
+_SHARES = ("precision", "recall", "f1", "color_accuracy")
 
 
 class PublishedShares(NamedTuple):
@@ -136,7 +150,7 @@ class Certificate:
         rows = [
             (
                 one.condition,
-                *(f"{share:.4f}" for share in (one.precision, one.recall, one.f1, one.color_accuracy)),
+                *map(one.share, _SHARES),
                 f"{one.refused} of {one.images}",
             )
             for one in self.results
@@ -260,6 +274,11 @@ def _load(image: Image.Image) -> LoadedImage:
 
 
 def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
-    counts = ("images", "refused", "objects", "found", "matched", "colored")
-    totals = (sum(getattr(result, count) for result in results) for count in counts)
-    return ConditionResult(results[0].condition, *totals)
+    images, refused, objects, found_objects, matched, colored = (
+        sum(getattr(result, count) for result in results) for count in _COUNTED[1:]
+    )
+    found = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
+    colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
+    known = (found.precision.interval, found.recall.interval, found.f1.interval, colors.precision.interval)
+    intervals = {name: interval for name, interval in zip(_SHARES, known, strict=True) if interval is not None}
+    return ConditionResult(results[0].condition, images, refused, objects, found_objects, matched, colored, intervals)

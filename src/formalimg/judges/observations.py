@@ -117,3 +117,13 @@ def explanation_title(verdict: Verdict | Unscored) -> str:
 def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:
     """Return whether a judge gave both a verdict on the whole and one on each clause."""
     return isinstance(verdict, Verdict) and isinstance(verdict.evidence.get("fulfilled"), bool) and bool(verdict.parts)
+
+
+def served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
+    """Return the ids of the models that gave an answer, as far as the provider says."""
+    grounder = answer.evidence.get("grounder")
+    served = answer.evidence.get("served") or (grounder.get("served") if isinstance(grounder, Mapping) else None)
+    if not isinstance(served, Mapping):
+        return ()
+    found = served.get("model")
+    return tuple(name for name in (found if isinstance(found, list) else [found]) if isinstance(name, str) and name)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from formalimg.reporting.certificate_tables import with_certificates
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
+    from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.labels import level_name, level_word
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
+    from formalimg.reporting.paired_runs import is_same_item, same_items
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import plain_table, render, terminal_table, write_html
     from formalimg.reporting.run_export import ExportedRun, export_run
@@ -31,6 +34,7 @@ __getattr__ = lazy_exports(
     {
         "comparison": ["compare"],
         "conceptmix_export": ["export_conceptmix"],
+        "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
@@ -45,8 +49,10 @@ __getattr__ = lazy_exports(
         "judge_quality": ["WORRYING_SHARE", "JudgeQuality"],
         "labels": ["level_name", "level_word"],
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
+        "paired_runs": ["is_same_item", "same_items"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
+        "certificate_tables": ["with_certificates"],
         "report": ["plain_table", "render", "terminal_table", "write_html"],
         "run_export": ["ExportedRun", "export_run"],
     },
@@ -74,6 +80,8 @@ __all__ = [
     "format_of",
     "image_grids",
     "image_html",
+    "is_corrected",
+    "is_same_item",
     "item_figures",
     "level_name",
     "level_word",
@@ -84,10 +92,12 @@ __all__ = [
     "plain_table",
     "reference_rows",
     "render",
+    "same_items",
     "study_figures",
     "table_html",
     "terminal_table",
     "theme_script",
+    "with_certificates",
     "write_figures",
     "write_html",
 ]

@@ -10,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from formalimg.judges import Unscored, Verdict, clause_disagreement, count_boxes, has_clause_verdicts, other_labels_text
+from formalimg.judges import (
+    Unscored,
+    Verdict,
+    clause_disagreement,
+    count_boxes,
+    has_clause_verdicts,
+    other_labels_text,
+    served_models,
+)
 from formalimg.runs import Judged
 from formalimg.tables import count_noun, format_value
 
@@ -56,6 +64,7 @@ class JudgeQuality:
         questions: the number of parts of verdicts.
         soft_levels: the mean P(yes) of each image that has one, summed up by level; 0 for images that failed by rule.
         soft_kinds: P(yes) of each question, summed up by kind.
+        served: the ids of the models that answered, as far as the provider says, by the number of images.
     """
 
     boxes: int = 0
@@ -68,10 +77,12 @@ class JudgeQuality:
     questions: int = 0
     soft_levels: dict[int, _Sum] = field(default_factory=dict)
     soft_kinds: dict[str, _Sum] = field(default_factory=dict)
+    served: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
         """Count what is stored with an image."""
         verdict = judged.verdict
+        self.served.update(served_models(verdict))
         if (boxes := count_boxes(verdict)) is not None:
             self.boxes += boxes.given
             self.dropped.update(box.label for box in boxes.dropped)

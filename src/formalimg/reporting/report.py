@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -19,7 +19,8 @@ from formalimg.tables import count_noun, join_names, render_terminal, terminal_p
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
-    from formalimg.analysis import HumanStudy
+    from formalimg.analysis import HumanStudy, RunLabels
+    from formalimg.judges import JudgeCertificate
     from formalimg.reporting.images import Images
     from formalimg.reporting.page import Gallery
     from formalimg.suites import PoolProfile
@@ -62,7 +63,7 @@ def render(
                 for section in comparison.sections
                 for text in (
                     render_markdown(main_table(section, comparison)),
-                    *(render_markdown(table, 3) for table in section.tables),
+                    *(render_markdown(table, 3) for table in section.shown_tables),
                 )
             ]
             if rated:
@@ -72,7 +73,9 @@ def render(
             from formalimg.tables import render_latex
 
             tables = (
-                table for section in comparison.sections for table in (main_table(section, comparison), *section.tables)
+                table
+                for section in comparison.sections
+                for table in (main_table(section, comparison), *section.shown_tables)
             )
             return "\n".join(text for table in (*tables, *rated) for text in render_latex(table))
         case "csv":
@@ -121,9 +124,11 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
-            yield render_terminal([main_table(section, self.comparison), *(section.tables if self.details else ())])
-            if section.tables and not self.details:
-                names = join_names([table.name for table in section.tables])
+            results = [table for table in section.shown_tables if self.details or table.placement == "result"]
+            yield render_terminal([main_table(section, self.comparison), *results])
+            more = [table.name for table in section.shown_tables if table not in results]
+            if more:
+                names = join_names(more)
                 yield Text(f"There is more with --details: {names}.\n", style="dim")
 
 
@@ -147,6 +152,9 @@ def write_html(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
+    labels: Mapping[Path, RunLabels] | None = None,
+    certificates: Sequence[JudgeCertificate] = (),
+    baseline: Path | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -163,6 +171,9 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
+        labels: as for `compare`.
+        certificates: of the judges, as for `with_certificates`.
+        baseline: as for `compare`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -174,8 +185,19 @@ def write_html(
     from formalimg.reporting.page import html_page
 
     comparison = compare(
-        runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
+        runs,
+        missing=missing,
+        epsilon=epsilon,
+        references=references,
+        profile=profile,
+        threshold=threshold,
+        labels=labels,
+        baseline=baseline,
     )
+    if certificates:
+        from formalimg.reporting.certificate_tables import with_certificates
+
+        comparison = with_certificates(comparison, certificates)
     path = Path(path)
     folder = image_folder(path)
     load = image_loader(images, folder)

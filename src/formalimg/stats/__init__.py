@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.generalizability import generalizability
-from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, mean_interval
+from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, fraction_interval, mean_interval
 from formalimg.stats.observations import Band, Generalizability, Interval, MissingPolicy, Observation, Rate, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
@@ -37,8 +37,29 @@ if TYPE_CHECKING:
         weighted_score,
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
-    from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
+    from formalimg.stats.comparison import (
+        ItemMean,
+        ItemMeans,
+        PairedDifference,
+        PairedItems,
+        RankRange,
+        adjust_for_all,
+        compare_paired,
+        compare_paired_scores,
+        difference_interval,
+        group_means,
+        item_rates,
+        pair_items,
+        rank_ranges,
+    )
+    from formalimg.stats.corrected import corrected_mean, corrected_rate
+    from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+    from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+    from formalimg.stats.judge_error import RoganGladen, rogan_gladen
+    from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
+    from formalimg.stats.labelled_levels import CorrectedRate
+    from formalimg.stats.permutation import holm, sign_flip_test
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -49,6 +70,7 @@ if TYPE_CHECKING:
         detection,
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -81,8 +103,29 @@ __getattr__ = lazy_exports(
             "weighted_score",
         ],
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
-        "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
+        "comparison": [
+            "ItemMean",
+            "ItemMeans",
+            "PairedDifference",
+            "PairedItems",
+            "RankRange",
+            "adjust_for_all",
+            "compare_paired",
+            "compare_paired_scores",
+            "difference_interval",
+            "group_means",
+            "item_rates",
+            "pair_items",
+            "rank_ranges",
+        ],
         "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
+        "drift": ["DRIFT_ALARM", "AnchorLook", "DriftEvidence", "drift_evidence"],
+        "corrected": ["corrected_mean", "corrected_rate"],
+        "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
+        "judge_error": ["RoganGladen", "rogan_gladen"],
+        "label_allocation": ["LabelAllocation", "allocate_labels"],
+        "labelled_levels": ["CorrectedRate"],
+        "permutation": ["holm", "sign_flip_test"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -93,34 +136,48 @@ __getattr__ = lazy_exports(
             "detection",
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
 __all__ = [
+    "DRIFT_ALARM",
+    "AnchorLook",
     "Band",
     "Classification",
     "ComplianceRule",
     "Confusion",
     "Consistency",
+    "CorrectedRate",
+    "CorrectedSummary",
     "Correlation",
     "Detection",
     "DetectionCounts",
+    "DriftEvidence",
     "Estimate",
     "GateState",
     "Generalizability",
     "Interval",
+    "ItemMean",
+    "ItemMeans",
+    "LabelAllocation",
+    "LabelledObservation",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
     "MissingPolicy",
     "Observation",
-    "PairedComparison",
+    "PairedDifference",
+    "PairedItems",
     "PointEstimates",
     "Proportion",
     "RankAgreement",
+    "RankRange",
     "Rate",
     "RatingScale",
     "Reliability",
+    "RoganGladen",
+    "ScoreCell",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -128,6 +185,8 @@ __all__ = [
     "ScoreSummary",
     "Summary",
     "WeightedAnswer",
+    "adjust_for_all",
+    "allocate_labels",
     "apply_gate",
     "classification",
     "clopper_pearson",
@@ -138,24 +197,38 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_cell_mean",
+    "corrected_mean",
+    "corrected_rate",
     "cronbach_alpha",
     "detection",
+    "difference_interval",
+    "drift_evidence",
+    "fraction_interval",
     "gate_states",
     "generalizability",
+    "group_means",
+    "holm",
+    "item_rates",
     "krippendorff_alpha",
     "majority",
     "mean_consistency",
     "mean_interval",
     "mean_of_levels",
     "missing_bounds",
+    "pair_items",
     "pearson",
     "prior_resistance",
     "rank_agreement",
+    "rank_ranges",
     "reasoning_retention",
     "rescore",
+    "rogan_gladen",
     "score_difference",
+    "sign_flip_test",
     "spearman",
     "summarize",
+    "summarize_corrected",
     "summarize_scores",
     "weighted_score",
 ]

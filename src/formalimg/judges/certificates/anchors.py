@@ -1,0 +1,342 @@
+"""Anchor sets: drawings with the answers that a judge gave to them, asked again later to find out if it has changed.
+
+A folder holds the drawings and `anchor.json`: who was asked and how, the answers of two passes, and every look since.
+The answer to a drawing is what the judge says of the flipped part and of the whole. A failed call is no answer and is
+left out; an image that the judge does not understand has the answer "unscored".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any
+
+from PIL import Image
+
+from formalimg._util.aio import run_sync
+from formalimg._util.images import png_bytes
+from formalimg._util.io import atomic_folder, atomic_write
+from formalimg._util.locks import lock_file
+from formalimg._util.plain_files import open_plain, read_plain_bytes
+from formalimg._util.strict_json import loads_strict
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Judge, LoadedImage, Unscored
+from formalimg.judges.certificates.flipped_scenes import flipped_scenes
+from formalimg.judges.certificates.measurement import (
+    draw_example,
+    read_answer,
+    refuse_to_certify,
+    utc_now,
+)
+from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.judges.observations import served_models
+from formalimg.models import Setting, Spending
+from formalimg.stats import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+from formalimg.suites import Item, load
+
+ANCHOR_FILE = "anchor.json"
+_LOCK_FILE = "lock"
+_FORMAT, _VERSION = "formalimg anchor", 1
+_MAX_BYTES = 50_000_000
+_NOBODY = "failed"
+"""The answer of a call that failed: none."""
+
+
+@dataclass(frozen=True)
+class AnchorImage:
+    """A drawing of an anchor set, and the answers of the two first passes.
+
+    Attributes:
+        file: its file name.
+        digest: the SHA-256 of the file.
+        item: the id of the item that is asked about.
+        prompt: the prompt of the item, by which a changed suite is noticed.
+        part: the part that was flipped, or that is flipped in the drawing's twin.
+        first, second: the answers, such as "yes no": the part holds, the whole does not.
+    """
+
+    file: str
+    digest: str
+    item: str
+    prompt: str
+    part: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class StoredLook:
+    """A later look at an anchor set: when, by which served models, and how many answers were compared and changed."""
+
+    date: str
+    asked: int
+    changed: int
+    served: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnchorSet:
+    """An anchor set with everything that was asked so far."""
+
+    judge: str
+    settings: Mapping[str, Setting]
+    suite: str
+    protocol: str
+    date: str
+    served: tuple[str, ...]
+    images: tuple[AnchorImage, ...]
+    looks: tuple[StoredLook, ...] = ()
+
+    @property
+    def evidence(self) -> DriftEvidence:
+        """The evidence that the judge has changed since."""
+        known = [image for image in self.images if _NOBODY not in (image.first, image.second)]
+        second = AnchorLook(len(known), sum(image.first != image.second for image in known))
+        return drift_evidence(second, [AnchorLook(look.asked, look.changed) for look in self.looks])
+
+    def to_json(self) -> dict[str, object]:
+        """Return the anchor set as plain data."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            **{name: getattr(self, name) for name in ("judge", "suite", "protocol", "date")},
+            "settings": dict(self.settings),
+            "served": list(self.served),
+            "images": [vars(image) for image in self.images],
+            "looks": [vars(look) | {"served": list(look.served)} for look in self.looks],
+            "e": self.evidence.e,
+        }
+
+
+@dataclass
+class _Pass:
+    """One pass over drawings: the answers in their order, and who gave them."""
+
+    answers: list[str] = field(default_factory=list)
+    served: dict[str, None] = field(default_factory=dict)
+
+
+def make_anchor(
+    judge: Judge,
+    suite: str,
+    folder: Path,
+    scenes: int = 100,
+    seed: int = 7,
+    *,
+    protocol: str = "default",
+    spending: Spending | None = None,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> AnchorSet:
+    """Draw an anchor set, ask the judge about it twice, and store it in a new folder.
+
+    Args:
+        judge: the judge.
+        suite: a suite with a drawn world.
+        folder: the folder to create.
+        scenes: the number of items; each has two drawings, one with a flipped part.
+        seed: which items are drawn, and what is flipped.
+        protocol: how the judge was opened, for the record.
+        spending: counts what the judge costs, and may have a budget.
+        on_progress: called with the number of answers, after each.
+
+    Raises:
+        OverBudgetError: if the budget is used up before both passes are done; nothing is stored then.
+        FormalimgError: if the suite has no drawn world, the judge cannot be measured, or the folder is not empty.
+    """
+    refuse_to_certify(judge, scenes)
+    calls = MeteredCalls(judge, spending or Spending(), on_progress)
+    with atomic_folder(folder) as place:
+        asked = [
+            (example.item, png_bytes(draw_example(suite, drawn)), example.part.name)
+            for example in flipped_scenes(suite, scenes, seed, judge)
+            for drawn in (example.shown, example.flipped)
+        ]
+        first, second = (run_sync(lambda: _ask(judge, calls, asked)) for _ in range(2))
+        images = []
+        for number, ((item, data, part), one, two) in enumerate(zip(asked, first.answers, second.answers, strict=True)):
+            name = f"{number:04d}.png"
+            (place / name).write_bytes(data)
+            images.append(AnchorImage(name, sha256(data).hexdigest(), item.id, item.prompt, part, one, two))
+        served = tuple({**first.served, **second.served})
+        anchor = AnchorSet(judge.name, dict(judge.settings), suite, protocol, utc_now(), served, tuple(images))
+        (place / ANCHOR_FILE).write_bytes(_encoded(anchor))
+    return anchor
+
+
+def look_again(
+    judge: Judge,
+    folder: Path,
+    count: int | None = None,
+    *,
+    rng: Random | None = None,
+    spending: Spending | None = None,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> AnchorSet:
+    """Ask a judge again about a random part of its anchor set, and store how many answers changed.
+
+    Args:
+        judge: the judge, with the settings of the anchor set.
+        folder: the anchor set.
+        count: how many drawings; None for all.
+        rng: chooses them; by default nobody can foresee which.
+        spending: counts what the judge costs, and may have a budget.
+        on_progress: called with the number of answers, after each.
+
+    Raises:
+        OverBudgetError: if the budget is used up before the look is done; nothing is stored then.
+        FormalimgError: if the folder is no anchor set, was changed, or belongs to another judge, settings or suite.
+    """
+    with _locked(folder):
+        return _look(judge, folder, count, rng or SystemRandom(), spending or Spending(), on_progress)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep others from looking at the same time: one of the looks would be lost."""
+    read_anchor(folder)  # nothing is written to a folder that is none
+    with ExitStack() as held:
+        try:
+            lock_file(held.enter_context(open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain)))
+        except OSError as error:
+            reason = error.strerror or error
+            raise FormalimgError(
+                f"cannot lock {folder} ({reason}): wait until the other look is done, or check the folder"
+            ) from None
+        yield
+
+
+def _look(
+    judge: Judge,
+    folder: Path,
+    count: int | None,
+    rng: Random,
+    spending: Spending,
+    on_progress: Callable[[int], None],
+) -> AnchorSet:
+    anchor = read_anchor(folder)
+    if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
+        different = sorted(
+            name
+            for name in {*anchor.settings, *judge.settings}
+            if anchor.settings.get(name) != judge.settings.get(name)
+        )
+        raise FormalimgError(
+            f"{folder} holds answers of {anchor.judge}, not of {judge.name} with these settings "
+            f"({', '.join(different) or 'another name'}): name that judge, or another folder"
+        )
+    known = [image for image in anchor.images if image.first != _NOBODY]
+    chosen = known if count is None or count >= len(known) else rng.sample(known, count)
+    items = {item.id: item for item in load(anchor.suite)}
+    asked = [_stored(folder, image, items) for image in chosen]
+    calls = MeteredCalls(judge, spending, on_progress)
+    found = run_sync(lambda: _ask(judge, calls, asked))
+    pairs = [(image.first, now) for image, now in zip(chosen, found.answers, strict=True) if now != _NOBODY]
+    look = StoredLook(utc_now(), len(pairs), sum(then != now for then, now in pairs), tuple(found.served))
+    looked = replace(anchor, looks=(*anchor.looks, look))
+    atomic_write(folder / ANCHOR_FILE, [_encoded(looked)], fsync=True)
+    return looked
+
+
+def read_anchor(folder: Path) -> AnchorSet:
+    """Return the anchor set of a folder.
+
+    Raises:
+        FormalimgError: if it is none.
+    """
+    try:
+        data = loads_strict(read_plain_bytes(folder / ANCHOR_FILE, _MAX_BYTES))
+        if data["format"] != _FORMAT or data["version"] != _VERSION:
+            raise ValueError("another format or version")
+        return AnchorSet(
+            **{name: data[name] for name in ("judge", "suite", "protocol", "date", "settings")},
+            served=tuple(data["served"]),
+            images=tuple(AnchorImage(**image) for image in data["images"]),
+            looks=tuple(StoredLook(**{**look, "served": tuple(look["served"])}) for look in data["looks"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FormalimgError(
+            f"cannot read the anchor set {folder} ({reason}): name a folder that `formalimg certify --anchor` made, "
+            "or a new one"
+        ) from None
+
+
+def anchor_text(anchor: AnchorSet) -> str:
+    """Return what an anchor set tells, in one line for a set that was just made, else with the last look."""
+    evidence = anchor.evidence
+    noise = f"{100 * (evidence.noise or 0.0):.1f} %"
+    if not anchor.looks:
+        return (
+            f"{anchor.judge}: anchor set of {len(anchor.images)} images, {noise} of its answers changed when asked "
+            "twice; the same command asks again later"
+        )
+    last = anchor.looks[-1]
+    served = f", served by {', '.join(last.served)}" if last.served and last.served != anchor.served else ""
+    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served} (at first {noise})"
+    if evidence.alarm:
+        return (
+            f"{anchor.judge} has changed since {anchor.date[:10]}: {seen}, e = {evidence.highest:.3g}, from "
+            f"{DRIFT_ALARM:g} on it is certain enough: "
+            "certify it again, and judge again what is compared with earlier verdicts"
+        )
+    return f"{anchor.judge}: no sign of a change since {anchor.date[:10]}, {seen}, e = {evidence.e:.3g}"
+
+
+def _encoded(anchor: AnchorSet) -> bytes:
+    return f"{json.dumps(anchor.to_json(), indent=1, ensure_ascii=False)}\n".encode()
+
+
+def _stored(folder: Path, image: AnchorImage, items: Mapping[str, Item[Any]]) -> tuple[Item[Any], bytes, str]:
+    item = items.get(image.item)
+    if item is None or item.prompt != image.prompt:
+        raise FormalimgError(f"item {image.item} of {folder} is not what the suite has now: make a new anchor set")
+    try:
+        data = read_plain_bytes(folder / Path(image.file).name, _MAX_BYTES)
+    except OSError as error:
+        raise FormalimgError(
+            f"cannot read {folder / image.file}: {error.strerror or error}: make a new anchor set"
+        ) from None
+    if sha256(data).hexdigest() != image.digest:
+        raise FormalimgError(f"{folder / image.file} was changed: restore it, or make a new anchor set")
+    return item, data, image.part
+
+
+async def _ask(judge: Judge, calls: MeteredCalls, asked: Sequence[tuple[Item[Any], bytes, str]]) -> _Pass:
+    found = _Pass()
+
+    async def one(question: tuple[Item[Any], bytes, str]) -> str:
+        item, data, part = question
+        loaded = await asyncio.to_thread(_fresh, data)
+        answer = await calls.answer(lambda: judge.judge(item, loaded))
+        found.served.update(dict.fromkeys(served_models(answer)))
+        if isinstance(answer, Unscored):
+            return _NOBODY if answer.reason == "judge failed" else "unscored"
+        said = read_answer(answer, part)
+        return f"{_word(said.part)} {_word(said.passed)}"
+
+    found.answers = await map_concurrently(one, asked, max(1, judge.concurrency))
+    return found
+
+
+def _word(said: bool | None) -> str:
+    return "none" if said is None else "yes" if said else "no"
+
+
+def _fresh(data: bytes) -> LoadedImage:
+    """Return a drawing with other corner pixels, which nobody sees: no cache knows the answer."""
+    with Image.open(io.BytesIO(data)) as stored:
+        image = stored.convert("RGB")
+    chance = SystemRandom()
+    right, bottom = image.width - 1, image.height - 1
+    for corner in ((0, 0), (right, 0), (0, bottom), (right, bottom)):
+        shown = image.getpixel(corner)
+        assert isinstance(shown, tuple), "drawings are RGB"
+        image.putpixel(corner, tuple(max(0, value - chance.randrange(8)) for value in shown))
+    return LoadedImage(png_bytes(image), image)

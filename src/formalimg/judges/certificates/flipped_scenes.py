@@ -1,0 +1,187 @@
+"""Flipped scenes: items with a drawn scene that shows what they ask for, and one in which exactly one clause is false.
+
+The clause (or concept) that is flipped is asked about in both drawings: its answer in the first measures sensitivity,
+in the second specificity, and neither is easier than the other by what else is shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from random import Random
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Judge, Part, Verdict
+from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
+from formalimg.judges.drawn_judge import judge_drawn_scene
+from formalimg.scenes import Box, DrawnScene, SolverLimitError, drawable_classes, drawn_catalog, solve_drawn
+from formalimg.suites import FormulaSpec, Item, Suite, drawn_request, load, suite_names, undrawable_because
+from formalimg.suites import suite as suite_of
+
+_TRIES = 90
+"""So many changes of a scene are tried."""
+_ENOUGH = 6
+"""With so many different clauses to choose from, no more changes are tried."""
+_JITTER = 8
+"""A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
+
+
+@dataclass(frozen=True)
+class FlippedScene:
+    """An item with two scenes that differ in the truth of one clause or concept.
+
+    Attributes:
+        item: what is asked.
+        shown: a scene that shows everything.
+        flipped: a scene in which one part is false, and all others are true.
+        part: that part, as it is in the first scene.
+    """
+
+    item: Item[Any]
+    shown: DrawnScene
+    flipped: DrawnScene
+    part: Part
+
+    @property
+    def word(self) -> str:
+        """What the part is about: its predicates besides the class, or the relation, or the category."""
+        if isinstance(self.item.spec, FormulaSpec):
+            return " ".join(name for name in self.part.about if name != "Is") or "Is"
+        return self.part.about[0] if self.part.kind == "spatial" else self.part.kind
+
+    @property
+    def objects(self) -> int:
+        """The number of objects of the first scene."""
+        return len(self.shown.scene)
+
+    @property
+    def smallest_side(self) -> float:
+        """The smaller side of the smallest object of the first scene, in thousandths of the image."""
+        boxes = [obj.box for obj in self.shown.scene.objects]
+        return min((min(box.xmax - box.xmin, box.ymax - box.ymin) for box in boxes), default=0.0)
+
+
+def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None) -> Iterator[FlippedScene]:
+    """Yield items with a scene that shows them and one with a flipped part, from all levels in turn.
+
+    Kinds of parts and predicates that were flipped least come first. The same for the same seed.
+
+    Args:
+        suite: a suite that has a drawn world.
+        count: how many.
+        seed: which items are drawn, and what is flipped.
+        judge: leave out items with classes that this judge cannot look for.
+
+    Raises:
+        FormalimgError: if the suite has no drawn world, or nothing of it can be drawn for this judge.
+    """
+    about = suite_of(suite)
+    if about.world not in _SHOWN:
+        raise FormalimgError(
+            f"{suite} has no drawn world to certify a judge by: use one of {', '.join(_drawn_suites())}"
+        )
+    rng = Random(f"certificate {suite} {seed}")
+    unknown_to = getattr(judge, "unknown_classes", None)
+    words = drawn_vocabulary(about, _unknown_classes(judge, about))
+    flipped: Counter[str] = Counter()
+    found = 0
+    for item in _by_turns(list(load(suite)), rng):
+        if found == count:
+            return
+        if unknown_to is not None and unknown_to(item):
+            continue
+        shown = _SHOWN[about.world](item, seed)
+        example = None if shown is None else _flip(item, shown, words, flipped, rng)
+        if example is not None:
+            flipped.update([example.part.kind, example.word])
+            found += 1
+            yield example
+    if not found:
+        raise FormalimgError(f"no item of {suite} can be drawn with classes that this judge knows: name another judge")
+
+
+def _drawn_suites() -> list[str]:
+    return [name for name in suite_names() if suite_of(name).world in _SHOWN]
+
+
+def _unknown_classes(judge: Judge | None, about: Suite) -> Sequence[str]:
+    """Return the classes of the world that the grounder of a judge cannot look for."""
+    unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
+    if unknown is None:
+        return ()
+    return tuple(unknown(drawable_classes() if about.world == "icons" else tuple(drawn_catalog().classes)))
+
+
+def _by_turns(items: list[Item[Any]], rng: Random) -> Iterator[Item[Any]]:
+    """Yield items in random order, one of each level in turn."""
+    levels: dict[int, list[Item[Any]]] = {}
+    rng.shuffle(items)
+    for item in items:
+        levels.setdefault(item.level, []).append(item)
+    while levels:
+        for level in sorted(levels):
+            yield levels[level].pop()
+            if not levels[level]:
+                del levels[level]
+
+
+def _witness(item: Item[Any], seed: int) -> DrawnScene | None:
+    """Return the scene of an item of Knolling; None if it has none."""
+    spec = item.spec
+    witness = spec.witness if isinstance(spec, FormulaSpec) else None
+    return None if witness is None else DrawnScene(replace(witness, relations=None))
+
+
+def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
+    """Return a drawn scene of an item of Natural or ConceptMix; None if it cannot be drawn."""
+    if undrawable_because(item.spec) is not None:
+        return None
+    try:
+        drawn = solve_drawn(drawn_request(item.spec), seed=seed)
+    except SolverLimitError:
+        return None
+    return drawn if isinstance(drawn, DrawnScene) else None
+
+
+_SHOWN: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {"icons": _witness, "drawn": _solved}
+"""How the scene of an item is found, by the world of its suite. A suite with a world of its own is added here."""
+
+
+def _flip(
+    item: Item[Any], shown: DrawnScene, words: DrawnVocabulary, flipped: Counter[str], rng: Random
+) -> FlippedScene | None:
+    """Return the item with one part flipped, of the kinds that were flipped least; None if none can be."""
+    truth = judge_drawn_scene(item, shown)
+    if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
+        return None
+    parts = {part.name: part for part in truth.parts}
+    found: dict[str, FlippedScene] = {}
+    for changed in islice(changed_scenes(shown, words, rng), _TRIES):
+        name = _only_false(item, changed)
+        if name in parts and name not in found and _only_false(item, _jittered(changed, rng)) == name:
+            found[name] = FlippedScene(item, shown, changed, parts[name])
+            if len(found) == _ENOUGH:
+                break
+    return min(found.values(), key=lambda it: (flipped[it.part.kind], flipped[it.word]), default=None)
+
+
+def _only_false(item: Item[Any], drawn: DrawnScene) -> str | None:
+    """Return the part that is false of a scene; None if it is not exactly one."""
+    truth = judge_drawn_scene(item, drawn)
+    if not isinstance(truth, Verdict) or truth.passed:
+        return None
+    wrong = [part.name for part in truth.parts if part.score != 1]
+    return wrong[0] if len(wrong) == 1 else None
+
+
+def _jittered(drawn: DrawnScene, rng: Random) -> DrawnScene:
+    """Return the scene with slightly other boxes, besides those that touch something that carries them."""
+    fixed = {end for each in drawn.scene.relations or () for end in (each.first, each.second)}
+    objects = [
+        obj if number in fixed else replace(obj, box=Box(*(edge + rng.uniform(-_JITTER, _JITTER) for edge in obj.box)))
+        for number, obj in enumerate(drawn.scene.objects)
+    ]
+    return replace(drawn, scene=replace(drawn.scene, objects=tuple(objects)))
