@@ -10,6 +10,15 @@ from formalimg.stats.observations import Band, Generalizability, Interval, Missi
 from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
 if TYPE_CHECKING:
+    from formalimg.stats.adaptive import (
+        LOOK_EVERY,
+        AdaptiveDesign,
+        AdaptiveResult,
+        AdaptiveTest,
+        LevelDecision,
+        LevelLook,
+        NextImages,
+    )
     from formalimg.stats.agreement import (
         ComplianceRule,
         Consistency,
@@ -54,6 +63,15 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.stats",
     {
+        "adaptive": [
+            "LOOK_EVERY",
+            "AdaptiveDesign",
+            "AdaptiveResult",
+            "AdaptiveTest",
+            "LevelDecision",
+            "LevelLook",
+            "NextImages",
+        ],
         "agreement": [
             "ComplianceRule",
             "Consistency",
@@ -97,6 +115,10 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "LOOK_EVERY",
+    "AdaptiveDesign",
+    "AdaptiveResult",
+    "AdaptiveTest",
     "Band",
     "Classification",
     "ComplianceRule",
@@ -109,10 +131,13 @@ __all__ = [
     "GateState",
     "Generalizability",
     "Interval",
+    "LevelDecision",
+    "LevelLook",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
     "MissingPolicy",
+    "NextImages",
     "Observation",
     "PairedComparison",
     "PointEstimates",
