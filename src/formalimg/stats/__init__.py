@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         detection,
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -111,6 +112,7 @@ __getattr__ = lazy_exports(
             "detection",
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
     },
 )
 
@@ -140,6 +142,11 @@ __all__ = [
     "NextImages",
     "Observation",
     "PairedComparison",
+    "PairedDecision",
+    "PairedDesign",
+    "PairedLook",
+    "PairedResult",
+    "PairedTest",
     "PointEstimates",
     "Proportion",
     "RankAgreement",
