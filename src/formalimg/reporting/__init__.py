@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from formalimg.reporting.adaptive_tables import adaptive_text
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
     from formalimg.reporting.examples import ExampleImage
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.reporting",
     {
+        "adaptive_tables": ["adaptive_text"],
         "comparison": ["compare"],
         "conceptmix_export": ["export_conceptmix"],
         "examples": ["ExampleImage"],
@@ -66,6 +68,7 @@ __all__ = [
     "RunRow",
     "Section",
     "Tally",
+    "adaptive_text",
     "compare",
     "comparison_figures",
     "curve_svg",

@@ -34,6 +34,7 @@ from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
 if TYPE_CHECKING:
+    from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
 CONFIDENCE = 0.95
@@ -83,16 +84,22 @@ def compare(
 def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
+    looks = [_looks(run) for run in runs]
+    held = next((one.epsilon for one in looks if one and one.epsilon), None) if held is None else held
     published = _published_rows(about, runs, held) if how.references else ()
     found = [_read_images(run, about) for run in runs]
-    summed = [_run_numbers(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
-    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how)))
+    summed = [_run_numbers(run, read, about, held, how, of) for run, read, of in zip(runs, found, looks, strict=True)]
+    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how), looks))
     seen = [
         SeenRun(row.name, run, row.summary, read.images, sums.graded)
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
     tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
+    if any(looks):
+        from formalimg.reporting.adaptive_tables import adaptive_tables  # here: few runs are adaptive
+
+        tables = (*adaptive_tables(about, rows), *tables)
     return Section(about, held, rows, published, notes, tables)
 
 
@@ -125,8 +132,21 @@ class _RunNumbers(NamedTuple):
     graded: tuple[GradedImage, ...] = ()
 
 
+def _looks(run: RunRecord) -> AdaptiveLooks | None:
+    if not run.manifest.adaptive:
+        return None
+    from formalimg.reporting.adaptive_tables import run_looks  # here: few runs are adaptive
+
+    return run_looks(run)
+
+
 def _run_numbers(
-    run: RunRecord, found: _RunImages, about: Suite, epsilon: float | None, how: HowCounted
+    run: RunRecord,
+    found: _RunImages,
+    about: Suite,
+    epsilon: float | None,
+    how: HowCounted,
+    looks: AdaptiveLooks | None,
 ) -> _RunNumbers:
     if not about.traits.has_scores:
         summary = partial(
@@ -137,6 +157,12 @@ def _run_numbers(
             missing=how.missing,
             confidence=how.confidence,
         )
+        if looks is not None:
+            from formalimg.reporting.adaptive_tables import adaptive_summary
+
+            return _RunNumbers(
+                lambda: adaptive_summary(summary(), looks, run), _largest_first(found.unscored), found.details
+            )
         return _RunNumbers(summary, _largest_first(found.unscored), found.details)
     # here, so that reports of pass rates are made faster
     from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
@@ -148,7 +174,14 @@ def _run_numbers(
     return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
 
 
-def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> RunRow:
+def _row(
+    name: str,
+    run: RunRecord,
+    found: _RunImages,
+    summed: _RunNumbers,
+    how: HowCounted,
+    looks: AdaptiveLooks | None,
+) -> RunRow:
     unscored = summed.unscored
     if how.missing == "error" and unscored:
         raise FormalimgError(
@@ -170,6 +203,7 @@ def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how:
         run.spent(),
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
         found.quality,
+        looks,
     )
 
 

@@ -85,7 +85,9 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     )
 
     def of_run(row: RunRow) -> Cell:
-        return Number.of(row.summary.levels[level]) if level in row.summary.levels else NOTHING
+        if level in row.summary.levels:
+            return Number.of(row.summary.levels[level])
+        return "not run" if row.looks is not None and level in row.looks.levels else NOTHING
 
     return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))
 

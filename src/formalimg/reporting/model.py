@@ -15,6 +15,7 @@ from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
 
 if TYPE_CHECKING:
+    from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
 
@@ -65,6 +66,7 @@ class RunRow:
         spent: its cost.
         gated: the images (item and sample) that count as 0 because the gate of their group is closed.
         quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
+        looks: the looks of an adaptive run; None for others.
     """
 
     name: str
@@ -81,6 +83,7 @@ class RunRow:
     spent: RunCost
     gated: frozenset[tuple[str, int]] = frozenset()
     quality: JudgeQuality = field(default_factory=JudgeQuality)
+    looks: AdaptiveLooks | None = None
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:
@@ -144,8 +147,10 @@ class Section:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that any row has a number for, in order."""
-        found = {level for row in self.rows for level in row.summary.levels}
+        """The levels that any row has a number for, or would have if it were not adaptive, in order."""
+        found = {
+            level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
+        }
         found.update(level for row in self.published for level in row.rates)
         return tuple(sorted(found))
 

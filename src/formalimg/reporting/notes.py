@@ -142,6 +142,10 @@ def remarks(section: Section) -> list[str]:
     found = list(section.notes)
     for row in section.rows:
         overall = row.summary.overall
+        if row.looks is not None:
+            from formalimg.reporting.adaptive_tables import adaptive_remark  # here: few runs are adaptive
+
+            found.append(adaptive_remark(row, row.looks, section.suite))
         if row.unscored:
             found.append(
                 f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "

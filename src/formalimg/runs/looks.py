@@ -80,6 +80,30 @@ class AdaptiveLooks:
         return f"{self.design}, against {self.against}" if self.against else str(self.design)
 
     @property
+    def items(self) -> tuple[str, ...]:
+        """All items that were looked at, in order."""
+        return tuple(item for images in self.seen for item in images.items)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The rate that a held level reaches; None for a comparison."""
+        return self.design.epsilon if isinstance(self.design, AdaptiveDesign) else None
+
+    @property
+    def total(self) -> int:
+        """The number of images of a run that is not adaptive."""
+        return self.design.total if isinstance(self.design, AdaptiveDesign) else self.design.items
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels that are climbed; none for a comparison."""
+        return tuple(sorted(self.design.images)) if isinstance(self.design, AdaptiveDesign) else ()
+
+    def images_of(self, level: int) -> int | None:
+        """Return the number of images that a level has; None for a comparison."""
+        return self.design.images.get(level) if isinstance(self.design, AdaptiveDesign) else None
+
+    @property
     def level(self) -> int | None:
         """The level that is under way; None for a comparison, and after the end."""
         return self.test.needs.level if isinstance(self.test, AdaptiveTest) and self.test.needs else None
