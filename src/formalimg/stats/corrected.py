@@ -1,0 +1,128 @@
+"""Pass rates and means corrected for errors of the judge, by human labels of a random sample of the same run.
+
+Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
+the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
+probabilities. This holds whatever errors the judge makes, because the labels are of the images that it judged. For a
+yes/no judge it is prediction-powered inference with the best weight (PPI++), which `corrected_mean` does for scores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import fsum, isfinite
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.intervals import jeffreys_interval, normal_quantile, student_quantile
+from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
+
+__all__ = ["CorrectedRate", "corrected_mean", "corrected_rate"]
+
+_IMAGINED = 0.5
+"""Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated.
+
+By simulation: with less, means of few labels near the bounds are covered too rarely."""
+
+
+def corrected_rate(
+    judge_passes: int, judge_total: int, labelled: Iterable[tuple[bool, bool]], confidence: float = 0.95
+) -> CorrectedRate:
+    """Return a judge's pass rate, corrected by labels of a random sample of the images that it judged.
+
+    Args:
+        judge_passes: how many images the judge passed.
+        judge_total: how many it judged.
+        labelled: for each labelled image what the judge and what people say. Every image must have had the same
+            chance to be labelled, or every image with the same answer of the judge.
+        confidence: of the interval.
+
+    Raises:
+        FormalimgError: if the counts are impossible, or the labels cannot be of these images.
+    """
+    pairs = Counter(_validate_pair(pair) for pair in labelled)
+    if not (judge_total > 0 and 0 <= judge_passes <= judge_total):
+        raise FormalimgError(
+            f"the judge passed {judge_passes} of {judge_total} images, which is not a rate: give at least one image"
+        )
+    cells = []
+    for answer, images in ((True, judge_passes), (False, judge_total - judge_passes)):
+        labels = pairs[answer, True] + pairs[answer, False]
+        if labels > images:
+            raise FormalimgError(
+                f"{labels} labelled images were {'passed' if answer else 'failed'} by the judge, of only {images}: "
+                "give labels of this run only, one for each image"
+            )
+        cells.append(AnswerCell(images, labels, pairs[answer, True]))
+    if not pairs:
+        raise FormalimgError("there are no labels to correct by: label some images of the run")
+    return rate_of_levels([LabelledLevel(1.0, *cells)], confidence)
+
+
+def corrected_mean(
+    judge_scores: Sequence[float],
+    labelled: Iterable[tuple[float, float]],
+    confidence: float = 0.95,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> CorrectedRate:
+    """Return the mean of a judge's scores, corrected by labels of a random sample of the images (PPI++).
+
+    The judge counts as much as its scores go along with the labels: a judge whose scores are noise changes nothing,
+    and with one that always agrees the mean is that of its scores of all images.
+
+    Args:
+        judge_scores: the judge's score of every image, the labelled ones among them.
+        labelled: for each labelled image the judge's score and the score by people.
+        confidence: of the interval.
+        bounds: the least and the largest possible score.
+
+    Raises:
+        FormalimgError: if a score lies outside the bounds, or there are no labels or more than images.
+    """
+    normal = normal_quantile(confidence)
+    least, most = bounds
+    if not least < most:
+        raise FormalimgError(f"scores from {least} to {most} are not a range: give the least and the largest score")
+    scores = [_scaled(score, least, most) for score in judge_scores]
+    pairs = [(_scaled(judge, least, most), _scaled(human, least, most)) for judge, human in labelled]
+    total, n = len(scores), len(pairs)
+    if not 0 < n <= total:
+        raise FormalimgError(f"{n} labels were given for {total} images: give at least one, of this run only")
+    raw = fsum(scores) / total
+    judged, true = fsum(judge for judge, _ in pairs) / n, fsum(human for _, human in pairs) / n
+    judge_spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
+    together = fsum((judge - judged) * (human - true) for judge, human in pairs)
+    weight = min(1.0, max(0.0, together / judge_spread)) if judge_spread else 0.0
+    mean = min(1.0, max(0.0, true + weight * (raw - judged)))
+    # What few labels near a bound do not show is imagined, and not predicted by the judge.
+    smooth = (n * mean + _IMAGINED) / (n + 2 * _IMAGINED)
+    unseen = _IMAGINED * (smooth**2 + (1 - smooth) ** 2)
+    alone = unseen + fsum((human - true) ** 2 for _, human in pairs)
+    apart = unseen + fsum((human - true - weight * (judge - judged)) ** 2 for judge, human in pairs)
+    freedom = max(1.0, n - 2 + 2 * _IMAGINED)
+    variance = apart / freedom * (1 / n - 1 / total) + alone / (freedom + 1) / total
+    spread = smooth * (1 - smooth)
+    trials = spread / variance * (normal / student_quantile(confidence, max(1, n - 2))) ** 2
+    low, high = jeffreys_interval(mean * trials, trials, confidence)
+    scale = most - least
+    return CorrectedRate(
+        least + scale * mean,
+        least + scale * min(low, mean),
+        least + scale * max(high, mean),
+        n,
+        min(float(total), alone / (freedom + 1) / variance),
+        least + scale * raw,
+    )
+
+
+def _scaled(score: float, least: float, most: float) -> float:
+    if not (isfinite(score) and least <= score <= most):
+        raise FormalimgError(f"the score {score!r} does not lie between {least} and {most}: give the bounds of scores")
+    return (score - least) / (most - least)
+
+
+def _validate_pair(pair: tuple[bool, bool]) -> tuple[bool, bool]:
+    judge, human = pair
+    if judge not in (True, False) or human not in (True, False):
+        raise FormalimgError(f"{pair!r} is not a label: give what the judge and what people say, each True or False")
+    return bool(judge), bool(human)

@@ -1,0 +1,170 @@
+"""Summary of a run corrected by human labels: levels, bands, Overall and G, stratified over levels and answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.generalizability import held_level, highest_level, validate_epsilon
+from formalimg.stats.intervals import EffectiveCount, design_effect, validate_confidence
+from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
+from formalimg.stats.observations import Generalizability, Observation, PassCount, tally
+from formalimg.stats.summary import all_levels, validate_bands
+
+
+class LabelledObservation(NamedTuple):
+    """The judge's verdict on one image, and that of people where they labelled it; None for unscored or unlabelled."""
+
+    item: str
+    level: int
+    passed: bool | None
+    human: bool | None = None
+
+
+class CorrectedSummary(NamedTuple):
+    """Results of a run corrected by human labels; None where labels are lacking.
+
+    Attributes:
+        levels: the corrected rate of each level.
+        overall: of all images.
+        bands: the mean of the corrected rates of the levels of each band.
+        generalizability: G_ε by the corrected rates.
+        labels: how many labels were used; those of images without a verdict of the judge are not.
+        confidence: of all intervals.
+    """
+
+    levels: Mapping[int, CorrectedRate | None]
+    overall: CorrectedRate | None
+    bands: Mapping[str, CorrectedRate | None]
+    generalizability: Generalizability | None
+    labels: int
+    confidence: float
+
+
+def summarize_corrected(
+    observations: Iterable[LabelledObservation],
+    *,
+    bands: Mapping[str, Sequence[int]],
+    epsilon: float | None,
+    confidence: float = 0.95,
+) -> CorrectedSummary:
+    """Return the results of a run, corrected by human labels.
+
+    Labels may be drawn with different probabilities by level and answer of the judge, at random within each such cell.
+
+    Args:
+        observations: one for each image, in any order; several for one item are its samples.
+        bands: groups of levels whose rates are averaged.
+        epsilon: the rate to hold for G_ε; None to skip G_ε.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if an observation or an argument is invalid.
+    """
+    validate_confidence(confidence)
+    if epsilon is not None:
+        validate_epsilon(epsilon)
+    chosen = {name: sorted(those) for name, those in validate_bands(bands).items()}
+    seen = list(observations)
+    tally(Observation(one.item, one.level, one.passed) for one in seen)
+    by_level: dict[int, list[LabelledObservation]] = {level: [] for level in sorted({one.level for one in seen})}
+    for one in seen:
+        if one.human not in (True, False, None):  # what merely counts as true is not a label
+            raise FormalimgError(f"the label of item {one.item!r} is {one.human!r}: give True, False or None")
+        if one.passed is not None:
+            by_level[one.level].append(one)
+    total = sum(map(len, by_level.values()))
+    weights = {level: len(images) / total for level, images in by_level.items() if images}
+    rates = {level: _combined({level: 1.0}, by_level, confidence) for level in by_level}
+    return CorrectedSummary(
+        rates,
+        _combined(weights, by_level, confidence),
+        {
+            name: _combined(dict.fromkeys(sorted(those), 1 / len(those)), by_level, confidence)
+            for name, those in chosen.items()
+        },
+        None if epsilon is None else _generalizability(epsilon, rates, chosen, confidence),
+        sum(one.human is not None for images in by_level.values() for one in images),
+        confidence,
+    )
+
+
+def _combined(
+    weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
+) -> CorrectedRate | None:
+    """Return the corrected rate of levels with these weights; None where one has no images, or none has labels."""
+    if not all(by_level.get(level) for level in weights):
+        return None
+    levels = [_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
+    if not sum(level.labels for level in levels):
+        return None
+    images = [by_level[level] for level in weights]
+    image_effect, label_effect = _design_effects(levels, images)
+    return rate_of_levels(levels, confidence, image_effect=image_effect, label_effect=label_effect)
+
+
+def _labelled_level(weight: float, images: Iterable[LabelledObservation]) -> LabelledLevel:
+    counts = Counter((one.passed, one.human) for one in images)
+    yes, no = (
+        AnswerCell(
+            sum(counts[answer, human] for human in (True, False, None)),
+            counts[answer, True] + counts[answer, False],
+            counts[answer, True],
+        )
+        for answer in (True, False)
+    )
+    return LabelledLevel(weight, yes, no)
+
+
+def _design_effects(
+    levels: Sequence[LabelledLevel], images: Sequence[Sequence[LabelledObservation]]
+) -> tuple[float, float]:
+    """Return how many images, and how many labels, are worth an independent one: 1 where items have one image.
+
+    It is the variance of the corrected rate when items are drawn, divided by the variance when single images are.
+    """
+    items = Counter(one.item for those in images for one in those)
+    if not items or max(items.values()) == 1:
+        return 1.0, 1.0
+    moved: dict[str, float] = dict.fromkeys(items, 0.0)
+    alone = 0.0
+    agreed, labelled = Counter[str](), Counter[str]()
+    for level, those in zip(levels, images, strict=True):
+        yes, no = ((cell.passed + 0.5) / (cell.labels + 1) for cell in (level.judge_yes, level.judge_no))
+        mean = (level.judge_yes.images * yes + level.judge_no.images * no) / level.images
+        for one in those:
+            cell, rate = (level.judge_yes, yes) if one.passed else (level.judge_no, no)
+            by = rate - mean
+            if one.human is not None:
+                by += cell.images / cell.labels * (one.human - rate)
+                labelled[one.item] += 1
+                agreed[one.item] += one.human == one.passed
+            by *= level.weight / level.images
+            moved[one.item] += by
+            alone += by * by
+    together = fsum(each * each for each in moved.values())
+    effect = max(1.0, together / alone) if alone else 1.0
+    # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
+    return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
+
+
+def _generalizability(
+    epsilon: float,
+    rates: Mapping[int, CorrectedRate | None],
+    bands: Mapping[str, Sequence[int]],
+    confidence: float,
+) -> Generalizability:
+    """Return G_ε by the corrected rates, with the rule of `stats.generalizability` for its interval."""
+    found = {level: rates.get(level) for level in all_levels(rates, bands)}
+    value = held_level({level: None if rate is None else rate.estimate for level, rate in found.items()}, epsilon)
+    if value is None or not any(found.values()):
+        return Generalizability(epsilon, None, None, None)
+    low = held_level({level: 0.0 if rate is None else rate.low for level, rate in found.items()}, epsilon) or 0
+    counts = {
+        level: None if rate is None else EffectiveCount(rate.estimate * rate.effective_labels, rate.effective_labels)
+        for level, rate in found.items()
+    }
+    return Generalizability(epsilon, value, min(low, value), max(value, highest_level(counts, epsilon, confidence)))
