@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from formalimg.stats.judge_error import RoganGladen, rogan_gladen
     from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
     from formalimg.stats.labelled_levels import CorrectedRate
+    from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -112,6 +113,7 @@ __getattr__ = lazy_exports(
         "judge_error": ["RoganGladen", "rogan_gladen"],
         "label_allocation": ["LabelAllocation", "allocate_labels"],
         "labelled_levels": ["CorrectedRate"],
+        "planning": ["images_for_width", "items_for_difference", "labels_for_width"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -193,7 +195,10 @@ __all__ = [
     "fraction_interval",
     "gate_states",
     "generalizability",
+    "images_for_width",
+    "items_for_difference",
     "krippendorff_alpha",
+    "labels_for_width",
     "majority",
     "mean_consistency",
     "mean_interval",
