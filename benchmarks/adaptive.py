@@ -1,19 +1,21 @@
 """Adaptive runs: how often the interval of G covers it, and how many images that takes, for published and bad curves.
 
 Each repetition draws the verdicts of a run from the curve and lets the adaptive test look at them. Beside it stands the
-interval of a run with all images.
+interval of a run with all images. Then comparisons of two models: how often equal ones are separated, how often and how
+soon different ones are, and how often the interval covers, beside an e-process that bets on the next discordant item.
 """
 
 from __future__ import annotations
 
 import argparse
+from math import lgamma, log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.reporting.reference import reference_rows
-from formalimg.stats import AdaptiveDesign, generalizability
+from formalimg.stats import AdaptiveDesign, PairedDesign, PairedTest, generalizability
 from formalimg.stats.generalizability import generalizability_interval
 from formalimg.stats.intervals import EffectiveCount
 from formalimg.stats.sequential import look_sizes, passes_to_cross
@@ -33,6 +35,9 @@ HOSTILE = {
     "flat at 0.7": (0.7,) * 10,
     "step after 5": (0.95,) * 5 + (0.3,) * 5,
 }
+PAIRS = ((0.2, 0.0), (0.4, 0.0), (0.25, 0.03), (0.25, 0.05), (0.3, 0.1), (0.4, 0.2))
+"""The share of items that two models differ on, and by how much the first is better."""
+
 FULL_SAMPLE = 200
 """Repetitions for which the interval of the full run is computed too, for its width."""
 
@@ -48,6 +53,7 @@ class Found(NamedTuple):
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=20_000, help="repetitions per curve (default 20,000)")
+    options.add_argument("--pairs", type=int, default=1000, help="repetitions per comparison (default 1,000)")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     draw = np.random.default_rng(given.seed)
@@ -65,6 +71,7 @@ def main() -> None:
             f"{np.quantile(images, 0.9):.0f} | {np.mean(found.high - found.low + 1):.2f} | "
             f"{full_width(np.array(rates), draw):.2f} |"
         )
+    compare_models(given.pairs, draw)
 
 
 def _published(suite: str, model: str) -> tuple[float, ...]:
@@ -105,6 +112,49 @@ def full_width(rates: NDArray[np.float64], draw: np.random.Generator) -> float:
         low, high = generalizability_interval(counts, EPSILON, CONFIDENCE)
         widths.append(high - low + 1)
     return float(np.mean(widths))
+
+
+def compare_models(runs: int, draw: np.random.Generator) -> None:
+    """Print type-I error, power, items and coverage of `--adaptive --against` over the items of a suite."""
+    items = 10 * PER_LEVEL
+    print(f"\ntwo models on {items:,} items, {runs:,} comparisons each, 95 %\n")
+    print("| differ on | difference | separated | items | given up | coverage | separated by bets | items |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for differ, better in PAIRS:
+        separated, given_up, covered, used, by_bets, bets = [], [], [], [], [], []
+        for _ in range(runs):
+            seen = draw.choice((1, -1, 0), items, p=((differ + better) / 2, (differ - better) / 2, 1 - differ))
+            wins, losses = (seen == 1).cumsum(), (seen == -1).cumsum()
+            test = PairedTest(PairedDesign(items))
+            while (needs := test.needs) is not None:
+                test.look(int(wins[needs - 1]), int(losses[needs - 1]), needs)
+            found = test.result()
+            separated.append(found.decision in ("better", "worse"))
+            given_up.append(found.decision == "hopeless")
+            used.append(found.counted)
+            if found.interval is not None:
+                covered.append(found.interval.low <= better <= found.interval.high)
+            stopped = bet(wins, losses)
+            by_bets.append(stopped is not None)
+            bets.append(stopped or items)
+        print(
+            f"| {differ:.0%} | {100 * better:+.0f} | {np.mean(separated):.3f} | {np.mean(used):.0f} | "
+            f"{np.mean(given_up):.3f} | {np.mean(covered):.3f} | {np.mean(by_bets):.3f} | {np.mean(bets):.0f} |"
+        )
+
+
+_LOG_FACTORIALS = np.array([lgamma(n + 1) for n in range(10 * PER_LEVEL + 2)])
+
+
+def bet(wins: NDArray[np.int64], losses: NDArray[np.int64]) -> int | None:
+    """Return after how many items bets on the next discordant one have won 20-fold; None if they never do.
+
+    Each bet follows the share of wins so far (the mixture over all shares), as always-valid tests do.
+    """
+    trials = wins + losses
+    capital = trials * log(2) + _LOG_FACTORIALS[wins] + _LOG_FACTORIALS[losses] - _LOG_FACTORIALS[trials + 1]
+    reached = capital >= log(1 / (1 - CONFIDENCE))
+    return int(reached.argmax()) + 1 if reached.any() else None
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 Only items that one model passes and the other fails tell models apart. If neither is better, each of these discordant
 items is a win or a loss with equal chance (McNemar's test), whatever their number. So the wins at each look are
 compared with exact boundaries for a chance of a half, given the discordant items of each look; the spending function
-counts items, whose number is planned. Bets on the next item (e-processes) need no plan at all, and pay for that with
-power: `benchmarks/adaptive.py` compares the two.
+counts items, whose number is planned. Bets on the next item (e-processes) need no plan at all; they see a large
+difference sooner, and miss a small one twice as often (`benchmarks/adaptive.py` compares the two).
 
 The test also ends when the chance to separate the models with the items that are left has become small, even if the
 truth is as far from a tie as can still be believed. That can only miss a difference, never see one that is not there.
