@@ -161,6 +161,9 @@ def test_looks_that_were_changed_or_lost_are_refused(tmp_path: Path) -> None:
         ([lines[0], lines[1], lines[1]], "twice"),
         ([lines[0], json.dumps(swapped)], "other items or another order"),
         (["[]\n"], "none of ours"),
+        ([json.dumps({**json.loads(lines[0]), "images": {"1": 100_000}})], "at most 10,000 images per level"),
+        ([json.dumps({**json.loads(lines[0]), "images": {"1": 10**9}})], "none of ours"),
+        ([json.dumps({**json.loads(lines[0]), "every": 1})], "none of ours"),
         ([lines[0], '{"look": 1}\n'], "none of ours"),
         (["\udcff".encode("utf-8", "surrogatepass").decode("latin-1")], "none of ours"),
     ):

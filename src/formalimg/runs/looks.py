@@ -21,12 +21,14 @@ from formalimg.runs.folder import LOOKS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
-from formalimg.stats import AdaptiveDesign, AdaptiveTest, PairedDesign, PairedTest
+from formalimg.stats import LOOK_EVERY, AdaptiveDesign, AdaptiveTest, PairedDesign, PairedTest
 
-_MAX_BYTES = 20_000_000
+_MAX_BYTES = 10_000_000
 """As much of the file is read: a run folder may come from anywhere."""
 
-_MAX_LEVELS = 10_000
+_MAX_IMAGES, _MAX_OF_LEVEL, _MAX_PAIRS = 100_000, 10_000, 20_000
+"""Limits of a design: of all images, of those of one level, and of the items of a comparison. Larger ones take long."""
+
 _OUTCOMES = ("passed", "failed", "unscored")
 _PAIRED_OUTCOMES = ("won", "lost", "tied", "unscored")
 
@@ -66,6 +68,16 @@ class AdaptiveLooks:
     seen: list[ImagesOfLook] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if self.total > _MAX_IMAGES or max(map(self.images_of, self.levels), default=0) > _MAX_OF_LEVEL:
+            raise FormalimgError(
+                f"an adaptive run has at most {_MAX_OF_LEVEL:,} images per level and {_MAX_IMAGES:,} in all: "
+                "give --per-level (per_level=)"
+            )
+        if isinstance(self.design, PairedDesign) and self.total > _MAX_PAIRS:
+            raise FormalimgError(
+                f"at most {_MAX_PAIRS:,} items can be compared look by look: give --per-level (per_level=)"
+            )
+        self._known: set[str] = set()
         self.test: AdaptiveTest | PairedTest = (
             AdaptiveTest(self.design) if isinstance(self.design, AdaptiveDesign) else PairedTest(self.design)
         )
@@ -99,9 +111,9 @@ class AdaptiveLooks:
         """The levels that are climbed; none for a comparison."""
         return tuple(sorted(self.design.images)) if isinstance(self.design, AdaptiveDesign) else ()
 
-    def images_of(self, level: int) -> int | None:
-        """Return the number of images that a level has; None for a comparison."""
-        return self.design.images.get(level) if isinstance(self.design, AdaptiveDesign) else None
+    def images_of(self, level: int) -> int:
+        """Return the number of images that a level has; 0 for a comparison."""
+        return self.design.images.get(level, 0) if isinstance(self.design, AdaptiveDesign) else 0
 
     @property
     def level(self) -> int | None:
@@ -137,6 +149,7 @@ class AdaptiveLooks:
             won, lost = counts.get((level, "won"), 0), counts.get((level, "lost"), 0)
             decision = self.test.look(won, lost, scored, exhausted=images.exhausted).decision
         self._counts = counts
+        self._known.update(images.items)
         self.seen.append(images)
         return decision
 
@@ -165,8 +178,7 @@ class AdaptiveLooks:
         images = ImagesOfLook(
             {name: tuple(items) for name, items in outcomes.items() if items}, line["exhausted"] is True
         )
-        known = {item for before in self.seen for item in before.items}
-        if len({*known, *images.items}) != len(known) + len(images.items):
+        if len(set(images.items)) < len(images.items) or not self._known.isdisjoint(images.items):
             raise FormalimgError("an image is looked at twice")
         if line.get("level") != self.level or self.look(images) != line.get("decision"):
             raise FormalimgError(f"the decision of look {len(self.seen)} does not follow from its images")
@@ -259,7 +271,9 @@ def _design(line: Mapping[str, Any]) -> AdaptiveLooks:
     if "items" in line:
         design = PairedDesign(_count(line["items"]), _rate(line["confidence"]))
     else:
-        images = {_count(int(level)): _count(number) for level, number in list(line["images"].items())[:_MAX_LEVELS]}
+        images = {_count(int(level)): _count(number) for level, number in line["images"].items()}
+        if sum(images.values()) > _MAX_IMAGES or _count(line["every"]) < LOOK_EVERY:
+            raise ValueError("a design that nobody can have made")
         design = AdaptiveDesign(images, _rate(line["epsilon"]), _count(line["every"]), _rate(line["confidence"]))
     against = line.get("against", "")
     if not is_text(line["judge"]) or not is_text(against):
@@ -268,7 +282,7 @@ def _design(line: Mapping[str, Any]) -> AdaptiveLooks:
 
 
 def _count(value: object) -> int:
-    if type(value) is not int or not 1 <= value <= 1_000_000:
+    if type(value) is not int or not 1 <= value <= _MAX_IMAGES:
         raise ValueError("not a count")
     return value
 

@@ -96,10 +96,13 @@ class AdaptiveDesign:
 
     def decide(self, level: int, looks: tuple[int, ...], passed: int) -> LevelDecision:
         """Return what the last of these looks decides, if the ones before it left the level open."""
-        total, counted = self.images[level], looks[-1]
-        if passed >= passes_to_cross(looks, total, self.epsilon, self.alpha_held)[-1]:
+        total, counted, last = self.images[level], looks[-1], len(looks) - 1
+        planned = look_sizes(total, self.every)
+        # The bound of a look does not depend on later ones, so those of all planned looks are computed once.
+        at = planned if planned[: len(looks)] == looks else looks
+        if passed >= passes_to_cross(at, total, self.epsilon, self.alpha_held)[last]:
             return "held"
-        if counted - passed >= passes_to_cross(looks, total, 1 - self.epsilon, self.alpha_lost)[-1]:
+        if counted - passed >= passes_to_cross(at, total, 1 - self.epsilon, self.alpha_lost)[last]:
             return "lost"
         return "undecided" if counted == total else "going on"
 
