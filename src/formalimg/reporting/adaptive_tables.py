@@ -24,7 +24,7 @@ from formalimg.stats import (
     Summary,
 )
 from formalimg.suites import Suite
-from formalimg.tables import NOTHING, Column, Number, Table, TableRow, count_noun, format_value
+from formalimg.tables import NOTHING, Column, Number, Table, TableRow, count_noun, format_value, join_names
 
 _DECISIONS: dict[PairedDecision, str] = {
     "better": "better",
@@ -98,9 +98,10 @@ def adaptive_text(looks: AdaptiveLooks) -> str:
     held = found.generalizability
     value = "not decided yet" if held.value is None else str(held.value)
     ends = f"{held.low} to {held.high}"
-    return (
-        f"adaptive: G{epsilon_text(held.epsilon)} = {value} ({100 * looks.design.confidence:g} %: {ends}), by {saved}"
-    )
+    open_levels = [str(level) for level, decision in found.decisions.items() if decision == "undecided"]
+    undecided = f"; undecided by all images at {join_names(open_levels)}" if open_levels else ""
+    confidence = f"{100 * looks.design.confidence:g} %"
+    return f"adaptive: G{epsilon_text(held.epsilon)} = {value} ({confidence}: {ends}), by {saved}{undecided}"
 
 
 def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Suite) -> str:
