@@ -231,7 +231,11 @@ def _outer_end(difference: float, share: float, lean: float, lean_end: float, of
 @lru_cache(maxsize=4096)
 def _wins_needed(trials: int, alpha: float) -> int:
     """Return how many wins out of so many trials have at most this chance if there is no difference."""
-    return bounds_of_trials((trials,), (1.0,), 0.5, alpha)[0]
+    low, high = trials // 2, trials + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _at_least(middle, trials, 0.5) <= alpha else (middle + 1, high)
+    return low
 
 
 def _at_least(successes: int, trials: int, rate: float) -> float:
