@@ -75,7 +75,10 @@ def test_pages_are_written(adaptive: Path, tmp_path: Path) -> None:
 
 def test_a_whole_run_stands_beside_it(adaptive: Path, tmp_path: Path) -> None:
     execute(ladder(Speckles(name="test/whole")), tmp_path / "whole", ladder_judge({1: 90, 2: 80, 3: 30}))
-    section = compare([open_run(adaptive), open_run(tmp_path / "whole")]).sections[0]
+    comparison = compare([open_run(adaptive), open_run(tmp_path / "whole")])
+    section = comparison.sections[0]
+    assert "there are no paired differences" in render(comparison, "md")
+    assert [table.name for table in section.tables][0] == "adaptive"
     whole = section.rows[1]
     assert whole.looks is None
     assert whole.summary.bands["Easy"].value is not None

@@ -80,6 +80,14 @@ def report_command(
             show_default=False,
         ),
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="One of the runs: compare each other run with it. Default: each run with each.",
+            show_default=False,
+        ),
+    ] = None,
     judges: Annotated[
         Literal["last", "all"],
         typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
@@ -152,13 +160,20 @@ def report_command(
                 profile=profile,
                 threshold=gate,
                 studied=studies,
+                baseline=baseline,
             )
             echo(path)
             if figures is None:
                 exit_if_uncovered(uncovered)
                 return
         comparison = compare(
-            records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
+            records,
+            missing=missing,
+            epsilon=epsilon,
+            references=reference,
+            profile=profile,
+            threshold=gate,
+            baseline=baseline,
         )
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)

@@ -19,6 +19,7 @@ from formalimg.stats import (
     Band,
     Generalizability,
     LevelDecision,
+    MissingBounds,
     PairedDecision,
     PairedResult,
     Summary,
@@ -75,6 +76,23 @@ def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> 
         overall=summary.overall if is_whole else summary.overall._replace(value=None, interval=None),
         bands={name: band if whole.issuperset(band.levels) else _hidden(band) for name, band in summary.bands.items()},
         generalizability=held,
+    )
+
+
+def adaptive_bounds(bounds: MissingBounds, shown: Summary) -> MissingBounds:
+    """Return the bounds for missing verdicts of what is shown of an adaptive run.
+
+    Images without a verdict took no part in the looks, so there are no bounds of G.
+    """
+    return MissingBounds(
+        *(
+            those._replace(
+                overall=None if shown.overall.value is None else those.overall,
+                bands={name: value for name, value in those.bands.items() if shown.bands[name].value is not None},
+                generalizability=None,
+            )
+            for those in bounds
+        )
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,11 +30,13 @@ from formalimg.reporting.model import (
 )
 from formalimg.reporting.notes import comparison_notes, run_names
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import MissingPolicy, Observation, Summary, summarize
+from formalimg.stats import MissingBounds, MissingPolicy, Observation, Summary, missing_bounds, summarize
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
@@ -51,6 +54,7 @@ def compare(
     references: bool = False,
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
+    baseline: Path | None = None,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
 
@@ -62,17 +66,22 @@ def compare(
         references: whether published numbers of other models stand beside the runs.
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
         threshold: the score of its factual image that opens the gate of a group of CF-World.
+        baseline: the folder of the run that the others are compared with; by default each is compared with each.
 
     Raises:
-        FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
+        FormalimgError: if there is no run, the baseline is not one of them, or an image has no verdict and
+            `missing` is `error`.
     """
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
+    if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
+        raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     names = list(dict.fromkeys(run.manifest.suite for run in runs))
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(
-            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how) for name in names
+            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline)
+            for name in names
         ),
         missing,
         CONFIDENCE,
@@ -81,7 +90,9 @@ def compare(
     )
 
 
-def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
+def _section(
+    about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted, baseline: Path | None
+) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
     looks = [_looks(run) for run in runs]
@@ -95,12 +106,28 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
+    section = Section(about, held, rows, published, notes)
     if any(looks):
         from formalimg.reporting.adaptive_tables import adaptive_tables  # here: few runs are adaptive
 
-        tables = (*adaptive_tables(about, rows), *tables)
-    return Section(about, held, rows, published, notes, tables)
+        section = replace(section, tables=adaptive_tables(about, rows))
+    else:  # a difference that was looked at before its run was stopped has another p than one that was not
+        section = _with_pairs(section, seen, how, baseline)
+    tables = tuple(table for table in (*section.tables, *_detail_tables(about, seen, how)) if table.rows)
+    return replace(section, tables=tables)
+
+
+def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> Section:
+    """Return the section with tables of paired differences, and ranks."""
+    if len(seen) < 2:
+        return section
+    # here, so that the report of one run is made faster
+    from formalimg.reporting.paired_runs import compare_in_pairs
+    from formalimg.reporting.paired_tables import paired_tables
+
+    found = compare_in_pairs(section.suite, seen, how, baseline)
+    tables = paired_tables(section.suite, seen, found, how)
+    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number)
 
 
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
@@ -129,6 +156,7 @@ class _RunNumbers(NamedTuple):
     summary: Callable[[], Summary]
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
+    bounds: Callable[[], MissingBounds]
     graded: tuple[GradedImage, ...] = ()
 
 
@@ -157,21 +185,26 @@ def _run_numbers(
             missing=how.missing,
             confidence=how.confidence,
         )
+        bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
         if looks is not None:
-            from formalimg.reporting.adaptive_tables import adaptive_summary
+            from formalimg.reporting.adaptive_tables import adaptive_bounds, adaptive_summary
 
             return _RunNumbers(
-                lambda: adaptive_summary(summary(), looks, run), _largest_first(found.unscored), found.details
+                lambda: adaptive_summary(summary(), looks, run),
+                _largest_first(found.unscored),
+                found.details,
+                lambda: adaptive_bounds(bounds(), adaptive_summary(summary(), looks, run)),
             )
-        return _RunNumbers(summary, _largest_first(found.unscored), found.details)
+        return _RunNumbers(summary, _largest_first(found.unscored), found.details, bounds)
     # here, so that reports of pass rates are made faster
-    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
+    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_bounds, score_summary
 
     graded = graded_images(run, found.images, about, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
     known = {reason: details[reason] for reason in details if reason in unscored}
-    return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
+    summary, bounds = partial(score_summary, graded, about, how), partial(score_bounds, graded, about)
+    return _RunNumbers(summary, _largest_first(unscored), known, bounds, graded)
 
 
 def _row(
@@ -203,6 +236,7 @@ def _row(
         run.spent(),
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
         found.quality,
+        summed.bounds() if unscored else None,
         looks,
     )
 

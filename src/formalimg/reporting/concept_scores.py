@@ -160,6 +160,18 @@ def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Number:
         None if interval is None else (interval.high - interval.low) / 2,
         scored=len(answered),
         expected=len(images),
+        bounds=Interval(*(_mean_share(images, how, unanswered) for unanswered in (0.0, 1.0))),
+    )
+
+
+def _mean_share(images: Sequence[MarkedImage], how: HowCounted, unanswered: float) -> float:
+    """Return the mean share of concepts shown, where images without answers show none of them, or all."""
+    scores = [[answer.score if image.is_answered else unanswered for answer in image.answers] for image in images]
+    known = [[score or 0.0 for score in those] or [unanswered] for those in scores]
+    return (
+        fmean(score for those in known for score in those)
+        if how.profile == "official-code"
+        else fmean(map(fmean, known))
     )
 
 

@@ -108,7 +108,9 @@ def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStud
         table=Markup(main_table_html(section, comparison)),
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
-    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.tables))
+    yield _PagePart(
+        "more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.shown_tables)
+    )
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 
@@ -186,7 +188,7 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     for name, number in _headline_numbers(row, section):
         yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
-        yield generalizability_text(row.summary.generalizability), " G"
+        yield generalizability_text(row.summary), " G"
 
 
 def _headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:

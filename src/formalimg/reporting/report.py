@@ -62,7 +62,7 @@ def render(
                 for section in comparison.sections
                 for text in (
                     render_markdown(main_table(section, comparison)),
-                    *(render_markdown(table, 3) for table in section.tables),
+                    *(render_markdown(table, 3) for table in section.shown_tables),
                 )
             ]
             if rated:
@@ -72,7 +72,9 @@ def render(
             from formalimg.tables import render_latex
 
             tables = (
-                table for section in comparison.sections for table in (main_table(section, comparison), *section.tables)
+                table
+                for section in comparison.sections
+                for table in (main_table(section, comparison), *section.shown_tables)
             )
             return "\n".join(text for table in (*tables, *rated) for text in render_latex(table))
         case "csv":
@@ -121,9 +123,11 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
-            yield render_terminal([main_table(section, self.comparison), *(section.tables if self.details else ())])
-            if section.tables and not self.details:
-                names = join_names([table.name for table in section.tables])
+            results = [table for table in section.shown_tables if self.details or table.placement == "result"]
+            yield render_terminal([main_table(section, self.comparison), *results])
+            more = [table.name for table in section.shown_tables if table not in results]
+            if more:
+                names = join_names(more)
                 yield Text(f"There is more with --details: {names}.\n", style="dim")
 
 
@@ -147,6 +151,7 @@ def write_html(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
+    baseline: Path | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -163,6 +168,7 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
+        baseline: as for `compare`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -174,7 +180,13 @@ def write_html(
     from formalimg.reporting.page import html_page
 
     comparison = compare(
-        runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
+        runs,
+        missing=missing,
+        epsilon=epsilon,
+        references=references,
+        profile=profile,
+        threshold=threshold,
+        baseline=baseline,
     )
     path = Path(path)
     folder = image_folder(path)
