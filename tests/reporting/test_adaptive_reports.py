@@ -78,7 +78,7 @@ def test_a_whole_run_stands_beside_it(adaptive: Path, tmp_path: Path) -> None:
     comparison = compare([open_run(adaptive), open_run(tmp_path / "whole")])
     section = comparison.sections[0]
     assert "there are no paired differences" in render(comparison, "md")
-    assert [table.name for table in section.tables][0] == "adaptive"
+    assert section.tables[0].name == "adaptive"
     whole = section.rows[1]
     assert whole.looks is None
     assert whole.summary.bands["Easy"].value is not None
