@@ -9,8 +9,9 @@ from typing import Any, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_lines
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.runs import read_manifest_table
+from formalimg.runs import MAX_MANIFEST_BYTES, read_manifest_table
 
 MANIFEST_FILE = "study.toml"
 MAX_RATERS = 100_000
@@ -58,6 +59,7 @@ class StudyManifest:
         made_with: the version of formalimg.
         runs: the rated runs.
         borderline: whether images with a borderline score were taken before others; written only if so.
+        correction: the random sample of a study that corrects a judge; None for other studies, and then not written.
     """
 
     protocol: RatingProtocol
@@ -72,6 +74,12 @@ class StudyManifest:
     made_with: str
     runs: tuple[RatedRun, ...]
     borderline: bool = False
+    correction: CorrectionSample | None = None
+
+    @property
+    def labels(self) -> int | None:
+        """How many images were asked for at first, in a study that corrects a judge."""
+        return self.correction.labels if self.correction else None
 
 
 _STORED_NAMES = {
@@ -87,9 +95,14 @@ _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[
 
 
 def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
-    """Write `study.toml`."""
+    """Write `study.toml`.
+
+    Raises:
+        FormalimgError: if it would be too large.
+    """
     table = asdict(manifest)
     runs = table.pop("runs")
+    del table["correction"]
     if not manifest.borderline:
         del table["borderline"]
     lines = [
@@ -99,7 +112,12 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     ]
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
-    atomic_write(folder / MANIFEST_FILE, (f"{line}\n".encode() for line in lines))
+    if manifest.correction is not None:
+        lines += ["", *sample_lines(manifest.correction)]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise FormalimgError(f"{MANIFEST_FILE} would have {len(data):,} bytes, too many to be read: draw fewer images")
+    atomic_write(folder / MANIFEST_FILE, [data])
 
 
 def is_study(folder: Path) -> bool:
@@ -131,7 +149,10 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         borderline = table.get("borderline", False)
         if not isinstance(borderline, bool):
             raise KeyError("borderline")
-        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs, "borderline": borderline})
+        correction = parse_sample(table["correction"]) if "correction" in table else None
+        return StudyManifest(
+            **{**plain, "levels": tuple(plain["levels"])}, runs=runs, borderline=borderline, correction=correction
+        )
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
 
@@ -162,6 +183,7 @@ class StudyConfig:
     Attributes:
         runs: the folders of the runs.
         levels: empty for all.
+        labels: number of images drawn to correct the judge.
     """
 
     runs: tuple[Path, ...] = ()
@@ -173,9 +195,10 @@ class StudyConfig:
     checks: float | None = None
     seed: int | None = None
     borderline: bool | None = None
+    labels: int | None = None
 
 
-_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline")
+_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline", "labels")
 
 
 def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
@@ -204,4 +227,6 @@ def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConf
 
 
 def _format(value: object) -> str:
+    if value is None:
+        return "none"
     return ", ".join(map(str, value)) or "all" if isinstance(value, tuple) else str(value)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.adaptive_tables import adaptive_text
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
+    from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
@@ -34,6 +35,7 @@ __getattr__ = lazy_exports(
         "adaptive_tables": ["adaptive_text"],
         "comparison": ["compare"],
         "conceptmix_export": ["export_conceptmix"],
+        "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
@@ -79,6 +81,7 @@ __all__ = [
     "format_of",
     "image_grids",
     "image_html",
+    "is_corrected",
     "is_same_item",
     "item_figures",
     "level_name",

@@ -27,8 +27,9 @@ from formalimg.reporting.model import (
     SeenImage,
     SeenRun,
     Tally,
+    with_sentence,
 )
-from formalimg.reporting.notes import comparison_notes, run_names
+from formalimg.reporting.notes import comparison_notes, judge_alone, run_names
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import MissingBounds, MissingPolicy, Observation, Summary, missing_bounds, summarize
 from formalimg.suites import Suite, suite
@@ -37,6 +38,8 @@ from formalimg.tables import Table, count_noun
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from formalimg.analysis import RunLabels
+    from formalimg.reporting.corrected import CorrectedRun
     from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
@@ -54,6 +57,7 @@ def compare(
     references: bool = False,
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
+    labels: Mapping[Path, RunLabels] | None = None,
     baseline: Path | None = None,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
@@ -66,6 +70,7 @@ def compare(
         references: whether published numbers of other models stand beside the runs.
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
         threshold: the score of its factual image that opens the gate of a group of CF-World.
+        labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
         baseline: the folder of the run that the others are compared with; by default each is compared with each.
 
     Raises:
@@ -80,7 +85,9 @@ def compare(
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(
-            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline)
+            _section(
+                suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline, labels or {}
+            )
             for name in names
         ),
         missing,
@@ -91,7 +98,12 @@ def compare(
 
 
 def _section(
-    about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted, baseline: Path | None
+    about: Suite,
+    runs: Sequence[RunRecord],
+    epsilon: float | None,
+    how: HowCounted,
+    baseline: Path | None,
+    labels: Mapping[Path, RunLabels],
 ) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
@@ -106,15 +118,46 @@ def _section(
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    section = Section(about, held, rows, published, notes)
+    by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
+    alone = judge_alone(about, rows, by_people.runs)
+    first = Section(about, held, rows, published, (*notes, *by_people.notes), corrected=by_people.runs)
     if any(looks):
         from formalimg.reporting.adaptive_tables import adaptive_tables  # here: few runs are adaptive
 
-        section = replace(section, tables=adaptive_tables(about, rows))
+        section = replace(first, tables=adaptive_tables(about, rows))
     else:  # a difference that was looked at before its run was stopped has another p than one that was not
-        section = _with_pairs(section, seen, how, baseline)
-    tables = tuple(table for table in (*section.tables, *_detail_tables(about, seen, how)) if table.rows)
-    return replace(section, tables=tables)
+        section = _with_pairs(first, seen, how, baseline)
+    others = [with_sentence(table, alone) for table in (*section.tables, *_detail_tables(about, seen, how))]
+    return replace(section, tables=tuple(table for table in (*by_people.tables, *others) if table.rows))
+
+
+class _Corrections(NamedTuple):
+    """Runs corrected by human labels, their tables, and why others could not be."""
+
+    runs: tuple[CorrectedRun, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _correct(
+    about: Suite, seen: Sequence[SeenRun], held: float | None, how: HowCounted, labels: Mapping[Path, RunLabels]
+) -> _Corrections:
+    # here, so that reports without labels are made faster
+    from formalimg.reporting.corrected import correct_run, why_not_corrected
+    from formalimg.reporting.corrected_tables import corrected_tables
+
+    found, notes = [], []
+    for run in seen:
+        own = labels.get(run.record.folder.resolve())
+        if own is None:
+            continue
+        is_adaptive = bool(run.record.manifest.adaptive)
+        wrong = "it is adaptive, and not all levels are whole" if is_adaptive else why_not_corrected(run, own, about)
+        if wrong:
+            notes.append(f"{run.name}: not corrected by human labels: {wrong}.")
+        else:
+            found.append(correct_run(run, own, about, held, how))
+    return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
 
 
 def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> Section:

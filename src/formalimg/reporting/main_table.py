@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
 from formalimg.reporting.notes import caption, interval_note, remarks
-from formalimg.stats import Interval
+from formalimg.stats import Generalizability, Interval
 from formalimg.tables import NOTHING, Cell, Column, Number, Table, TableRow
 
 
@@ -143,6 +143,10 @@ def _generalizability(row: RunRow) -> Cell:
     held = row.summary.generalizability
     if held is None:
         return NOTHING
+    return generalizability_number(held)._replace(coverage=row.summary.overall.coverage, bounds=row.held_bounds())
+
+
+def generalizability_number(held: Generalizability) -> Number:
+    """Return G with its interval."""
     has_interval = held.low is not None and held.high is not None
-    interval = Interval(held.low or 0, held.high or 0) if has_interval else None
-    return Number(held.value, interval, coverage=row.summary.overall.coverage, bounds=row.held_bounds())
+    return Number(held.value, Interval(held.low or 0, held.high or 0) if has_interval else None)

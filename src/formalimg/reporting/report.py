@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -19,7 +19,7 @@ from formalimg.tables import count_noun, join_names, render_terminal, terminal_p
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
-    from formalimg.analysis import HumanStudy
+    from formalimg.analysis import HumanStudy, RunLabels
     from formalimg.reporting.images import Images
     from formalimg.reporting.page import Gallery
     from formalimg.suites import PoolProfile
@@ -151,6 +151,7 @@ def write_html(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
+    labels: Mapping[Path, RunLabels] | None = None,
     baseline: Path | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
@@ -168,6 +169,7 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
+        labels: as for `compare`.
         baseline: as for `compare`.
 
     Raises:
@@ -186,6 +188,7 @@ def write_html(
         references=references,
         profile=profile,
         threshold=threshold,
+        labels=labels,
         baseline=baseline,
     )
     path = Path(path)

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
     from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
+    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -155,6 +156,7 @@ __getattr__ = lazy_exports(
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
         "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
+        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
@@ -204,6 +206,7 @@ __all__ = [
     "RatingScale",
     "Reliability",
     "RoganGladen",
+    "ScoreCell",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -223,6 +226,7 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_cell_mean",
     "corrected_mean",
     "corrected_rate",
     "cronbach_alpha",
