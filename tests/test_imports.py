@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "judges": {"logic", "scenes", "suites", "models", "stats"},
     "authoring": {"logic", "scenes", "suites", "models"},
     "config": {"suites", "models"},
-    "runs": {"logic", "scenes", "suites", "models", "judges"},
+    "runs": {"logic", "scenes", "suites", "models", "judges", "stats"},
     "cluster": {"logic", "scenes", "suites", "models", "baselines", "judges", "runs"},
     "rewards": {"logic", "scenes", "suites", "models", "judges", "runs"},
     "scoring": {"config", "logic", "suites", "models", "judges", "runs", "tables"},

@@ -62,6 +62,8 @@ def run(
     items: str | Path | Iterable[Item[Any]] | None = None,
     levels: Collection[int] | None = None,
     per_level: int | None = None,
+    adaptive: bool | float = False,
+    against: str | Path | None = None,
     samples: int = 1,
     seed: int = 1,
     size: int = 1024,
@@ -95,6 +97,9 @@ def run(
         items: the path of the items, or the items; None for the default suite.
         levels: only items of these levels.
         per_level: the first `per_level` items of each level.
+        adaptive: whether to climb level by level and stop as soon as G is clear, instead of making all images; a rate
+            such as 0.5 is the one that a held level has to reach, in place of the suite's.
+        against: with `adaptive`, the folder of a run: stop as soon as the model is better or worse than it.
         samples: images per item.
         seed: the base seed of all images, for models that can be seeded.
         size: width and height to request, in pixels.
@@ -121,6 +126,8 @@ def run(
     judge = _opened_judge(suite, model.name, judge, judge_options, protocol)
     if style != "auto":
         condition = replace(condition or Condition(), style=style)
+    if against is not None and adaptive is False:
+        raise FormalimgError("a run is compared with another one look by look: give adaptive=True too")
     builder = RunBuilder(
         suite,
         f"formalimg {__version__}",
@@ -135,13 +142,15 @@ def run(
         layouts=layouts,
         budget=_budget(budget),
         rewriter=open_chat_model(rewriter) if isinstance(rewriter, str) else rewriter,
+        kind="adaptive" * (adaptive is not False) + (f" against {Path(against).absolute().name}" if against else ""),
     )
     place = builder.folder(model, load_defaults().runs.value) if folder is None else Path(folder)
     safeguards = Safeguards(preflight_by_default() if preflight is None else preflight, max_failures)
     config = builder.config(model, place)
+    work = execute if adaptive is False else _adaptive(config, judge, adaptive, against)
     place = _new_folder(_dated(place)) if is_new else place
     with _shown(_title(config), progress, on_progress) as callback:
-        done = execute(config, place, judge, on_progress=callback, safeguards=safeguards)
+        done = work(config, place, judge, on_progress=callback, safeguards=safeguards)
     return Evaluation(place, done, _identity(judge))
 
 
@@ -171,8 +180,8 @@ def evaluate(
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, judge_options, protocol, items, levels, per_level, samples, seed, size, condition,
-            style, layouts, rewriter, budget, preflight, max_failures, progress, on_progress.
+        options: as for `run`: judge, judge_options, protocol, items, levels, per_level, adaptive, against, samples,
+            seed, size, condition, style, layouts, rewriter, budget, preflight, max_failures, progress, on_progress.
     """
     given = dict(model_options or {})
     function = functools.partial(generate, **given) if given and callable(generate) else generate
@@ -222,6 +231,17 @@ def judge(
     title = f"judging {manifest.suite}, {manifest.model.name}, by {opened.name}"
     with _shown(title, progress, on_progress) as callback:
         return Evaluation(place, judge_run(place, opened, budget=budget, on_progress=callback), _identity(opened))
+
+
+def _adaptive(
+    config: RunConfig, judge: Judge, adaptive: bool | float, against: str | Path | None
+) -> Callable[..., Progress]:
+    """Return what executes an adaptive run."""
+    from formalimg.runs import execute_adaptive, plan_adaptive  # here, because few runs are adaptive
+
+    epsilon = None if adaptive is True else adaptive
+    plan = plan_adaptive(config, judge, epsilon=epsilon, against=None if against is None else Path(against))
+    return functools.partial(execute_adaptive, plan=plan)
 
 
 def _opened_model(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:

@@ -17,6 +17,11 @@ COMMANDS = {
         "Generate the images of a suite, judge them and print the pass rates.",
         "run knolling --model builtin/reader --per-level 20",
     ),
+    "plan": CommandEntry(
+        _RUN,
+        "Say how many images and labels a wanted precision needs, and what they cost.",
+        "plan knolling --width 5 --labels",
+    ),
     "generate": CommandEntry(
         _RUN,
         "Generate the images of a suite, to be judged later with `judge`.",

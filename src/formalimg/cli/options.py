@@ -102,7 +102,7 @@ PerLevel = Annotated[
         min=1,
         max=MAX_COUNT,
         metavar="N",
-        help="Only the first N items of each level. Default: all.",
+        help="The first N of each level.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -204,7 +204,7 @@ Budget = Annotated[
     typer.Option(
         min=0,
         metavar="DOLLARS",
-        help="Stop, resumably, when the folder has cost this much.",
+        help="Stop, resumably, when the folder cost this much.",
         rich_help_panel=_COST,
     ),
 ]
@@ -212,7 +212,7 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print what would be requested and at what cost; do nothing.",
+        help="Print what it would do, and its cost.",
         rich_help_panel=_COST,
     ),
 ]

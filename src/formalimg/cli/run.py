@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from formalimg import __version__
 from formalimg.cli import options
+from formalimg.cli.adaptive_options import Adaptive, Against, folder_kind, print_adaptive, require_adaptive
 from formalimg.cli.engine_options import EngineOptions
 from formalimg.cli.price_options import GivenPrices, Prices
 from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
@@ -62,12 +63,15 @@ class RunOptions:
     judge_option: list[str] | None = None
     protocol: Literal["default", "published", "paper", "official-code"] = "default"
     min_coverage: float | None = None
+    adaptive: bool = False
+    against: Path | None = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
         if self.restart and self.dry_run:
             raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
+        require_adaptive(self)
         if self.task == "layout" or self.condition in ("text-layout", "image-layout"):
             self._require_layouts()
         if (self.condition == "rewritten") != (self.rewriter is not None) or (
@@ -166,6 +170,7 @@ class RunOptions:
             budget=self.budget,
             task=self.task,
             images=self.images,
+            kind=folder_kind(self),
         )
         if self.task == "layout":
             return builder
@@ -190,6 +195,8 @@ def run_command(
     items: options.ItemsPath = None,
     levels: options.Levels = None,
     per_level: options.PerLevel = None,
+    adaptive: Adaptive = False,
+    against: Against = None,
     samples: options.Samples = 1,
     seed: options.Seed = 1,
     size: options.Size = 1024,
@@ -222,6 +229,8 @@ def run_command(
     """
     asked = RunOptions(**locals())
     done = execute_all(asked, judging=True)
+    if adaptive and not dry_run:
+        print_adaptive(done.folders)
     if not dry_run:
         print_rates(done, min_coverage)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
     from formalimg.reporting import RunRow
-    from formalimg.runs import EarlierWork, Reopenable, RunConfig, Safeguards, StoredRun
+    from formalimg.runs import AdaptivePlan, EarlierWork, Reopenable, RunConfig, Safeguards, StoredRun
 
 
 def open_judges(
@@ -111,16 +111,26 @@ def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
         if options.dry_run:
             from formalimg.runs import estimate  # here, so that real runs do not load it
 
+            if options.adaptive:
+                config = replace(config, adaptive=str(_plan(config, own[0].instance, options.against).looks))
+                echo("adaptive: at most this much; the run stops as soon as the looks decide", err=True)
             estimates = [estimate(config, folder, judge.instance) for judge in own]
             print_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
             if options.restart:
                 _set_aside(folder)
             guards = safeguards(options.no_preflight, options.max_failures, own[1:])
-            _execute(config, model, folder, own, engine, guards)
+            plan = _plan(config, own[0].instance, options.against) if options.adaptive else None
+            _execute(config, model, folder, own, engine, guards, plan)
         folders.append(folder)
         judged += [(folder, judge.instance) for judge in own]
     return FinishedRuns(folders, judged)
+
+
+def _plan(config: RunConfig, judge: Judge, against: Path | None) -> AdaptivePlan:
+    from formalimg.runs import plan_adaptive  # here, because few runs are adaptive
+
+    return plan_adaptive(config, judge, against=against)
 
 
 def _each_once(judges: Mapping[str, Sequence[Reopenable[Judge]]]) -> list[Judge]:
@@ -307,6 +317,7 @@ def _execute(
     judges: Sequence[Reopenable[Judge]],
     engine: EngineOptions,
     guards: Safeguards,
+    plan: AdaptivePlan | None = None,
 ) -> None:
     """Generate the images while the first judge judges them; then let the other judges judge."""
     from formalimg.runs import execute, run_progress
@@ -317,7 +328,12 @@ def _execute(
         echo(f"{title}: {text} (--style none sends the prompt alone)", err=True)
     first = next(iter(judges), None)
     with engine.open(model, first) as opened, run_progress(title, opened.rates_text) as on_progress:
-        result = execute(
+        work = execute
+        if plan is not None:
+            from formalimg.runs import execute_adaptive  # here, because few runs are adaptive
+
+            work = partial(execute_adaptive, plan=plan)
+        result = work(
             replace(config, model=opened.model or config.model),
             folder,
             opened.judge,

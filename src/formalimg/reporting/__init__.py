@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from formalimg.reporting.adaptive_tables import adaptive_text
     from formalimg.reporting.certificate_tables import with_certificates
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.reporting",
     {
+        "adaptive_tables": ["adaptive_text"],
         "comparison": ["compare"],
         "conceptmix_export": ["export_conceptmix"],
         "corrected_tables": ["is_corrected"],
@@ -72,6 +74,7 @@ __all__ = [
     "RunRow",
     "Section",
     "Tally",
+    "adaptive_text",
     "compare",
     "comparison_figures",
     "curve_svg",

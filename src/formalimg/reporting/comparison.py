@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from formalimg.analysis import RunLabels
     from formalimg.reporting.corrected import CorrectedRun
+    from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
 CONFIDENCE = 0.95
@@ -106,10 +107,12 @@ def _section(
 ) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
+    looks = [_looks(run) for run in runs]
+    held = next((one.epsilon for one in looks if one and one.epsilon), None) if held is None else held
     published = _published_rows(about, runs, held) if how.references else ()
     found = [_read_images(run, about) for run in runs]
-    summed = [_run_numbers(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
-    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how)))
+    summed = [_run_numbers(run, read, about, held, how, of) for run, read, of in zip(runs, found, looks, strict=True)]
+    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how), looks))
     seen = [
         SeenRun(row.name, run, row.summary, read.images, sums.graded)
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
@@ -118,7 +121,12 @@ def _section(
     by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
     alone = judge_alone(about, rows, by_people.runs)
     first = Section(about, held, rows, published, (*notes, *by_people.notes), corrected=by_people.runs)
-    section = _with_pairs(first, seen, how, baseline)
+    if any(looks):
+        from formalimg.reporting.adaptive_tables import adaptive_tables  # here: few runs are adaptive
+
+        section = replace(first, tables=adaptive_tables(about, rows))
+    else:  # a difference that was looked at before its run was stopped has another p than one that was not
+        section = _with_pairs(first, seen, how, baseline)
     others = [with_sentence(table, alone) for table in (*section.tables, *_detail_tables(about, seen, how))]
     return replace(section, tables=tuple(table for table in (*by_people.tables, *others) if table.rows))
 
@@ -143,7 +151,8 @@ def _correct(
         own = labels.get(run.record.folder.resolve())
         if own is None:
             continue
-        wrong = why_not_corrected(run, own, about)
+        is_adaptive = bool(run.record.manifest.adaptive)
+        wrong = "it is adaptive, and not all levels are whole" if is_adaptive else why_not_corrected(run, own, about)
         if wrong:
             notes.append(f"{run.name}: not corrected by human labels: {wrong}.")
         else:
@@ -194,8 +203,21 @@ class _RunNumbers(NamedTuple):
     graded: tuple[GradedImage, ...] = ()
 
 
+def _looks(run: RunRecord) -> AdaptiveLooks | None:
+    if not run.manifest.adaptive:
+        return None
+    from formalimg.reporting.adaptive_tables import run_looks  # here: few runs are adaptive
+
+    return run_looks(run)
+
+
 def _run_numbers(
-    run: RunRecord, found: _RunImages, about: Suite, epsilon: float | None, how: HowCounted
+    run: RunRecord,
+    found: _RunImages,
+    about: Suite,
+    epsilon: float | None,
+    how: HowCounted,
+    looks: AdaptiveLooks | None,
 ) -> _RunNumbers:
     if not about.traits.has_scores:
         summary = partial(
@@ -207,6 +229,15 @@ def _run_numbers(
             confidence=how.confidence,
         )
         bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
+        if looks is not None:
+            from formalimg.reporting.adaptive_tables import adaptive_bounds, adaptive_summary
+
+            return _RunNumbers(
+                lambda: adaptive_summary(summary(), looks, run),
+                _largest_first(found.unscored),
+                found.details,
+                lambda: adaptive_bounds(bounds(), adaptive_summary(summary(), looks, run)),
+            )
         return _RunNumbers(summary, _largest_first(found.unscored), found.details, bounds)
     # here, so that reports of pass rates are made faster
     from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_bounds, score_summary
@@ -219,7 +250,14 @@ def _run_numbers(
     return _RunNumbers(summary, _largest_first(unscored), known, bounds, graded)
 
 
-def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> RunRow:
+def _row(
+    name: str,
+    run: RunRecord,
+    found: _RunImages,
+    summed: _RunNumbers,
+    how: HowCounted,
+    looks: AdaptiveLooks | None,
+) -> RunRow:
     unscored = summed.unscored
     if how.missing == "error" and unscored:
         raise FormalimgError(
@@ -242,6 +280,7 @@ def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how:
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
         found.quality,
         summed.bounds() if unscored else None,
+        looks,
     )
 
 

@@ -93,7 +93,7 @@ def _level_column(section: Section, level: int) -> _MainColumn:
 
     def of_run(row: RunRow) -> Cell:
         if level not in row.summary.levels:
-            return NOTHING
+            return "not run" if row.looks is not None and level in row.looks.levels else NOTHING
         return Number.of(row.summary.levels[level])._replace(bounds=row.level_bounds(level))
 
     return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))

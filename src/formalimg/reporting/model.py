@@ -16,6 +16,7 @@ from formalimg.tables import Column, Table, TableRow
 
 if TYPE_CHECKING:
     from formalimg.reporting.corrected import CorrectedRun
+    from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
 
@@ -67,6 +68,7 @@ class RunRow:
         gated: the images (item and sample) that count as 0 because the gate of their group is closed.
         quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
         bounds: its numbers if all images without a verdict failed, and if all passed; None if all have one.
+        looks: the looks of an adaptive run; None for others.
     """
 
     name: str
@@ -84,6 +86,7 @@ class RunRow:
     gated: frozenset[tuple[str, int]] = frozenset()
     quality: JudgeQuality = field(default_factory=JudgeQuality)
     bounds: MissingBounds | None = None
+    looks: AdaptiveLooks | None = None
 
     def level_bounds(self, level: int) -> Interval | None:
         """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
@@ -180,8 +183,10 @@ class Section:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that any row has a number for, in order."""
-        found = {level for row in self.rows for level in row.summary.levels}
+        """The levels that any row has a number for, or would have if it were not adaptive, in order."""
+        found = {
+            level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
+        }
         found.update(level for row in self.published for level in row.rates)
         return tuple(sorted(found))
 

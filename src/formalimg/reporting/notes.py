@@ -172,6 +172,10 @@ def remarks(section: Section) -> list[str]:
     found = list(section.notes)
     for row in section.rows:
         overall = row.summary.overall
+        if row.looks is not None:
+            from formalimg.reporting.adaptive_tables import adaptive_remark  # here: few runs are adaptive
+
+            found.append(adaptive_remark(row, row.looks, section.suite))
         if row.unscored:
             found.append(
                 f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "
@@ -185,6 +189,8 @@ def remarks(section: Section) -> list[str]:
         found += [f"{row.name}: {remark}." for remark in quality_remarks(row.quality, wants_logprobs=asked)]
     if section.ranks:
         found.append(_note_on_ranks(section))
+    if len(section.rows) > 1 and any(row.looks for row in section.rows):
+        found.append("Beside adaptive runs there are no paired differences: looks before the end change their p.")
     if any(row.quality.soft_score for row in section.rows):
         found.append(f"{SOFT_SCORE}.")
     return found

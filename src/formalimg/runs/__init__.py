@@ -36,14 +36,18 @@ from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_default
 
 if TYPE_CHECKING:
+    from formalimg.runs.adaptive import AdaptivePlan, execute_adaptive, plan_adaptive
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
+    from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
 
-# Lazy, because only dry runs estimate, and programs may show progress themselves.
+# Lazy, because few runs are adaptive, only dry runs estimate, and programs may show progress themselves.
 __getattr__ = lazy_exports(
     "formalimg.runs",
     {
+        "adaptive": ["AdaptivePlan", "execute_adaptive", "plan_adaptive"],
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
     },
 )
@@ -54,6 +58,8 @@ __all__ = [
     "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
+    "AdaptiveLooks",
+    "AdaptivePlan",
     "ChangedImageError",
     "EarlierWork",
     "FolderLock",
@@ -83,6 +89,7 @@ __all__ = [
     "error_text",
     "estimate",
     "execute",
+    "execute_adaptive",
     "failed_by_rule",
     "images_url",
     "inspect",
@@ -91,8 +98,10 @@ __all__ = [
     "locate_image",
     "one_line",
     "open_run",
+    "plan_adaptive",
     "preflight_by_default",
     "question_cost",
+    "read_looks",
     "read_manifest_table",
     "require_supported",
     "run_name",

@@ -7,14 +7,13 @@ import contextlib
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from formalimg.runs.progress import Progress
 
 if TYPE_CHECKING:
     from formalimg.runs.engine import Engine
-    from formalimg.runs.messages import ImageToJudge, PlannedImage
 
 _log = logging.getLogger(__name__)
 
@@ -39,14 +38,14 @@ def share_progress(progress: Progress, *parties: object) -> None:
             party.watch_progress(progress)
 
 
-def run_until_stopped(engine: Engine, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge]) -> Progress:
-    """Run the engine to its end or until it is stopped, also where an event loop is already running."""
+def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progress]]) -> Progress:
+    """Let the engine work to its end or until it is stopped, also where an event loop is already running."""
     stop = _StopHandler(engine)
 
     async def work() -> Progress:
         with stop.on_signals():
             try:
-                return await engine.run(to_make, to_judge)
+                return await run_engine()
             except asyncio.CancelledError:
                 if not stop.aborted:
                     raise

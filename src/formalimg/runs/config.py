@@ -71,6 +71,7 @@ class RunConfig:
         images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
         skipped: how many records of published data no item could be made of, for the record.
         rewriter: rewrites the prompts, if the condition says so.
+        adaptive: the design of an adaptive run, for the record; empty for others.
     """
 
     items: Sequence[Item[object]]
@@ -88,6 +89,7 @@ class RunConfig:
     images: str = ""
     skipped: int = 0
     rewriter: Rewriter | None = None
+    adaptive: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= MAX_SAMPLES:
@@ -165,6 +167,7 @@ class RunConfig:
             images=self.images,
             images_id=secrets.token_hex(8) if self.images else "",
             odd=_odd_records(self.items, self.skipped),
+            adaptive=self.adaptive,
         )
         if stored is None:
             return manifest
@@ -192,6 +195,7 @@ class RunBuilder:
         layouts_from: where given layouts come from, for the record.
         images: the URL on an object store below which each run has its images; None for the run folder.
         rewriter: the chat model that rewrites the prompts, if the condition says so.
+        kind: what names of folders say besides, such as `adaptive`.
         made_with, samples, seed, size, budget, task: as in `RunConfig`.
     """
 
@@ -211,6 +215,7 @@ class RunBuilder:
     task: TaskName = "image"
     images: str | None = None
     rewriter: ChatModel | None = None
+    kind: str = ""
 
     @cached_property
     def items(self) -> Sequence[Item[Any]]:
@@ -236,7 +241,8 @@ class RunBuilder:
     def folder(self, model: ImageModel, runs: Path) -> Path:
         """Return the folder of a model's run, named after suite, model and condition."""
         condition = self.condition.name if self.condition else ""
-        return runs / run_name(self.suite, model.name, "layout" if self.task == "layout" else condition)
+        own = "layout" if self.task == "layout" else condition
+        return runs / run_name(self.suite, model.name, " ".join(filter(None, [own, self.kind])))
 
     def config(self, model: ImageModel, folder: Path) -> RunConfig:
         """Return the configuration of a model's run in this folder.

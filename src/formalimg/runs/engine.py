@@ -123,7 +123,6 @@ class Engine:
         self._judge_failures = CircuitBreaker(judge.name if judge else "", safeguards.max_failures)
         self._answers_stored = 0
         self._stored_more = asyncio.Event()
-        self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
 
     def stop(self) -> None:
         """Begin nothing new; what is being generated is still stored. May be called from any thread."""
@@ -139,20 +138,22 @@ class Engine:
         self.progress.stopped |= work_left and self.progress.over_budget
 
     async def run(self, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge] = ()) -> Progress:
-        """Generate and judge these images; errors of a single image are recorded with it.
+        """Generate and judge these images; errors of a single image are recorded with it. May be called again for more.
 
         Raises:
             FormalimgError: if the run cannot go on: a full disk, a model that does not exist. What is done is kept.
         """
-        self.progress.images = len(to_make)
-        self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
+        self.progress.images += len(to_make)
+        self.progress.verdicts += len(to_make) + len(to_judge) if self._judge else 0
+        self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
         arrived = Channel[ArrivedAnswer](queue_size(self._model.batch * self._model.concurrency if self._model else 0))
         waiting = Channel[ImageToJudge](queue_size(self._judge.concurrency if self._judge else 0))
         judged = Channel[JudgeResult](_VERDICT_BATCH)
         share_progress(self.progress, self._model, self._judge)
         try:
-            if self._before is not None:
-                await self._before(self.progress)
+            before, self._before = self._before, None
+            if before is not None:
+                await before(self.progress)
             async with asyncio.TaskGroup() as stages:
                 stages.create_task(self._generate_all(to_make, arrived))
                 stages.create_task(self._store_all(arrived, to_judge, waiting))
@@ -208,6 +209,7 @@ class Engine:
         if self._model is not None and to_make:
             batches = split_batches(to_make, self._model)
             if self._tries_model:
+                self._tries_model = False
                 await self._try_model(self._model, batches, arrived)
             async with asyncio.TaskGroup() as generators:
                 for _ in range(max(1, self._model.concurrency)):

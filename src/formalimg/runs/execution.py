@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,7 +75,7 @@ def execute(
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
         planned_items = [(planned.item, planned.sample, planned.question) for planned in images]
-        to_judge = _without_verdict(stored, planned_items, scored) if judge else []
+        to_judge = without_verdict(stored, planned_items, scored) if judge else []
         made = len(images) - len(to_make)
         if made:
             on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
@@ -82,7 +83,7 @@ def execute(
         to_check += [
             other
             for other in safeguards.judges
-            if to_make or _without_verdict(stored, planned_items, store.scored(other))
+            if to_make or without_verdict(stored, planned_items, store.scored(other))
         ]
 
         def build_request(planned: PlannedImage) -> ImageRequest:
@@ -93,7 +94,7 @@ def execute(
             from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
 
             model = config.generator(RewriteStore(folder))
-        start = _Start.of(store, judge, to_check, config.items[0].suite, safeguards)
+        start = RunStart.of(store, judge, to_check, config.items[0].suite, safeguards)
         # A model that has made images here has shown that it can.
         tries_model = safeguards.preflight and not stored and can_fail(config.model)
         engine = Engine(
@@ -107,7 +108,8 @@ def execute(
             before=start.before,
         )
         engine.start_spending(store.cost() + start.spent, config.budget, work_left=bool(to_make or to_judge))
-        return _run_engine(store, engine, to_make, to_judge)
+        _log.info("%s: %d images to generate, %d existing ones to judge", folder, len(to_make), len(to_judge))
+        return run_engine(store, engine, partial(engine.run, to_make, to_judge))
 
 
 def judge_run(
@@ -143,14 +145,15 @@ def judge_run(
         questions = {item.id: question_key(item) for item in items.values()}
         stored = store.stored_images()
         stored_items = ((items[item], sample, questions[item]) for item, sample in stored)
-        to_judge = _without_verdict(stored, stored_items, store.scored(judge))
+        to_judge = without_verdict(stored, stored_items, store.scored(judge))
         if len(to_judge) < len(stored):
             on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
         to_check = [judge, *safeguards.judges] if to_judge else []
-        start = _Start.of(store, judge, to_check, store.manifest.suite, safeguards)
+        start = RunStart.of(store, judge, to_check, store.manifest.suite, safeguards)
         engine = Engine(store, None, judge, on_progress=on_progress, safeguards=safeguards, before=start.before)
         engine.start_spending(store.cost() + start.spent, budget, work_left=bool(to_judge))
-        return _run_engine(store, engine, [], to_judge)
+        _log.info("%s: %d existing images to judge", folder, len(to_judge))
+        return run_engine(store, engine, partial(engine.run, [], to_judge))
 
 
 def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
@@ -164,7 +167,7 @@ def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[Req
     ]
 
 
-class _Start(NamedTuple):
+class RunStart(NamedTuple):
     """What a run does before all else, and what was spent in its folder on doing that before."""
 
     before: Callable[[Progress], Awaitable[None]]
@@ -173,7 +176,7 @@ class _Start(NamedTuple):
     @classmethod
     def of(
         cls, store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
-    ) -> _Start:
+    ) -> RunStart:
         """Return the start of a run whose pre-flight is about these judges, as far as they have scored nothing yet."""
         remote = [one for one in to_check if not one.name.startswith("builtin/") and not store.scored(one)]
         log = None
@@ -191,19 +194,17 @@ class _Start(NamedTuple):
         return cls(before, log.cost if log else 0.0)
 
 
-def _run_engine(
-    store: RunStore, engine: Engine, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge]
-) -> Progress:
-    _log.info("%s: %d images to generate, %d existing ones to judge", store.folder, len(to_make), len(to_judge))
+def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Progress]]) -> Progress:
+    """Let the engine work until it is done or stopped, and write the list of the images beside them."""
     try:
-        return run_until_stopped(engine, to_make, to_judge)
+        return run_until_stopped(engine, work)
     finally:
         # Also when it was interrupted: the existing images can be used at once.
         with contextlib.suppress(FormalimgError):
             store.write_metadata()
 
 
-def _without_verdict(
+def without_verdict(
     stored: Mapping[tuple[str, int], StoredImage],
     images: Iterable[tuple[Item[object], int, str]],
     scored: Set[tuple[str, str]],

@@ -16,6 +16,8 @@ from formalimg.runs.lock import LOCK_FILE, FolderLock
 _MANIFEST, _RESULTS, _REWRITES = "run.toml", "results.sqlite", "rewrites.jsonl"
 PREFLIGHT = "preflight.jsonl"
 """The file with what was found about judges before anything was asked of them."""
+LOOKS = "looks.jsonl"
+"""The file with the looks of an adaptive run."""
 _FILES = (
     _MANIFEST,
     _RESULTS,
@@ -24,6 +26,7 @@ _FILES = (
     f"{IMAGES}/{METADATA}",
     _REWRITES,
     PREFLIGHT,
+    LOOKS,
 )
 
 

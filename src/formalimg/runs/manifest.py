@@ -38,7 +38,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "adaptive": str}
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -80,6 +80,7 @@ class RunManifest:
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
         odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
+        adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
     """
 
     suite: str
@@ -101,6 +102,7 @@ class RunManifest:
     images_id: str = ""
     odd: str = ""
     matched: str = ""
+    adaptive: str = ""
 
     @property
     def image_owner(self) -> str:
@@ -271,6 +273,7 @@ def _image_settings(manifest: RunManifest) -> dict[str, str]:
         "prompts": manifest.prompts or "none",
         "task": manifest.task,
         "layouts": manifest.layouts or "none",
+        "adaptive": manifest.adaptive or "no",
     }
 
 

@@ -132,6 +132,11 @@ def plan_images(
     return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
 
 
+def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
+    """Return the items in the order in which an adaptive run takes them: shuffled, and the same for the same seed."""
+    return sorted(items, key=lambda item: _digest("look", base, item.suite, item.id))
+
+
 def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
     counts: dict[int, int] = {}
     ranked = []

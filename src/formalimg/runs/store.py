@@ -159,6 +159,17 @@ class RunStore:
             )
             return set(rows)
 
+    def passed(self, items: Iterable[str]) -> dict[str, bool]:
+        """Return whether the first images of these items passed, by the judge of this process; only of scored ones."""
+        query = (
+            "SELECT passed FROM pictures JOIN items ON items.id = pictures.item JOIN verdicts ON "
+            "verdicts.question = items.question AND verdicts.picture = pictures.sha256 AND verdicts.judge = ? "
+            "WHERE pictures.item = ? AND sample = 0 AND status = 'made' AND passed IS NOT NULL"
+        )
+        with run_database_errors(self.folder):
+            found = {item: self._database.execute(query, (self._judge, item)).fetchone() for item in items}
+            return {item: bool(row[0]) for item, row in found.items() if row is not None}
+
     def cost(self) -> float:
         """Return the cost of everything in this folder so far, in US dollars, as far as prices are known."""
         with run_database_errors(self.folder):

@@ -10,6 +10,15 @@ from formalimg.stats.observations import Band, Generalizability, Interval, Missi
 from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
 if TYPE_CHECKING:
+    from formalimg.stats.adaptive import (
+        LOOK_EVERY,
+        AdaptiveDesign,
+        AdaptiveResult,
+        AdaptiveTest,
+        LevelDecision,
+        LevelLook,
+        NextImages,
+    )
     from formalimg.stats.agreement import (
         ComplianceRule,
         Consistency,
@@ -60,6 +69,7 @@ if TYPE_CHECKING:
     from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
     from formalimg.stats.labelled_levels import CorrectedRate
     from formalimg.stats.permutation import holm, sign_flip_test
+    from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -70,12 +80,22 @@ if TYPE_CHECKING:
         detection,
     )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
     from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
     "formalimg.stats",
     {
+        "adaptive": [
+            "LOOK_EVERY",
+            "AdaptiveDesign",
+            "AdaptiveResult",
+            "AdaptiveTest",
+            "LevelDecision",
+            "LevelLook",
+            "NextImages",
+        ],
         "agreement": [
             "ComplianceRule",
             "Consistency",
@@ -126,6 +146,7 @@ __getattr__ = lazy_exports(
         "label_allocation": ["LabelAllocation", "allocate_labels"],
         "labelled_levels": ["CorrectedRate"],
         "permutation": ["holm", "sign_flip_test"],
+        "planning": ["images_for_width", "items_for_difference", "labels_for_width"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -136,12 +157,17 @@ __getattr__ = lazy_exports(
             "detection",
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
         "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
 __all__ = [
     "DRIFT_ALARM",
+    "LOOK_EVERY",
+    "AdaptiveDesign",
+    "AdaptiveResult",
+    "AdaptiveTest",
     "AnchorLook",
     "Band",
     "Classification",
@@ -162,13 +188,21 @@ __all__ = [
     "ItemMeans",
     "LabelAllocation",
     "LabelledObservation",
+    "LevelDecision",
+    "LevelLook",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
     "MissingPolicy",
+    "NextImages",
     "Observation",
+    "PairedDecision",
+    "PairedDesign",
     "PairedDifference",
     "PairedItems",
+    "PairedLook",
+    "PairedResult",
+    "PairedTest",
     "PointEstimates",
     "Proportion",
     "RankAgreement",
@@ -209,8 +243,11 @@ __all__ = [
     "generalizability",
     "group_means",
     "holm",
+    "images_for_width",
     "item_rates",
+    "items_for_difference",
     "krippendorff_alpha",
+    "labels_for_width",
     "majority",
     "mean_consistency",
     "mean_interval",

@@ -1,0 +1,269 @@
+"""Adaptive runs: images are made and judged look by look, until the test has decided; nothing is made in advance.
+
+Inside a level, items come in a shuffled order that follows from the seed of the run. A look needs so many scored
+images; an image that cannot be scored neither passes nor fails, and the next item takes its place.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge
+from formalimg.models import ImageRequest, MatchReport, PremadeImageModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.engine import Engine
+from formalimg.runs.execution import (
+    ProgressCallback,
+    ResumeCallback,
+    RunStart,
+    images_to_match,
+    run_engine,
+    without_verdict,
+)
+from formalimg.runs.looks import AdaptiveLooks, ImagesOfLook, LooksFile
+from formalimg.runs.manifest import Identity, require_storable_settings
+from formalimg.runs.messages import PlannedImage
+from formalimg.runs.plan import judge_key, look_order, plan_images, question_key
+from formalimg.runs.progress import EarlierWork, Progress
+from formalimg.runs.reader import open_run
+from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
+from formalimg.runs.store import RunStore
+from formalimg.stats import AdaptiveDesign, PairedDesign
+from formalimg.suites import Item, suite
+
+DEFAULT_EPSILON = 0.7
+"""The rate to hold at levels of suites that have none of their own: that of FormalImg."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AdaptivePlan:
+    """The plan of an adaptive run, before the first look.
+
+    Attributes:
+        looks: the design, without looks.
+        queues: the items of each level in the order in which they are taken; all of them at 0 for a comparison.
+        other: which items the other run has passed, for a comparison.
+    """
+
+    looks: AdaptiveLooks
+    queues: Mapping[int, Sequence[Item[object]]]
+    other: Mapping[str, bool] | None = None
+
+
+def plan_adaptive(
+    config: RunConfig, judge: Judge, *, epsilon: float | None = None, against: Path | None = None
+) -> AdaptivePlan:
+    """Return the plan of an adaptive run.
+
+    Args:
+        config: the configuration of the run.
+        judge: the judge whose verdicts decide.
+        epsilon: the rate that a held level reaches; None for that of the suite.
+        against: the folder of a run to compare with; None to find G.
+
+    Raises:
+        FormalimgError: if the suite has no levels to climb, or there is nothing to compare with.
+    """
+    about = suite(config.items[0].suite)
+    items = list(config.selection.of(config.items).values())
+    if about.traits.has_scores:
+        raise FormalimgError(f"{about.name} gives scores, not passes: leave --adaptive (adaptive=) out for it")
+    if config.samples != 1:
+        raise FormalimgError("an adaptive run takes one image of each item: leave --samples (samples=) out")
+    if against is not None:
+        other = _other_verdicts(against, items, judge)
+        shared = look_order(config.seed, (item for item in items if item.id in other))
+        looks = AdaptiveLooks(PairedDesign(len(shared)), judge_key(judge), _other_name(against))
+        return AdaptivePlan(looks, {0: shared}, other)
+    levels = sorted({item.level for item in items})
+    lowest = min(item.level for item in config.items)
+    if len({item.level for item in config.items}) < 2 or lowest < 1:
+        raise FormalimgError(f"{about.name} has no levels to climb: leave --adaptive (adaptive=) out for it")
+    if levels != list(range(lowest, levels[-1] + 1)):
+        raise FormalimgError(
+            f"an adaptive run climbs from level {lowest} on: give --levels {lowest}-{levels[-1]} (levels=), or all"
+        )
+    queues = {level: look_order(config.seed, (item for item in items if item.level == level)) for level in levels}
+    held = epsilon if epsilon is not None else DEFAULT_EPSILON if about.epsilon is None else about.epsilon
+    design = AdaptiveDesign({level: len(queue) for level, queue in queues.items()}, held)
+    return AdaptivePlan(AdaptiveLooks(design, judge_key(judge)), queues)
+
+
+def execute_adaptive(
+    config: RunConfig,
+    folder: Path,
+    judge: Judge,
+    plan: AdaptivePlan,
+    *,
+    on_progress: ProgressCallback = lambda progress: None,
+    on_match: Callable[[MatchReport], None] = lambda matching: None,
+    safeguards: Safeguards = UNGUARDED,
+    on_resume: ResumeCallback = lambda earlier: None,
+) -> Progress:
+    """Make and judge images look by look until the test has decided; resumes where an earlier call ended.
+
+    Args:
+        config: what to do.
+        folder: the run folder; created if necessary.
+        judge: the judge.
+        plan: the plan of the looks, from `plan_adaptive` with the same configuration and judge.
+        on_progress: as for `execute`, as are the others.
+        on_match: called once for models that serve existing images.
+        safeguards: a pre-flight, and the number of failures in a row after which the run stops.
+        on_resume: called once, before anything is made, if there are images already.
+
+    Raises:
+        LockedError: if another process is writing to the folder.
+        FormalimgError: if the folder holds another run or other looks, or the run cannot go on. What is done is kept.
+    """
+    require_storable_settings(Identity(judge.name, judge.settings))
+    config = replace(config, adaptive=str(plan.looks))
+    positions = {item.id: position for position, item in config.selection.of(config.items).items()}
+    matched = ""
+    if isinstance(config.model, PremadeImageModel):
+        matching = config.model.match(images_to_match(config.selection.of(config.items), 1))
+        matched = matching.ways
+        on_match(matching)
+    builder = config.requests
+    model = config.model
+    if config.rewriter is not None:
+        from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+
+        model = config.generator(RewriteStore(folder))
+
+    def build_request(planned: PlannedImage) -> ImageRequest:
+        return builder.request(planned.item, planned.sample, planned.seed)
+
+    with RunStore(folder, config.manifest()) as store:
+        stored, scored = store.stored_images(), store.scored(judge)
+        file = LooksFile(folder, plan.looks, has_images=bool(stored))
+        queues = _Queues(plan, file.looks, folder)
+        if stored:
+            on_resume(EarlierWork(len(stored), len(stored), len(scored)))
+        work_left = file.looks.missing is not None
+        start = RunStart.of(store, judge, [judge] if work_left else [], config.items[0].suite, safeguards)
+        engine = Engine(
+            store,
+            model,
+            judge,
+            build_request=build_request,
+            scored=scored,
+            on_progress=on_progress,
+            # A model that has made images here has shown that it can.
+            safeguards=replace(safeguards, preflight=safeguards.preflight and not stored and can_fail(config.model)),
+            before=start.before,
+        )
+        engine.start_spending(store.cost() + start.spent, config.budget, work_left=work_left)
+
+        async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
+            """Make and judge the images of these items; return which of the scored ones passed."""
+            images = plan_images(items, builder, samples=1, seed=config.seed)
+            manifest = replace(config.manifest(store.manifest), matched=matched)
+            store.plan({positions[item.id]: item for item in items}, images, manifest)
+            made = store.stored_images()
+            to_make = [planned for planned in images if (planned.item.id, planned.sample) not in made]
+            existing = [(planned.item, planned.sample, planned.question) for planned in images]
+            await engine.run(to_make, without_verdict(made, existing, scored))
+            return store.passed(item.id for item in items)
+
+        async def work() -> Progress:
+            while (missing := file.looks.missing) is not None and not engine.progress.stopped:
+                outcomes = await _look_at(queues.left(), missing, make, engine.progress)
+                if outcomes is not None:
+                    images = queues.images(outcomes, missing)
+                    _log.info("look %d: %s", len(file.looks.seen) + 1, file.add(images))
+            return engine.progress
+
+        return run_engine(store, engine, work)
+
+
+async def _look_at(
+    queue: Sequence[Item[object]],
+    missing: int,
+    make: Callable[[Sequence[Item[object]]], Awaitable[Mapping[str, bool]]],
+    progress: Progress,
+) -> Mapping[str, bool | None] | None:
+    """Return what became of the next images of a queue, of which so many are scored; None if the run was stopped."""
+    outcomes: dict[str, bool | None] = {}
+    scored = 0
+    while scored < missing and len(outcomes) < len(queue):
+        batch = queue[len(outcomes) : len(outcomes) + missing - scored]
+        passed = await make(batch)
+        if progress.stopped:
+            return None
+        outcomes |= {item.id: passed.get(item.id) for item in batch}
+        scored += len(passed)
+    return outcomes
+
+
+class _Queues:
+    """What is left of the items of each level, and how the outcomes of images count."""
+
+    def __init__(self, plan: AdaptivePlan, looks: AdaptiveLooks, folder: Path) -> None:
+        self._plan = plan
+        self._looks = looks
+        order = {level: [item.id for item in queue] for level, queue in plan.queues.items()}
+        seen = [item for images in looks.seen for item in images.items]
+        level_of = {item: level for level, ids in order.items() for item in ids}
+        taken = {level: {item for item in seen if level_of.get(item) == level} for level in order}
+        if any(item not in level_of for item in seen) or any(
+            set(ids[: len(taken[level])]) != taken[level] for level, ids in order.items()
+        ):
+            raise FormalimgError(f"the looks of {folder} are of other items or another order: choose another folder")
+
+    def left(self) -> Sequence[Item[object]]:
+        """Return the items that have not been looked at, of the level that is under way."""
+        seen = {item for images in self._looks.seen for item in images.items}
+        return [item for item in self._plan.queues[self._looks.level or 0] if item.id not in seen]
+
+    def images(self, outcomes: Mapping[str, bool | None], missing: int) -> ImagesOfLook:
+        """Return the images of a look, by what became of them."""
+        named: dict[str, list[str]] = {}
+        for item, passed in outcomes.items():
+            named.setdefault(self._outcome(item, passed), []).append(item)
+        scored = sum(passed is not None for passed in outcomes.values())
+        return ImagesOfLook(named, exhausted=scored < missing)
+
+    def _outcome(self, item: str, passed: bool | None) -> str:
+        if passed is None:
+            return "unscored"
+        if self._plan.other is None:
+            return "passed" if passed else "failed"
+        other = self._plan.other[item]
+        return "tied" if passed == other else "won" if passed else "lost"
+
+
+def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
+    """Return which of these items another run has passed, by the same judge, as far as they are scored there.
+
+    Raises:
+        FormalimgError: if it was not judged by this judge, or asks for nothing of the same.
+    """
+    with closing(open_run(folder, Identity(judge.name, judge.settings))) as run:
+        if judge_key(judge) not in map(judge_key, run.judges()):
+            raise FormalimgError(
+                f"{folder} has no verdicts of {judge.name} with these settings: judge it first with "
+                f"`formalimg judge {folder} --judge {judge.name}`, or name the judge that it has"
+            )
+        questions = {item.id: question_key(item) for item in run.suite_items()}
+        verdicts = {seen.item: seen.passed for seen in run.outcomes() if not seen.sample}
+    found = {
+        item.id: passed
+        for item in items
+        if questions.get(item.id) == question_key(item) and (passed := verdicts.get(item.id)) is not None
+    }
+    if not found:
+        raise FormalimgError(f"{folder} has no scored item in common with this run: name a run of the same items")
+    return found
+
+
+def _other_name(folder: Path) -> str:
+    with closing(open_run(folder)) as run:
+        return f"{run.manifest.model.name}, begun {run.manifest.created}"
