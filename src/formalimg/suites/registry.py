@@ -158,6 +158,7 @@ class Suite:
         has_ontology: whether formulas are checked for plausibility instead of being solved.
         published: module with `read_published` and `write_published` (see `SuiteKind`) for files that are not in the
             form of its kind; empty if they are.
+        published_lines: whether its published files may be JSON Lines, as items files are.
     """
 
     name: str
@@ -177,6 +178,7 @@ class Suite:
     has_style_text: bool = False
     has_ontology: bool = False
     published: str = ""
+    published_lines: bool = False
 
     @property
     def traits(self) -> SuiteKind:
