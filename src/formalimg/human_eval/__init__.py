@@ -8,6 +8,7 @@ from formalimg.human_eval.export import (
     export_study,
     summarize_raters,
 )
+from formalimg.human_eval.imported_study import RatedImageName, write_rated_study
 from formalimg.human_eval.manifest import (
     RatedRun,
     StudyConfig,
@@ -40,6 +41,7 @@ __all__ = [
     "GivenAnswer",
     "NewStudy",
     "OtherAnswersError",
+    "RatedImageName",
     "RatedRun",
     "RatedTask",
     "RaterProgress",
@@ -64,4 +66,5 @@ __all__ = [
     "require_same_config",
     "steps_for",
     "summarize_raters",
+    "write_rated_study",
 ]

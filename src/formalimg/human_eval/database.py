@@ -29,7 +29,7 @@ from formalimg._util.databases import (
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
-from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.runs import StoredRun
 from formalimg.suites import Item
 
@@ -112,7 +112,12 @@ class PlannedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
+    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them.
+
+    Attributes:
+        answers: the answer to each task, where they were given elsewhere and each task has one step; else None.
+        imported: where they come from, in words; else empty.
+    """
 
     protocol: RatingProtocol
     runs: Sequence[StoredRun]
@@ -128,6 +133,8 @@ class StudyPlan:
     seed: int
     made_with: str
     borderline: bool = False
+    answers: Sequence[AnswerValue] | None = None
+    imported: str = ""
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -180,7 +187,8 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
     asked: dict[tuple[str, str, str], int] = {}
     written: dict[int, str] = {}
     position: dict[int, int] = {}
-    for task in plan.tasks:
+    answered = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for number, task in enumerate(plan.tasks):
         if id(task.words) not in written:  # the plan holds on to all items
             steps = [asdict(step) for step in steps_for(task.words, plan.protocol)]
             written[id(task.words)] = json.dumps(steps, ensure_ascii=False)
@@ -189,10 +197,11 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
             asked[text] = len(asked) + 1
             database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
         position[task.rater] = position.get(task.rater, 0) + 1
+        own = secrets.token_urlsafe(12)
         database.execute(
             "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
             (
-                secrets.token_urlsafe(12),
+                own,
                 task.rater,
                 position[task.rater],
                 tokens[task.image],
@@ -200,6 +209,13 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
                 task.is_check,
             ),
         )
+        if plan.answers is not None:
+            (step,) = steps_for(task.words, plan.protocol)
+            database.execute(
+                "INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)",
+                (own, step.name, json.dumps(plan.answers[number]), answered),
+            )
+            database.execute("INSERT INTO finished VALUES (?, ?)", (own, answered))
 
 
 def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
@@ -216,6 +232,7 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         plan.made_with,
         tuple(_rated(plan, run, folder) for run in plan.runs),
         plan.borderline,
+        plan.imported,
     )
 
 

@@ -58,6 +58,7 @@ class StudyManifest:
         made_with: the version of formalimg.
         runs: the rated runs.
         borderline: whether images with a borderline score were taken before others; written only if so.
+        imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
     """
 
     protocol: RatingProtocol
@@ -72,6 +73,7 @@ class StudyManifest:
     made_with: str
     runs: tuple[RatedRun, ...]
     borderline: bool = False
+    imported: str = ""
 
 
 _STORED_NAMES = {
@@ -82,6 +84,9 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
+_OPTIONAL = {"borderline": bool, "imported": str}
+"""Fields that are written only if they say something."""
+
 _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
 """The TOML type of each field type that is written as it is."""
 
@@ -90,8 +95,9 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     """Write `study.toml`."""
     table = asdict(manifest)
     runs = table.pop("runs")
-    if not manifest.borderline:
-        del table["borderline"]
+    for name in _OPTIONAL:
+        if not table[name]:
+            del table[name]
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
         "# a link that is lost is replaced by a new one.",
@@ -128,10 +134,11 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
         if any("\0" in run.folder for run in runs):
             raise KeyError("folder")
-        borderline = table.get("borderline", False)
-        if not isinstance(borderline, bool):
-            raise KeyError("borderline")
-        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs, "borderline": borderline})
+        optional = {name: table[name] for name in _OPTIONAL if name in table}
+        for name, value in optional.items():
+            if not isinstance(value, _OPTIONAL[name]):
+                raise KeyError(name)
+        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs, **optional})
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
 
@@ -140,7 +147,7 @@ def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str
     found = {}
     for field in fields(kind):
         wanted = _TYPES.get(str(field.type))
-        if wanted is None:
+        if wanted is None or field.name in _OPTIONAL:
             continue
         stored = _STORED_NAMES.get(field.name, field.name)
         if not isinstance(table, dict) or type(table.get(stored)) is not wanted:

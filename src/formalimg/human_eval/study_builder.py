@@ -85,7 +85,7 @@ def create_study(
         FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
             there are too few or too many raters, or too few images.
     """
-    _require_together(runs)
+    require_together(runs)
     if protocol == "boxes" and checks:
         raise FormalimgError("the protocol boxes has no attention checks: leave them out")
     there = _gather(runs, protocol, levels)
@@ -129,7 +129,12 @@ def create_study(
     return NewStudy(write_study(plan, Path(folder)), links)
 
 
-def _require_together(runs: Sequence[StoredRun]) -> None:
+def require_together(runs: Sequence[StoredRun]) -> None:
+    """Check that a study can be about these runs.
+
+    Raises:
+        FormalimgError: if they are of several suites, share a name, or hold layouts.
+    """
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(

@@ -37,13 +37,15 @@ from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_def
 
 if TYPE_CHECKING:
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
+    from formalimg.runs.imported import ImportedVerdict, write_imported_run
     from formalimg.runs.progress_display import run_progress, script_progress
 
-# Lazy, because only dry runs estimate, and programs may show progress themselves.
+# Lazy, because only dry runs estimate, few runs are imported, and programs may show progress themselves.
 __getattr__ = lazy_exports(
     "formalimg.runs",
     {
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "imported": ["ImportedVerdict", "write_imported_run"],
         "progress_display": ["run_progress", "script_progress"],
     },
 )
@@ -62,6 +64,7 @@ __all__ = [
     "ImageLocation",
     "ImageOutcome",
     "ImagePage",
+    "ImportedVerdict",
     "Judged",
     "ListedImage",
     "LockedError",
@@ -98,4 +101,5 @@ __all__ = [
     "run_progress",
     "script_progress",
     "set_aside",
+    "write_imported_run",
 ]

@@ -1,0 +1,27 @@
+"""Where imported data comes from, in words: the mark that runs, studies and captions carry."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from formalimg._util.record_files import read_file_bytes
+from formalimg._util.text import truncate
+
+_SHOWN_DIGITS = 12
+
+
+def describe_source(path: Path) -> str:
+    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
+    name = truncate(path.name, 80, 20).replace(";", "_")
+    return f"{name} (sha256 {file_digest(path)}), {datetime.now(UTC):%Y-%m-%d}"
+
+
+def file_digest(path: Path) -> str:
+    """Return the first digits of the digest of a file: enough to tell files apart."""
+    return hashlib.sha256(read_file_bytes(path)).hexdigest()[:_SHOWN_DIGITS]
