@@ -85,11 +85,15 @@ def import_answers(
     rule = other_answers or table.format.other_answers
     chosen = {item.id: _with_rule(item, zeroing) for item in items if _is_wanted(item.id, only)}
     if not chosen:
-        raise FormalimgError(f"no item is called {only!r} or begins with it: give the beginning of item ids with --only")
+        raise FormalimgError(
+            f"no item is called {only!r} or begins with it: give the beginning of item ids with --only"
+        )
     named = [reply._replace(model=reply.model or model or _MODEL) for reply in table.answers]
     answers, notes = _by_image(named, chosen, {item.id for item in items}, rule)
     if not answers:
-        raise FormalimgError(f"{table.path} answers no question of these items: give the items it is about with --items")
+        raise FormalimgError(
+            f"{table.path} answers no question of these items: give the items it is about with --items"
+        )
     if table.skipped:
         notes.append(f"{table.skipped:,} records could not be read, and were left out")
     who = Identity(

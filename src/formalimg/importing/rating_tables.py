@@ -69,7 +69,9 @@ def read_ratings(path: str | Path) -> RatingTable:
         read += 1
         found[rating[:4]] = rating
     if not found:
-        raise FormalimgError(f"{place} holds no ratings: give a table with model, item, sample, rater, and rating 1 to 5")
+        raise FormalimgError(
+            f"{place} holds no ratings: give a table with model, item, sample, rater, and rating 1 to 5"
+        )
     return RatingTable(place, tuple(found.values()), len(skipped), read - len(found))
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         classification,
         detection,
     )
+    from formalimg.stats.rank_correlation import RankCorrelations, kendall, rank_correlations
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
 
 # Lazy, because pass rates and their intervals need nothing else.
@@ -92,6 +93,7 @@ __getattr__ = lazy_exports(
             "classification",
             "detection",
         ],
+        "rank_correlation": ["RankCorrelations", "kendall", "rank_correlations"],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
     },
 )
@@ -118,6 +120,7 @@ __all__ = [
     "PointEstimates",
     "Proportion",
     "RankAgreement",
+    "RankCorrelations",
     "Rate",
     "RatingScale",
     "Reliability",
@@ -142,6 +145,7 @@ __all__ = [
     "detection",
     "gate_states",
     "generalizability",
+    "kendall",
     "krippendorff_alpha",
     "majority",
     "mean_consistency",
@@ -151,6 +155,7 @@ __all__ = [
     "pearson",
     "prior_resistance",
     "rank_agreement",
+    "rank_correlations",
     "reasoning_retention",
     "rescore",
     "score_difference",

@@ -101,6 +101,7 @@ class SuiteKind:
         bands_heading: what the numbers after those of the levels are called.
         tables_heading: the heading over the tables below the main one.
         level_format: how a level is written in running text, with `name` and `level`.
+        code_zeroes_missing: whether published code counts images without a verdict as 0.
         read_published: reads the files of the benchmark's authors: path, suite, findings.
         write_published: writes items in the form of the authors' files to a folder.
     """
@@ -118,6 +119,7 @@ class SuiteKind:
     bands_heading: str = "mean"
     tables_heading: str = "More figures"
     level_format: str = "{name} = {level}"
+    code_zeroes_missing: bool = False
 
     @property
     def scale(self) -> Literal["percent", "score"]:
@@ -344,6 +346,7 @@ KINDS: Mapping[Kind, SuiteKind] = {
         form_module="formalimg.suites.questions.form",
         read_published=_read_questions,
         write_published=_write_questions,
+        code_zeroes_missing=True,
     ),
 }
 """All kinds of suites, by name."""
