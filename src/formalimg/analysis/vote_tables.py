@@ -25,6 +25,7 @@ from formalimg.analysis.study_tables import (
     similar_names_note,
 )
 from formalimg.analysis.vote_study import Divergence, LikertStudy, VoteStudy
+from formalimg.runs import Identity
 from formalimg.stats import Correlation
 from formalimg.suites import suite
 from formalimg.tables import NOTHING, Cell, Column, Number, Table, count_noun
@@ -78,7 +79,7 @@ def _panels(found: VoteStudy) -> list[tuple[str, Panel | None]]:
 
 
 def _study_note(found: VoteStudy) -> str:
-    judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
+    judges = ", ".join(sorted({_judge_text(judge) if judge else "nobody" for judge in found.judges.values()}))
     ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
     note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
     if found.points is not None:
@@ -90,6 +91,11 @@ def _study_note(found: VoteStudy) -> str:
     for run in found.without_votes:
         note += f" No votes on {run}."
     return note + similar_names_note(found.raters)
+
+
+def _judge_text(judge: Identity) -> str:
+    source = judge.settings.get("imported_from")
+    return f"{judge.name}, answers imported from {source}" if source else judge.name
 
 
 def _reliability(found: VoteStudy, panels: Mapping[str, Panel], intervals: str) -> Table:

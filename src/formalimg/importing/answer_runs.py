@@ -12,7 +12,7 @@ from typing import NamedTuple
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.importing.answer_files import AnswerTable, GivenReply, OtherAnswers, read_reply
-from formalimg.importing.file_source import describe_source, file_digest
+from formalimg.importing.file_source import describe_source, file_mark
 from formalimg.judges import Part, Unscored, Verdict, graph_verdict
 from formalimg.runs import Identity, ImportedVerdict, run_name, write_imported_run
 from formalimg.suites import GraphQuestion, Item, QuestionSpec, Zeroing
@@ -99,7 +99,7 @@ def import_answers(
     who = Identity(
         judge or table.path.stem,
         {
-            "answers": f"{truncate(table.path.name, 80, 20)} sha256 {file_digest(table.path)}",
+            "imported_from": file_mark(table.path),
             "zeroing": zeroing or "of the items",
             "other_answers": rule,
         },
@@ -108,7 +108,7 @@ def import_answers(
     verdicts = list(_verdicts(answers, chosen, rule, by_split=table.format.by_split))
     made = []
     for name, settings, those in _parts(verdicts, together=together):
-        folder = out / run_name(those[0].item.suite, "all models" if together else name)
+        folder = out / run_name(those[0].item.suite, "all-models" if together else name)
         write_imported_run(folder, Identity(name, settings), who, those, source, made_with)
         made.append(ImportedRun(folder, name, len(those), sum(isinstance(one.verdict, Verdict) for one in those)))
     return ImportedRuns(tuple(made), tuple(notes))

@@ -18,10 +18,14 @@ def describe_source(path: Path) -> str:
     Raises:
         FormalimgError: if it cannot be read.
     """
+    return f"{file_mark(path)}, {datetime.now(UTC):%Y-%m-%d}"
+
+
+def file_mark(path: Path) -> str:
+    """Return the name of a file and the first digits of its digest, which are enough to tell files apart.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
     name = truncate(path.name, 80, 20).replace(";", "_")
-    return f"{name} (sha256 {file_digest(path)}), {datetime.now(UTC):%Y-%m-%d}"
-
-
-def file_digest(path: Path) -> str:
-    """Return the first digits of the digest of a file: enough to tell files apart."""
-    return hashlib.sha256(read_file_bytes(path)).hexdigest()[:_SHOWN_DIGITS]
+    return f"{name} (sha256 {hashlib.sha256(read_file_bytes(path)).hexdigest()[:_SHOWN_DIGITS]})"

@@ -1,7 +1,7 @@
 """Files of Likert ratings of images: our own plain table, and those that published benchmarks come with.
 
-Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `rater`, `rating` (1 to 5), and optionally `model` and `sample`.
-Other names for the same are known (`RATING_NAMES`), such as those of DSG's `tifa160-likert-anns.csv`.
+Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `rater`, `rating` (1 to 5), and optionally `model` and
+`sample`. Other names for the same are known (`RATING_NAMES`), such as those of DSG's `tifa160-likert-anns.csv`.
 """
 
 from __future__ import annotations

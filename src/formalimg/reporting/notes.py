@@ -124,6 +124,20 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
         yield f"Judged by {judges[0].name}"
+    yield from _sources(section)
+
+
+def _sources(section: Section) -> Iterator[str]:
+    """Yield where imported answers come from: those of the judges that are shown."""
+    found = [
+        source
+        for row in section.rows
+        if row.manifest.imported and row.manifest.judge is not None
+        for source in row.manifest.imported.split("; ")
+        if source.startswith(str(row.manifest.judge.settings.get("imported_from", "")))
+    ]
+    if found:
+        yield f"Answers imported from {'; '.join(dict.fromkeys(found))}: the images are not here"
 
 
 def extent(row: RunRow) -> str:

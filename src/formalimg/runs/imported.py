@@ -1,8 +1,8 @@
 """Runs without images: verdicts that follow from answers which were given elsewhere, stored like those of any judge.
 
 Nothing of such a run can be generated or judged again, because its images are not here. Everything that reads verdicts
-goes on as always. An image that is not here has a digest made of its name, by which the verdicts of several judges on it
-are found together.
+goes on as always. An image that is not here has a digest made of its name, by which the verdicts of several judges on
+it are found together.
 """
 
 from __future__ import annotations
