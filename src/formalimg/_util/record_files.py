@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ class TableRecord(NamedTuple):
     @classmethod
     def of(cls, where: str, record: Mapping[Any, Any]) -> TableRecord:
         """Return a record whose names may be written in any way."""
-        return cls(where, {re.sub(r"[\s-]+", "_", str(name).strip().lower()): value for name, value in record.items()})
+        return cls(where, {_plain_name(str(name)): value for name, value in record.items()})
 
     def first(self, names: tuple[str, ...]) -> Any:
         """Return the first of these fields that is there and not empty; None if there is none."""
@@ -84,6 +85,11 @@ class TableRecord(NamedTuple):
         """Return the first of these fields as a text on one line; empty if it is no text or number."""
         found = self.first(names)
         return " ".join(str(found).split()) if isinstance(found, str | int | float) else ""
+
+
+@lru_cache(1000)  # a table has few names, and many records with them
+def _plain_name(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:

@@ -14,7 +14,7 @@ from formalimg.human_eval.assignment import Candidate, assign_images, checks_per
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.runs import ImageLocation, StoredRun
+from formalimg.runs import ImageLocation, StoredRun, require_images
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
 
@@ -184,6 +184,7 @@ def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collect
     images: dict[Candidate, RateableImage] = {}
     without: dict[str, int] = {}
     for run in runs:
+        require_images(run.manifest, run.folder)
         name = run.folder.resolve().name
         items |= {(name, item.id): item for item in run.suite_items()}
         found, missing = rateable_images(run, levels, grounded=protocol == "boxes")

@@ -19,7 +19,7 @@ from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
+from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table, require_images
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, default_style, require_supported
 from formalimg.runs.progress import EarlierWork, Progress
@@ -96,6 +96,7 @@ __all__ = [
     "preflight_by_default",
     "question_cost",
     "read_manifest_table",
+    "require_images",
     "require_supported",
     "run_name",
     "run_progress",

@@ -218,6 +218,8 @@ def _parents(row: TableRecord, ids: set[str], graph: _Graph) -> tuple[str, ...]:
 
 def _one_line(text: str) -> tuple[str, bool]:
     """Return a text as it can be shown, and whether something had to be replaced."""
+    if text.isprintable():  # as almost all are; half characters are not
+        return text, False
     clean, broken = clean_text(text)
     shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in clean)
     return shown, broken or shown != clean
