@@ -159,7 +159,8 @@ def test_what_cannot_be_drawn_is_told_in_one_line(run: Path, study: Path, tmp_pa
 
 def test_a_damaged_sample_is_said(study: Path) -> None:
     text = (study / "study.toml").read_text(encoding="utf-8")
-    for broken in (text.replace("probability = ", "chance = ", 1), text.replace("drawn = ", "drawn = 0.", 1)):
+    assert "# item, sample, level, judge, probability, batch" in text
+    for broken in (text.replace("true, ", "1, ", 1), text.replace('judge = "', 'judges = "', 1)):
         (study / "study.toml").write_text(broken, encoding="utf-8")
         with pytest.raises(FormalimgError, match="damaged: correction is missing or invalid"):
             read_study_manifest(study)

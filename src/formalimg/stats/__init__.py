@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.generalizability import generalizability
-from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, mean_interval
+from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, fraction_interval, mean_interval
 from formalimg.stats.observations import Band, Generalizability, Interval, MissingPolicy, Observation, Rate, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
-    from formalimg.stats.corrected import CorrectedRate, corrected_mean, corrected_rate
+    from formalimg.stats.corrected import corrected_mean, corrected_rate
     from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
     from formalimg.stats.judge_error import RoganGladen, rogan_gladen
     from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
+    from formalimg.stats.labelled_levels import CorrectedRate
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -89,10 +90,11 @@ __getattr__ = lazy_exports(
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
         "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
-        "corrected": ["CorrectedRate", "corrected_mean", "corrected_rate"],
+        "corrected": ["corrected_mean", "corrected_rate"],
         "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
         "judge_error": ["RoganGladen", "rogan_gladen"],
         "label_allocation": ["LabelAllocation", "allocate_labels"],
+        "labelled_levels": ["CorrectedRate"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -163,6 +165,7 @@ __all__ = [
     "corrected_rate",
     "cronbach_alpha",
     "detection",
+    "fraction_interval",
     "gate_states",
     "generalizability",
     "kendall",
