@@ -193,6 +193,21 @@ def test_a_study_of_some_images_of_each_level_corrects_too(run: Path, tmp_path: 
     assert ASSUMES not in json.dumps(section)
 
 
+def test_images_without_a_verdict_are_corrected_by_nothing(tmp_path: Path) -> None:
+    run = lenient_run(tmp_path / "run", 20, unread=frozenset({"0", "1"}))
+    lines = "\n".join(f"{item},{int(is_right(str(item)))}" for item in range(20))
+    (tmp_path / "labels.csv").write_text(f"item,label\n{lines}\n", encoding="utf-8")
+    rows = {
+        missing: _table(_data(run, "--labels", tmp_path / "labels.csv", "--missing", missing))["all images"]
+        for missing in ("exclude", "fail")
+    }
+    assert rows["exclude"] == rows["fail"]
+    raw, corrected, labels, _ = rows["exclude"]
+    assert (raw["scored"], raw["expected"], labels["value"]) == (18, 20, 18)
+    right = [is_right(str(item)) for item in range(2, 20)]
+    assert corrected["value"] == pytest.approx(sum(right) / 18)  # every judged image is labelled
+
+
 def test_tables_without_labels_say_so(run: Path, tmp_path: Path) -> None:
     text = _flat(_said(run))
     assert f"Judged by test/lenient. {ALONE}" in text

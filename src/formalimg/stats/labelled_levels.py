@@ -19,7 +19,7 @@ from typing import NamedTuple
 from formalimg.stats.intervals import jeffreys_interval, normal_quantile
 from formalimg.stats.observations import Interval
 
-_TOWARDS_ALL = 4
+_TOWARDS_ALL = 16
 """How many labels the rate of all levels is worth beside those of a level, when a variance is estimated.
 
 By simulation: the intervals of six models over ten levels, with 25 to 400 labels, then hold."""
@@ -133,8 +133,9 @@ def rate_of_levels(
         above.append((answer.weight * (high - answer.rate)) ** 2)
         if answer.weight:
             variance.append(answer.weight**2 * answer.smooth * (1 - answer.smooth) / trials)
-        variance.append(answer.unknown**2 / 4)
     for level in levels:
+        if not (level.judge_yes.images and level.judge_no.images):
+            continue  # nothing tells what people would say of the other answer
         gain = level.weight * (_drawn(level.judge_yes, answers[0]) - _drawn(level.judge_no, answers[1]))
         share, images = level.judge_yes.images / level.images, level.images / image_effect
         low, high = _wilson(share, images, normal)
@@ -143,6 +144,7 @@ def rate_of_levels(
         above.append((gain * (more - share)) ** 2)
         variance.append(gain**2 * share * (1 - share) / images)
     unknown = fsum(answer.unknown for answer in answers)
+    variance.append(unknown**2 / 4)
     known = fsum(answer.weight * answer.rate for answer in answers)
     smooth = fsum(answer.weight * answer.smooth for answer in answers) + unknown / 2
     return CorrectedRate(
