@@ -10,6 +10,7 @@ from formalimg.human_eval.export import (
     export_study,
     summarize_raters,
 )
+from formalimg.human_eval.imported_study import RatedImageName, write_rated_study
 from formalimg.human_eval.labels import human_labels
 from formalimg.human_eval.manifest import (
     RatedRun,
@@ -48,6 +49,7 @@ __all__ = [
     "LabelPrecision",
     "NewStudy",
     "OtherAnswersError",
+    "RatedImageName",
     "RatedRun",
     "RatedTask",
     "RaterProgress",
@@ -77,4 +79,5 @@ __all__ = [
     "require_same_config",
     "steps_for",
     "summarize_raters",
+    "write_rated_study",
 ]

@@ -30,7 +30,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.correction_sample import CorrectionSample
 from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
-from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.runs import StoredRun
 from formalimg.suites import Item
 
@@ -113,7 +113,12 @@ class PlannedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
+    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them.
+
+    Attributes:
+        answers: the answer to each task, where they were given elsewhere and each task has one step; else None.
+        imported: where they come from, in words; else empty.
+    """
 
     protocol: RatingProtocol
     runs: Sequence[StoredRun]
@@ -130,6 +135,8 @@ class StudyPlan:
     made_with: str
     borderline: bool = False
     correction: CorrectionSample | None = None
+    answers: Sequence[AnswerValue] | None = None
+    imported: str = ""
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -176,7 +183,9 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
         [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
     )
     shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.image for task in plan.tasks)]))
-    write_tasks(database, shown, plan.images, plan.tasks, plan.protocol)
+    ids = write_tasks(database, shown, plan.images, plan.tasks, plan.protocol)
+    if plan.answers is not None:
+        _write_answers(plan, ids, database)
 
 
 def write_tasks(
@@ -185,8 +194,8 @@ def write_tasks(
     images: Mapping[Candidate, RateableImage],
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
-) -> None:
-    """Add images and tasks to a study; the tasks of a rater come after those that the rater has.
+) -> list[str]:
+    """Add images and tasks to a study, and return the ids of the tasks; a rater's come after those there are already.
 
     Args:
         database: the study.
@@ -207,6 +216,7 @@ def write_tasks(
     asked = {tuple(text): number for number, *text in database.execute("SELECT number, item, words, steps FROM asked")}
     position = dict(database.execute("SELECT rater, max(position) FROM tasks GROUP BY rater").fetchall())
     written: dict[int, str] = {}
+    ids: list[str] = []
     for task in tasks:
         if id(task.words) not in written:  # the caller holds on to all items
             steps = [asdict(step) for step in steps_for(task.words, protocol)]
@@ -216,10 +226,11 @@ def write_tasks(
             asked[text] = len(asked) + 1
             database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
         position[task.rater] = position.get(task.rater, 0) + 1
+        own = secrets.token_urlsafe(12)
         database.execute(
             "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
             (
-                secrets.token_urlsafe(12),
+                own,
                 task.rater,
                 position[task.rater],
                 tokens[task.image],
@@ -227,6 +238,20 @@ def write_tasks(
                 task.is_check,
             ),
         )
+        ids.append(own)
+    return ids
+
+
+def _write_answers(plan: StudyPlan, ids: Sequence[str], database: sqlite3.Connection) -> None:
+    """Write answers that were given elsewhere: all at the time of writing, because it is not known when."""
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for own, task, answer in zip(ids, plan.tasks, plan.answers or (), strict=True):
+        (step,) = steps_for(task.words, plan.protocol)
+        database.execute(
+            "INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)",
+            (own, step.name, json.dumps(answer), at),
+        )
+        database.execute("INSERT INTO finished VALUES (?, ?)", (own, at))
 
 
 def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
@@ -244,6 +269,7 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         tuple(_rated(plan, run, folder) for run in plan.runs),
         plan.borderline,
         plan.correction,
+        plan.imported,
     )
 
 

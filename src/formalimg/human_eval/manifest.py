@@ -60,6 +60,7 @@ class StudyManifest:
         runs: the rated runs.
         borderline: whether images with a borderline score were taken before others; written only if so.
         correction: the random sample of a study that corrects a judge; None for other studies, and then not written.
+        imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
     """
 
     protocol: RatingProtocol
@@ -75,6 +76,7 @@ class StudyManifest:
     runs: tuple[RatedRun, ...]
     borderline: bool = False
     correction: CorrectionSample | None = None
+    imported: str = ""
 
     @property
     def labels(self) -> int | None:
@@ -90,6 +92,9 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
+_OPTIONAL = {"borderline": bool, "imported": str}
+"""Fields that are written only if they say something."""
+
 _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
 """The TOML type of each field type that is written as it is."""
 
@@ -103,8 +108,9 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     table = asdict(manifest)
     runs = table.pop("runs")
     del table["correction"]
-    if not manifest.borderline:
-        del table["borderline"]
+    for name in _OPTIONAL:
+        if not table[name]:
+            del table[name]
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
         "# a link that is lost is replaced by a new one.",
@@ -146,12 +152,13 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
         if any("\0" in run.folder for run in runs):
             raise KeyError("folder")
-        borderline = table.get("borderline", False)
-        if not isinstance(borderline, bool):
-            raise KeyError("borderline")
+        optional = {name: table[name] for name in _OPTIONAL if name in table}
+        for name, value in optional.items():
+            if not isinstance(value, _OPTIONAL[name]):
+                raise KeyError(name)
         correction = parse_sample(table["correction"]) if "correction" in table else None
         return StudyManifest(
-            **{**plain, "levels": tuple(plain["levels"])}, runs=runs, borderline=borderline, correction=correction
+            **{**plain, "levels": tuple(plain["levels"]), "runs": runs, "correction": correction, **optional}
         )
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
@@ -161,7 +168,7 @@ def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str
     found = {}
     for field in fields(kind):
         wanted = _TYPES.get(str(field.type))
-        if wanted is None:
+        if wanted is None or field.name in _OPTIONAL:
             continue
         stored = _STORED_NAMES.get(field.name, field.name)
         if not isinstance(table, dict) or type(table.get(stored)) is not wanted:

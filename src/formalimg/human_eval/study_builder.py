@@ -14,7 +14,7 @@ from formalimg.human_eval.assignment import Candidate, assign_images, checks_per
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.runs import ImageLocation, StoredRun
+from formalimg.runs import ImageLocation, StoredRun, require_images
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
 
@@ -91,7 +91,7 @@ def create_study(
         FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
             there are too few or too many raters, or too few images.
     """
-    _require_together(runs)
+    require_together(runs)
     if labels is not None:
         _require_correctable(runs, protocol, per_level, borderline=borderline)
     if protocol == "boxes" and checks:
@@ -159,7 +159,12 @@ def judged_images(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, 
     return {it: image.passed for it, image in images.items() if image.passed is not None}
 
 
-def _require_together(runs: Sequence[StoredRun]) -> None:
+def require_together(runs: Sequence[StoredRun]) -> None:
+    """Check that a study can be about these runs.
+
+    Raises:
+        FormalimgError: if they are of several suites, share a name, or hold layouts.
+    """
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -179,6 +184,7 @@ def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collect
     images: dict[Candidate, RateableImage] = {}
     without: dict[str, int] = {}
     for run in runs:
+        require_images(run.manifest, run.folder)
         name = run.folder.resolve().name
         items |= {(name, item.id): item for item in run.suite_items()}
         found, missing = rateable_images(run, levels, grounded=protocol == "boxes")

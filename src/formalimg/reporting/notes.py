@@ -132,6 +132,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
         yield f"Judged by {judges[0].name}"
+    yield from _sources(section)
     alone = judge_alone(section.suite, section.rows, section.corrected)
     if alone:
         yield alone
@@ -154,6 +155,19 @@ def judge_alone(suite: Suite, rows: Sequence[RunRow], corrected: Sequence[Correc
 
 def _measure(suite: Suite) -> str:
     return "Scores" if suite.traits.has_scores else "Rates"
+
+
+def _sources(section: Section) -> Iterator[str]:
+    """Yield where imported answers come from: those of the judges that are shown."""
+    found = [
+        source
+        for row in section.rows
+        if row.manifest.imported and row.manifest.judge is not None
+        for source in row.manifest.imported.split("; ")
+        if source.startswith(str(row.manifest.judge.settings.get("imported_from", "")))
+    ]
+    if found:
+        yield f"Answers imported from {'; '.join(dict.fromkeys(found))}: the images are not here"
 
 
 def extent(row: RunRow) -> str:

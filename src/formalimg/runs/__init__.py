@@ -19,7 +19,13 @@ from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.manifest import MAX_MANIFEST_BYTES, Identity, RunManifest, read_manifest_table
+from formalimg.runs.manifest import (
+    MAX_MANIFEST_BYTES,
+    Identity,
+    RunManifest,
+    read_manifest_table,
+    require_images,
+)
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, default_style, require_supported
 from formalimg.runs.progress import EarlierWork, Progress
@@ -38,15 +44,17 @@ from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_def
 if TYPE_CHECKING:
     from formalimg.runs.adaptive import AdaptivePlan, execute_adaptive, plan_adaptive
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
+    from formalimg.runs.imported import ImportedVerdict, write_imported_run
     from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
 
-# Lazy, because few runs are adaptive, only dry runs estimate, and programs may show progress themselves.
+# Lazy, because few runs are adaptive or imported, only dry runs estimate, and programs may show progress themselves.
 __getattr__ = lazy_exports(
     "formalimg.runs",
     {
         "adaptive": ["AdaptivePlan", "execute_adaptive", "plan_adaptive"],
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "imported": ["ImportedVerdict", "write_imported_run"],
         "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
     },
@@ -69,6 +77,7 @@ __all__ = [
     "ImageLocation",
     "ImageOutcome",
     "ImagePage",
+    "ImportedVerdict",
     "Judged",
     "ListedImage",
     "LockedError",
@@ -103,9 +112,11 @@ __all__ = [
     "question_cost",
     "read_looks",
     "read_manifest_table",
+    "require_images",
     "require_supported",
     "run_name",
     "run_progress",
     "script_progress",
     "set_aside",
+    "write_imported_run",
 ]

@@ -38,7 +38,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "adaptive": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "adaptive": str, "imported": str}
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -81,6 +81,7 @@ class RunManifest:
         odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
         adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
+        imported: where the answers of a run without images come from: file, digest and date of each; else empty.
     """
 
     suite: str
@@ -103,6 +104,7 @@ class RunManifest:
     odd: str = ""
     matched: str = ""
     adaptive: str = ""
+    imported: str = ""
 
     @property
     def image_owner(self) -> str:
@@ -228,6 +230,19 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
     if found:
         raise FormalimgError(
             f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
+        )
+
+
+def require_images(manifest: RunManifest, folder: Path) -> None:
+    """Refuse to look at the images of a run that was imported without them.
+
+    Raises:
+        FormalimgError: if it was.
+    """
+    if manifest.imported:
+        raise FormalimgError(
+            f"{folder} has no images, because its answers were imported: import those of another judge with "
+            "`formalimg import answers`, or name a run with images"
         )
 
 

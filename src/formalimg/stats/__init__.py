@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         classification,
         detection,
     )
+    from formalimg.stats.rank_correlation import RankCorrelations, kendall, rank_correlations
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
     from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
     from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
@@ -156,6 +157,7 @@ __getattr__ = lazy_exports(
             "classification",
             "detection",
         ],
+        "rank_correlation": ["RankCorrelations", "kendall", "rank_correlations"],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
         "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
         "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
@@ -206,6 +208,7 @@ __all__ = [
     "PointEstimates",
     "Proportion",
     "RankAgreement",
+    "RankCorrelations",
     "RankRange",
     "Rate",
     "RatingScale",
@@ -246,6 +249,7 @@ __all__ = [
     "images_for_width",
     "item_rates",
     "items_for_difference",
+    "kendall",
     "krippendorff_alpha",
     "labels_for_width",
     "majority",
@@ -257,6 +261,7 @@ __all__ = [
     "pearson",
     "prior_resistance",
     "rank_agreement",
+    "rank_correlations",
     "rank_ranges",
     "reasoning_retention",
     "rescore",

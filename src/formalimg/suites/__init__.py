@@ -45,7 +45,7 @@ from formalimg.suites.odd_records import (
     odd_text,
     plain_tags,
 )
-from formalimg.suites.record import ItemsError
+from formalimg.suites.record import ItemsError, free_name
 from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, World, suite, suite_names
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         QUESTION_CATEGORIES,
         GraphQuestion,
         QuestionSpec,
+        Zeroing,
         find_graph_problem,
         whole_question,
     )
@@ -198,6 +199,7 @@ __getattr__ = lazy_exports(
             "QUESTION_CATEGORIES",
             "GraphQuestion",
             "QuestionSpec",
+            "Zeroing",
             "find_graph_problem",
             "whole_question",
         ],
@@ -276,6 +278,7 @@ __all__ = [
     "WeightedQuestion",
     "WordingError",
     "World",
+    "Zeroing",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",
@@ -312,6 +315,7 @@ __all__ = [
     "format_repairs",
     "format_scene_verdict",
     "format_scores",
+    "free_name",
     "generate_concept_items",
     "instruction_digest",
     "is_equivalent_as_written",
