@@ -32,9 +32,6 @@ _MAX_DENOMINATOR = 60
 _MAX_CONVOLUTION = 30_000_000
 """How many additions an exact distribution may take, about a tenth of a second."""
 
-_CHUNK = 4_000_000
-"""How many signs are drawn at once, to bound memory."""
-
 _ROUNDING = 1e-9
 """Sums that differ by less than this share are equal up to rounding."""
 
@@ -148,17 +145,16 @@ def _drawn_p(sizes: Mapping[float, int], observed: float, resamples: int, seed: 
     import numpy as np
 
     generator = np.random.default_rng(seed)
-    values, numbers = np.array([*sizes]), np.array([*sizes.values()])
-    rows = max(1, _CHUNK // max(len(values), 1))
-    reached, left = 0, resamples
-    while left:
-        count = min(rows, left)
-        if numbers.max() == 1:
-            signs = np.unpackbits(np.frombuffer(generator.bytes(count * (-(-len(values) // 8))), np.uint8))
-            positive = signs.reshape(count, -1)[:, : len(values)].astype(np.float64)
-        else:
-            positive = generator.binomial(numbers, 0.5, size=(count, len(values))).astype(np.float64)
-        sums = 2 * positive @ values - values @ numbers
-        reached += int(np.count_nonzero(np.abs(sums) >= observed * (1 - _ROUNDING)))
-        left -= count
+    sums = np.zeros(resamples)
+    for size, n in sizes.items():
+        # A single difference is a coin; of several of one size, only the number of positive ones matters.
+        positive = _coins(generator, resamples) if n == 1 else generator.binomial(n, 0.5, size=resamples)
+        sums += size * (2.0 * positive - n)
+    reached = int(np.count_nonzero(np.abs(sums) >= observed * (1 - _ROUNDING)))
     return (reached + 1) / (resamples + 1)
+
+
+def _coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
+    import numpy as np
+
+    return np.unpackbits(np.frombuffer(generator.bytes(-(-count // 8)), np.uint8))[:count]
