@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from formalimg.reporting.corrected import CorrectedNumber, CorrectedRun
 from formalimg.reporting.labels import epsilon_text
@@ -33,7 +33,7 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
         _NAMES[0],
         "Corrected by human labels",
         about,
-        [(run, number) for run in runs for number in (*run.levels.values(), *run.others)],
+        [(run, number) for run in runs for number in _numbers(run)],
         runs,
         _caption(about, runs, how, "mean score before any gate, from 0 to 1" if scores else "pass rate in percent"),
     )
@@ -47,6 +47,11 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
         f"answers of most raters to each question. Intervals: {100 * how.confidence:g} %.",
     )
     return rates, _held_table(about, runs, how), fractions
+
+
+def _numbers(run: CorrectedRun) -> Iterable[CorrectedNumber]:
+    """Return the numbers of a run; where all images are of one level, they are not said twice."""
+    return run.others if len(run.levels) == 1 and run.others else (*run.levels.values(), *run.others)
 
 
 def is_corrected(table: Table) -> bool:

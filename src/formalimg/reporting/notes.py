@@ -183,18 +183,12 @@ def extent(row: RunRow) -> str:
 
 def remarks(section: Section) -> list[str]:
     """Return remarks on the main table: how runs differ, what is unscored, what failed by rule, how judges did."""
-    found = list(section.notes)
+    found = [*section.notes, *_unscored_remarks(section.rows)]
     for row in section.rows:
-        overall = row.summary.overall
         if row.looks is not None:
             from formalimg.reporting.adaptive_tables import adaptive_remark  # here: few runs are adaptive
 
             found.append(adaptive_remark(row, row.looks, section.suite))
-        if row.unscored:
-            found.append(
-                f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "
-                f"unscored: {_reasons(row)}."
-            )
         if row.by_rule:
             failed = count_noun(sum(row.by_rule.values()), "image")
             found.append(f"{row.name}: {failed} failed by rule: {join_counts(row.by_rule)}.")
@@ -216,6 +210,18 @@ def _note_on_ranks(section: Section) -> str:
         "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
         "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
     )
+
+
+def _unscored_remarks(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Yield how many images are unscored and why; what is the same for several runs is said once."""
+    named: dict[str, list[str]] = {}
+    for row in rows:
+        if row.unscored:
+            overall = row.summary.overall
+            missing = f"{overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')}"
+            named.setdefault(f"{missing} unscored: {_reasons(row)}.", []).append(row.name)
+    for remark, names in named.items():
+        yield f"{join_names(names)}{', each' if len(names) > 1 else ''}: {remark}"
 
 
 def _reasons(row: RunRow) -> str:
