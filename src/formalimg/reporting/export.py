@@ -39,9 +39,9 @@ CSV_COLUMNS = (
     "worst",
     "best",
 )
-"""The columns of CSV reports. `figure` is level, band, overall or generalizability; clause kind or predicate, with the
-share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all images, by level
-and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
+"""The columns of CSV reports. `figure` is level, band, overall, generalizability or rank; clause kind or predicate,
+with the share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all
+images, by level and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
 without a gate. `worst` and `best` are what the number would be if all images without a verdict failed, or all passed;
 they are empty where all have one."""
 

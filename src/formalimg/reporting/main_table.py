@@ -63,7 +63,7 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
     if section.ranks:
         ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
         yield _MainColumn(
-            Column("rank", "rank", starts=True, figure="rank", name=section.ranked_by),
+            Column("rank", "rank", figure="rank", name=section.ranked_by),
             lambda row: Number(ranks[row.name].best, Interval(*ranks[row.name])),
             lambda _: NOTHING,
         )

@@ -267,8 +267,9 @@ def difference_interval(
 ) -> Interval:
     """Return the confidence interval of a weighted mean of differences that lie between -1 and 1.
 
-    In simulations it held the true mean in about 95 % of cases for ten items or more, whether their differences are
-    -1, 0 and 1 or scores. A single item says nothing: the interval is then all from -1 to 1.
+    In simulations a 95 % interval held the true mean in 92 % of cases or more for ten items or more, whether their
+    differences are -1, 0 and 1, scores, or very skewed; of fewer and skewed ones it holds it less often. A single item
+    says nothing: the interval is then all from -1 to 1.
 
     Args:
         differences: one for each item, at least one.
