@@ -40,7 +40,7 @@ def test_no_ranking_is_made_up() -> None:
     same = spearman([(n, n**3) for n in range(7)])
     assert same.value == pytest.approx(1)
     assert same.interval is None
-    with pytest.raises(FormalimgError, match="only numbers"):
+    with pytest.raises(FormalimgError, match="numbers only"):
         spearman([(0.1, float("inf")), (0.2, 0.9)])
 
 

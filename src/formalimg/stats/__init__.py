@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
-    from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+    from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         classification,
         detection,
     )
+    from formalimg.stats.ranking import RankAgreement, kendall, rank_agreement, spearman
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
 
 # Lazy, because pass rates and their intervals need nothing else.
@@ -82,7 +83,7 @@ __getattr__ = lazy_exports(
         ],
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
-        "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
+        "correlation": ["Correlation", "pearson", "within_level_correlation"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -92,6 +93,7 @@ __getattr__ = lazy_exports(
             "classification",
             "detection",
         ],
+        "ranking": ["RankAgreement", "kendall", "rank_agreement", "spearman"],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
     },
 )
@@ -142,6 +144,7 @@ __all__ = [
     "detection",
     "gate_states",
     "generalizability",
+    "kendall",
     "krippendorff_alpha",
     "majority",
     "mean_consistency",
@@ -158,4 +161,5 @@ __all__ = [
     "summarize",
     "summarize_scores",
     "weighted_score",
+    "within_level_correlation",
 ]
