@@ -39,7 +39,7 @@ from formalimg.stats import (
 ITEMS = (20, 200)
 RATES = (0.02, 0.5, 0.98)
 LEAST = 0.93
-TRUTH_ITEMS = 100_000
+TRUTH_ITEMS = 20_000
 """Where the truth has no formula, it is the value in a study of so many items."""
 
 RATERS = 4
@@ -208,7 +208,7 @@ def scores(n: int, p: float, chance: np.random.Generator) -> Found:
     human, judge = _scores(n, p, chance)
     pairs = list(zip(human.tolist(), judge.tolist(), strict=True))
     if n == TRUTH_ITEMS:
-        few = pairs[:20_000]
+        few = pairs[:5000]
         rho, tau = spearman(few).value, kendall(few).value
         r = pearson(pairs).value
         return {
@@ -263,8 +263,8 @@ def models(n: int, p: float, chance: np.random.Generator) -> Found:
     quality = chance.normal(size=count)
     by_level = {}
     for level in range(LEVELS):
-        human, judge = (quality + 2 * (1 - p) * chance.normal(size=count) for _ in range(2))
-        chosen = slice(20_000 if n == TRUTH_ITEMS else None)
+        human, judge = (quality + (0.3 + 1.5 * (1 - p)) * chance.normal(size=count) for _ in range(2))
+        chosen = slice(5000 if n == TRUTH_ITEMS else None)
         by_level[level] = list(zip(human[chosen].tolist(), judge[chosen].tolist(), strict=True))
     found = rank_agreement(by_level)
     one = found.by_level[0]
