@@ -157,7 +157,7 @@ def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ..
     return dict(sorted(Counter(tuple(sorted(those)) for those in cases.values()).items()))
 
 
-def bootstrap_draws(kinds: Sequence[int], statistic: Statistic, config: BootstrapConfig) -> Draws:
+def bootstrap_draws(kinds: Sequence[float], statistic: Statistic, config: BootstrapConfig) -> Draws:
     """Return a statistic of each resample.
 
     Args:
@@ -168,8 +168,8 @@ def bootstrap_draws(kinds: Sequence[int], statistic: Statistic, config: Bootstra
     import numpy as np
 
     generator = np.random.default_rng(config.seed)
-    total = sum(kinds)
-    shares = np.array(kinds) / total
+    total = round(sum(kinds))
+    shares = np.array(kinds) / sum(kinds)
     rows = max(1, _CHUNK // len(kinds))
     blocks = []
     for start in range(0, config.resamples, rows):
@@ -184,6 +184,7 @@ def bootstrap_estimate(
     worst: Sequence[_Kind],
     best: Sequence[_Kind],
     config: BootstrapConfig,
+    weight: float = 1.0,
 ) -> Estimate:
     """Return a statistic whose best value is 1, with its bootstrap interval.
 
@@ -194,9 +195,10 @@ def bootstrap_estimate(
         kinds: the number of items of each kind.
         statistic_of: for a list of kinds the function that maps how often each was drawn, one row per resample, to the
             statistic; nan where undefined.
-        worst: unseen kinds of item that lower the statistic, one item each, drawn for the lower end.
+        worst: unseen kinds of item that lower the statistic, drawn for the lower end.
         best: unseen kinds that raise it, drawn for the upper end.
         config: confidence, number of resamples and seed.
+        weight: of each unseen item, next to 1 for those that were seen.
     """
     import numpy as np
 
@@ -205,7 +207,7 @@ def bootstrap_estimate(
         return Estimate(None, None)
 
     def draws(unseen: Sequence[_Kind]) -> Draws:
-        counts = [*kinds.values(), *(1 for _ in unseen)]
+        counts = [*kinds.values(), *(weight for _ in unseen)]
         return bootstrap_draws(counts, statistic_of([*kinds, *unseen]), config)
 
     return Estimate(value, percentile_interval(draws(worst), draws(best), *tails(config.confidence)))
