@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "tables": {"stats"},
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
     "analysis": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "tables"},
+    "importing": {"suites", "judges", "runs", "tables", "human_eval"},
     "human_eval": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "tables", "analysis"},
     "reporting": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "tables", "analysis"},
     "web": {

@@ -149,6 +149,7 @@ def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list
         "checks": 0.1,
         "seed": 8,
         "borderline": True,
+        "labels": 20,
     }
     assert {*changes} == {field.name for field in fields(StudyConfig)}
     for name, value in changes.items():

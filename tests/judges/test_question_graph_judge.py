@@ -97,6 +97,36 @@ def test_both_ways_to_ask_give_the_same_verdict_as_the_definition(data: some.Dat
 
 
 @pytest.mark.parametrize("requests", MODES)
+def test_direct_zeroing_asks_everything_and_goes_by_the_own_answers_of_parents(requests: Any) -> None:
+    said = {CUP.question: "no", RED.question: "yes", GLOSSY.question: "yes"}
+    found, asked = _judged(said, CUP, RED, GLOSSY, requests=requests, zeroing="direct")
+    assert sorted(asked) == sorted(said)
+    assert [part.score for part in found.parts] == [0, 0, 1]
+    assert found.parts[1].reason == "counts as failed, because this failed: Is there a cup?"
+    assert not found.passed
+    found, _ = _judged(said, CUP, RED, GLOSSY, requests=requests)
+    assert [part.score for part in found.parts] == [0, 0, 0]
+
+
+def test_the_rule_of_the_item_holds_unless_the_judge_is_told_another() -> None:
+    chat = ScriptedChat({1: NOTHING}, answers_by({CUP.question: "no", RED.question: "yes", GLOSSY.question: "yes"}))
+    item = Item("questions", "one", 1, "A cup.", QuestionSpec((CUP, RED, GLOSSY), zeroing="direct"))
+    plain, told = QuestionGraphJudge(chat), QuestionGraphJudge(chat, zeroing="transitive")
+    scores = [asyncio.run(judge.judge(item, numbered(1))) for judge in (plain, told)]
+    assert [found.score for found in scores if isinstance(found, Verdict)] == [1 / 3, 0]
+    assert (plain.settings.get("zeroing"), told.settings["zeroing"]) == (None, "transitive")
+
+
+def test_zeroing_is_an_option_of_the_judge_of_questions() -> None:
+    judge = open_judge("questions", "openai/x", {"zeroing": "direct", "base_url": "http://127.0.0.1:9/v1"})
+    assert judge.settings["questions.zeroing"] == "direct"
+    with pytest.raises(FormalimgError, match="unknown zeroing 'never': known are transitive, direct"):
+        open_judge("questions", "openai/x", {"zeroing": "never"})
+    with pytest.raises(FormalimgError, match="has no option 'zeroing'"):
+        open_judge("conceptmix", "openai/x", {"zeroing": "direct"})
+
+
+@pytest.mark.parametrize("requests", MODES)
 def test_without_an_answer_there_is_no_score(requests: Any) -> None:
     chat = ScriptedChat({1: NOTHING}, answers_by({CUP.question: "perhaps", NO_DOG.question: "no"}))
     found = asyncio.run(QuestionGraphJudge(chat, requests=requests).judge(_item(CUP, NO_DOG), numbered(1)))

@@ -136,5 +136,5 @@ def test_figures_for_papers_are_written_too(study: tuple[Path, Path], tmp_path: 
 
 
 def test_attention_is_only_asked_of_studies(study: tuple[Path, Path]) -> None:
-    with pytest.raises(FormalimgError, match="give it with --ratings"):
+    with pytest.raises(FormalimgError, match="give it with --human"):
         CliRunner().invoke(app, [str(study[0]), "--exclude-inattentive", "0.2"], catch_exceptions=False)

@@ -143,6 +143,7 @@ ABOUT_ONE_SUITE = ("authoring/counterfactuals", "models/folder", "suites", "cli/
 
 def test_no_other_code_asks_for_a_suite_by_name() -> None:
     package, found = Path(formalimg.__file__).parent, []
+    names = set(suite_names()) - {"questions"}  # which is a field of items and a kind of suite as well
     for path in sorted(package.rglob("*.py")):
         if path.relative_to(package).as_posix().startswith(ABOUT_ONE_SUITE):
             continue
@@ -157,5 +158,5 @@ def test_no_other_code_asks_for_a_suite_by_name() -> None:
                 case _:
                     continue
             constants = [one.value for part in asked for one in ast.walk(part) if isinstance(one, ast.Constant)]
-            found += [f"{path.name}: {value}" for value in constants if value in suite_names()]
+            found += [f"{path.name}: {value}" for value in constants if value in names]
     assert not found

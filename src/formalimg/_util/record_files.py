@@ -1,13 +1,15 @@
-"""Read lists that users write: JSON Lines, JSON, CSV, or plain lines."""
+"""Read lists that users write, strictly, and tables that others have published, leniently: JSON Lines, JSON, CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.strict_json import loads_strict
@@ -24,14 +26,7 @@ def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
         FormalimgError: if it cannot be read.
     """
     try:
-        refuse_special_file(place)
-        with place.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise FormalimgError(f"cannot read {place}: it has more than {_MAX_BYTES:,} bytes, split it")
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
+        text = read_file_bytes(place).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FormalimgError(f"cannot read {place}: it is not UTF-8, save it with that encoding") from None
     try:
@@ -52,3 +47,123 @@ def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise FormalimgError(f"cannot read {place}: it must hold a list of objects such as {json.dumps({only: '…'})}")
     return found
+
+
+def read_file_bytes(place: Path) -> bytes:
+    """Return the content of a file that holds a list.
+
+    Raises:
+        FormalimgError: if it cannot be read, or is longer than any list.
+    """
+    try:
+        refuse_special_file(place)
+        with place.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
+    if len(data) > _MAX_BYTES:
+        raise FormalimgError(f"cannot read {place}: it has more than {_MAX_BYTES:,} bytes, split it")
+    return data
+
+
+class TableRecord(NamedTuple):
+    """A record of a published table: its place, and its fields, with names in small letters and underscores."""
+
+    where: str
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, where: str, record: Mapping[Any, Any]) -> TableRecord:
+        """Return a record whose names may be written in any way."""
+        return cls(where, {_plain_name(str(name)): value for name, value in record.items()})
+
+    def first(self, names: tuple[str, ...]) -> Any:
+        """Return the first of these fields that is there and not empty; None if there is none."""
+        return next((found for name in names if (found := self.fields.get(name)) not in (None, "")), None)
+
+    def text(self, names: tuple[str, ...]) -> str:
+        """Return the first of these fields as a text on one line; empty if it is no text or number."""
+        found = self.first(names)
+        return " ".join(str(found).split()) if isinstance(found, str | int | float) else ""
+
+
+@lru_cache(1000)  # a table has few names, and many records with them
+def _plain_name(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:
+    """Return the records of a table that somebody else made: a JSON Lines, JSON or CSV file.
+
+    Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`.
+
+    Args:
+        place: the file.
+        skip: told the place of each record that cannot be read, and why.
+
+    Raises:
+        FormalimgError: if nothing in it can be read.
+    """
+    text = read_file_bytes(place).decode("utf-8-sig", "replace")
+    match place.suffix.lower():
+        case ".jsonl" | ".ndjson":
+            found = list(_json_lines(text, place, skip))
+        case ".json":
+            found = _json_records(text, place, skip)
+        case ".csv" | ".tsv":
+            found = list(_csv_rows(text, place, skip, "," if place.suffix.lower() == ".csv" else "\t"))
+        case _:
+            raise FormalimgError(f"cannot read {place}: give a file whose name ends in .csv, .tsv, .jsonl or .json")
+    return [TableRecord.of(where, record) for where, record in found]
+
+
+def _json_lines(text: str, place: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        where = f"{place}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict):
+            yield where, record
+        else:
+            skip(where, "it is no JSON object")
+
+
+def _json_records(text: str, place: Path, skip: Callable[[str, str], None]) -> list[tuple[str, dict[str, Any]]]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"cannot read {place}: {' '.join(str(error).split())[:200]}: fix the file") from None
+    if isinstance(found, dict):
+        found = [{"id": key, **record} if isinstance(record, dict) else record for key, record in found.items()]
+    if not isinstance(found, list):
+        raise FormalimgError(f"cannot read {place}: it must hold a list of objects, or an object of objects")
+    records = []
+    for number, record in enumerate(found, 1):
+        if isinstance(record, dict):
+            records.append((f"{place}, record {number}", record))
+        else:
+            skip(f"{place}, record {number}", "it is no JSON object")
+    return records
+
+
+def _csv_rows(
+    text: str, place: Path, skip: Callable[[str, str], None], mark: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = csv.DictReader(io.StringIO(text.replace("\0", "\ufffd"), newline=""), delimiter=mark)
+    while True:
+        where = f"{place}, line {rows.line_num + 1}"
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            skip(where, f"it is no CSV: {error}")
+            continue
+        yield (
+            where,
+            {name: read_csv_cell(cell) for name, cell in row.items() if name and isinstance(cell, str) and cell},
+        )

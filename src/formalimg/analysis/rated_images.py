@@ -81,6 +81,7 @@ class MatchedVotes:
         votes: the votes of each rater, in the order of their names.
         info: level and kind of each case that was voted on.
         judge: the judge's answers to the same cases.
+        scores: the judge's score of each image that was voted on, 0 to 1; None if unscored.
         questions: the questions about each image that was voted on.
         unscored: images that were voted on and have no verdict, by reason.
     """
@@ -90,6 +91,7 @@ class MatchedVotes:
     votes: Mapping[str, Answers]
     info: Mapping[Case, CaseInfo]
     judge: Answers
+    scores: Mapping[Case, float | None]
     questions: Mapping[Case, tuple[Case, ...]]
     unscored: Mapping[str, int]
 
@@ -147,8 +149,9 @@ def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVot
         raise VotesError(format_issues(issues, file.file))
     voted = [known[image.run].judgments[ImageName(image.item, image.sample)] for image in questions]
     unscored = Counter(judgment.reason for judgment in voted if judgment.passed is None)
+    scores = dict(zip(questions, (judgment.score for judgment in voted), strict=True))
     judges = {run.folder.name: run.manifest.judge for run in runs}
-    return MatchedVotes(suite, judges, votes, info, judge, questions, dict(sorted(unscored.items())))
+    return MatchedVotes(suite, judges, votes, info, judge, scores, questions, dict(sorted(unscored.items())))
 
 
 def _one_suite(runs: Sequence[StoredRun]) -> str:

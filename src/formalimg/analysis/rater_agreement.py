@@ -33,6 +33,10 @@ MAJORITY, JUDGE = "majority", "judge"
 """The names of the raters' majority and of the judge among the raters."""
 
 
+ALL_RUNS = "all runs"
+"""The name of all runs together."""
+
+
 class Case(NamedTuple):
     """An image, or a question about it, that raters answer.
 
@@ -291,6 +295,16 @@ def build_panel(
     )
 
 
+def pooled_scores(panel: Panel, confidence: float) -> list[PanelScore]:
+    """Return the scores of all runs of a panel together, clustered by item; none if there is one run only."""
+    if len(panel.with_judge_by_run) < 2:
+        return []
+    told = {Case(*it[:4]): it for it in panel.case_answers}
+    human, judge = {case: it.human for case, it in told.items()}, {case: it.judge for case, it in told.items()}
+    info = {case: CaseInfo(it.level, it.kind) for case, it in told.items()}
+    return _scores_of(ALL_RUNS, told, human, judge, info, confidence)[-1:]
+
+
 def _answers_by_turn(votes: Mapping[Case, Mapping[str, bool]]) -> dict[str, Answers]:
     """Return the first answers to all cases, the second answers, and so on, in the order of the raters."""
     answers = {case: list(by_rater.values()) for case, by_rater in votes.items()}
@@ -304,7 +318,18 @@ def _run_scores(
     run: str, majority: Answers, judge: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> list[PanelScore]:
     """Return the scores of each level of a run, then of all of them."""
-    cases = {case: None for case in majority if case.run == run}
+    return _scores_of(run, [case for case in majority if case.run == run], majority, judge, info, confidence)
+
+
+def _scores_of(
+    name: str,
+    chosen: Iterable[Case],
+    majority: Answers,
+    judge: Answers,
+    info: Mapping[Case, CaseInfo],
+    confidence: float,
+) -> list[PanelScore]:
+    cases = dict.fromkeys(chosen)
     both = {case for case in cases if majority[case] is not None and judge[case] is not None}
 
     def summary(answers: Answers, among: Set[Case]) -> Summary:
@@ -314,8 +339,8 @@ def _run_scores(
         return summarize(observed, bands={}, epsilon=None, confidence=confidence)
 
     summaries = [summary(answers, among) for among in (cases.keys(), both) for answers in (majority, judge)]
-    levels = [PanelScore(run, level, *(it.levels[level] for it in summaries)) for level in summaries[0].levels]
-    return [*levels, PanelScore(run, None, *(it.overall for it in summaries))]
+    levels = [PanelScore(name, level, *(it.levels[level] for it in summaries)) for level in summaries[0].levels]
+    return [*levels, PanelScore(name, None, *(it.overall for it in summaries))]
 
 
 def _rater_scores(

@@ -71,7 +71,8 @@ def study_human_ratings(
         ratings: the ratings.
         runs: runs of one suite, each opened with the judge to compare with.
         iou: for boxes, the intersection over union from which boxes match.
-        profile: for scores, `official-code` gives each question its full weight.
+        profile: for scores, `official-code` gives each question its full weight; for ratings, it counts images without
+            a verdict as 0 where published code does so.
         confidence: of all intervals.
 
     Raises:
@@ -82,7 +83,7 @@ def study_human_ratings(
     if ratings.votes:
         found = study_votes(ratings.votes, runs, confidence=confidence)
     elif ratings.points:
-        found = study_likert(ratings.points, runs, confidence=confidence)
+        found = study_likert(ratings.points, runs, profile=profile, confidence=confidence)
     elif ratings.scores:
         found = study_human_scores(ratings.scores, runs, profile=profile, confidence=confidence)
     elif ratings.corrections:

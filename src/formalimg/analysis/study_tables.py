@@ -47,6 +47,9 @@ _EXPORTED_KEYS = {
 }
 """Exported JSON keeps the keys of earlier versions, so that scripts that read it go on."""
 
+_OMITTED_IF_UNSET = {"fails_missing", "ranks_of_all"}
+"""Fields that are exported only where they say something: most studies do without."""
+
 _Part = TypeVar("_Part")
 _Statistic: TypeAlias = Rate | MeanFraction | Consistency | Proportion | Estimate | Correlation | Reliability
 
@@ -169,4 +172,5 @@ def export_json(value: object) -> object:
 
 
 def _export_fields(named: Iterable[tuple[str, object]]) -> dict[str, object]:
-    return {_EXPORTED_KEYS.get(name, name): export_json(value) for name, value in named}
+    said = ((name, value) for name, value in named if value or name not in _OMITTED_IF_UNSET)
+    return {_EXPORTED_KEYS.get(name, name): export_json(value) for name, value in said}

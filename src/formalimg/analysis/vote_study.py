@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
 from typing import NamedTuple
@@ -20,13 +20,17 @@ from formalimg.stats import (
     Consistency,
     Interval,
     Proportion,
+    RankCorrelations,
     Reliability,
+    ScoreProfile,
     complies,
     consistency,
     krippendorff_alpha,
     majority,
     mean_interval,
+    rank_correlations,
 )
+from formalimg.suites import suite as suite_of
 
 _LIKERT = range(1, 6)
 
@@ -59,6 +63,7 @@ class LikertImage(NamedTuple):
         mean: of the points; None if there are none.
         passed: whether the mean is 4 or more; None as long as ratings are missing.
         judge: whether it passes by the judge; None if unscored.
+        score: the score that the judge gives, 0 to 1; None if unscored.
     """
 
     run: str
@@ -70,6 +75,7 @@ class LikertImage(NamedTuple):
     mean: float | None
     passed: bool | None
     judge: bool | None
+    score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,9 @@ class LikertStudy:
         means: run by run, each level and then all of them.
         histogram: how often each rating was given.
         images: all images that were to be rated.
+        ranks: the rank correlation of the judge's scores with the mean ratings, image by image; None if not computed.
+        ranks_of_all: the same with images that the judge left unscored as 0, where published code counts them so, and
+            there are any; else None.
     """
 
     cronbach: Reliability
@@ -91,6 +100,8 @@ class LikertStudy:
     means: tuple[LikertMean, ...]
     histogram: Mapping[int, int]
     images: tuple[LikertImage, ...]
+    ranks: RankCorrelations | None = None
+    ranks_of_all: RankCorrelations | None = None
 
 
 class Divergence(NamedTuple):
@@ -127,6 +138,7 @@ class VoteStudy:
         points: their Likert ratings; then `whole` compares what passes by these. None for votes.
         attention: progress and attention checks of the raters; None if unknown.
         unscored: rated images that the judge left unscored, by reason.
+        fails_missing: whether these count as failed.
     """
 
     judges: Mapping[str, Identity | None]
@@ -144,6 +156,7 @@ class VoteStudy:
     points: LikertStudy | None = None
     attention: RaterAttentionSummary | None = None
     unscored: Mapping[str, int] = field(default_factory=dict)
+    fails_missing: bool = False
 
     @property
     def together(self) -> str:
@@ -254,7 +267,11 @@ def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidenc
 
 
 def study_likert(
-    ratings: Sequence[LikertRating] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
+    ratings: Sequence[LikertRating] | str | Path,
+    runs: Sequence[StoredRun],
+    *,
+    profile: ScoreProfile = "paper",
+    confidence: float = 0.95,
 ) -> VoteStudy:
     """Compare Likert ratings between raters and with the judges of the runs.
 
@@ -264,6 +281,7 @@ def study_likert(
     Args:
         ratings: the ratings, as `read_points` returns them, or their file.
         runs: runs of one suite, each opened with the judge to compare with. Ratings name them by folder or by model.
+        profile: `official-code` counts images without a verdict as failed, in suites whose published code does so.
         confidence: of all intervals.
 
     Returns:
@@ -275,6 +293,10 @@ def study_likert(
     """
     file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
     matched = match_votes(RatingFile(file.file, tuple(map(_as_vote, file.rows)), file.issues), runs)
+    zeroes = suite_of(matched.suite).traits.code_zeroes_missing
+    fails_missing = zeroes and profile == "official-code"
+    if fails_missing:
+        matched = replace(matched, judge={case: bool(passed) for case, passed in matched.judge.items()})
     planned, expected = _by_image(file.rows, runs, matched)
     rated = {image: by_rater for image, by_rater in planned.items() if by_rater}
     if not rated:
@@ -294,6 +316,7 @@ def study_likert(
             fsum(own.values()) / len(own) if own else None,
             passed.get(case),
             matched.judge[case],
+            matched.scores[case],
         )
         for case, own in sorted(planned.items())
     )
@@ -312,6 +335,7 @@ def study_likert(
         {},
         confidence,
         unscored=matched.unscored,
+        fails_missing=fails_missing,
         points=LikertStudy(
             *cronbach_of_ratings(list(rated.values()), items=items, confidence=confidence),
             krippendorff_alpha(
@@ -320,7 +344,17 @@ def study_likert(
             _means(images, confidence),
             {rating: counts[rating] for rating in _LIKERT},
             images,
+            _ranks(images, confidence),
+            _ranks([it._replace(score=it.score or 0.0) for it in images], confidence)
+            if zeroes and any(it.score is None for it in images)
+            else None,
         ),
+    )
+
+
+def _ranks(images: Sequence[LikertImage], confidence: float) -> RankCorrelations:
+    return rank_correlations(
+        [(it.score, it.mean) for it in images], items=[it.item for it in images], confidence=confidence
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formalimg.analysis.attention import attention_rows, attention_table
-from formalimg.analysis.rater_agreement import Panel, PanelScore
+from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel, PanelScore, pooled_scores
 from formalimg.analysis.rater_tables import (
     judge_accuracy_table,
     pairwise_table,
@@ -25,9 +25,10 @@ from formalimg.analysis.study_tables import (
     similar_names_note,
 )
 from formalimg.analysis.vote_study import Divergence, LikertStudy, VoteStudy
+from formalimg.runs import Identity
 from formalimg.stats import Correlation
 from formalimg.suites import suite
-from formalimg.tables import Cell, Column, Number, Table, count_noun
+from formalimg.tables import NOTHING, Cell, Column, Number, Table, count_noun
 
 
 def vote_study_tables(found: VoteStudy) -> Iterator[Table]:
@@ -43,6 +44,8 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
     panels = {name: panel for name, panel in _panels(found) if panel is not None}
     if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
         yield accuracy
+    if found.points is not None and (by_image := _image_ranks(found.points, intervals)) is not None:
+        yield by_image
     yield _reliability(found, panels, intervals)
     if (ranks := rank_table({name: it.ranks for name, it in panels.items()}, level, intervals)) is not None:
         yield ranks
@@ -76,17 +79,23 @@ def _panels(found: VoteStudy) -> list[tuple[str, Panel | None]]:
 
 
 def _study_note(found: VoteStudy) -> str:
-    judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
+    judges = ", ".join(sorted({_judge_text(judge) if judge else "nobody" for judge in found.judges.values()}))
     ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
     note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
     if found.points is not None:
         note += " A rating of 4 or 5 is a yes of the rater, and a mean of 4 or more is a yes of all of them."
     if found.unscored:
         reasons = ", ".join(f"{reason} {images}" for reason, images in found.unscored.items())
-        note += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
+        counted = ", which count as failed" if found.fails_missing else ""
+        note += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons}){counted}."
     for run in found.without_votes:
         note += f" No votes on {run}."
     return note + similar_names_note(found.raters)
+
+
+def _judge_text(judge: Identity) -> str:
+    source = judge.settings.get("imported_from")
+    return f"{judge.name}, answers imported from {source}" if source else judge.name
 
 
 def _reliability(found: VoteStudy, panels: Mapping[str, Panel], intervals: str) -> Table:
@@ -129,14 +138,14 @@ def _scores(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
         ),
         (
             (*_run_and_level(it), number(it.human), number(it.judge), Number.of(it.human), Number.of(it.judge))
-            for it in panel.scores
+            for it in (*panel.scores, *pooled_scores(panel, found.confidence))
         ),
     )
 
 
 def _scores_of_both(name: str, panel: Panel, found: VoteStudy, level: str) -> Iterator[Table]:
     """Yield the scores over what both decided, where that is not everything."""
-    others = [it for it in panel.scores if it.human_of_both.coverage < 1]
+    others = [it for it in (*panel.scores, *pooled_scores(panel, found.confidence)) if it.human_of_both.coverage < 1]
     if others and panel.with_judge.n:
         yield build_table(
             f"Scores on cases of both: {name}",
@@ -186,6 +195,36 @@ def _divergence(found: VoteStudy, overall: Divergence, level: str) -> Table:
     )
 
 
+def _image_ranks(points: LikertStudy, intervals: str) -> Table | None:
+    """Return the rank correlation of scores and ratings of images; None if nothing can be ranked."""
+    rows = {"images with a verdict": points.ranks, "all, without a verdict as 0": points.ranks_of_all}
+    known = {name: found for name, found in rows.items() if found is not None and found.spearman.n}
+    if not any(found.spearman.value is not None for found in known.values()):
+        return None
+    return build_table(
+        "Rank correlation of the judge's scores and the mean ratings of images",
+        f"Over single images, {intervals} by a jackknife over items. Kendall's is tau-b.",
+        (
+            "",
+            Column("Spearman", align="right"),
+            Column("Kendall", align="right"),
+            *count_columns("n", "left out"),
+        ),
+        (
+            (name, _rank(found.spearman), _rank(found.kendall), found.spearman.n, found.spearman.left_out)
+            for name, found in known.items()
+        ),
+        "result",
+    )
+
+
+def _rank(found: Correlation) -> str:
+    if found.value is None:
+        return NOTHING
+    bounds = f" ({found.interval.low:.3f} to {found.interval.high:.3f})" if found.interval else ""
+    return f"{found.value:.3f}{bounds}"
+
+
 def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:
     undecided = sum(it.passed is None for it in points.images)
     pending = f" Undecided, because ratings are missing: {count_noun(undecided, 'image')}." if undecided else ""
@@ -233,6 +272,11 @@ def vote_study_rows(study: VoteStudy) -> Iterator[dict[str, object]]:
 def _likert_rows(points: LikertStudy) -> Iterator[dict[str, object]]:
     yield {"figure": "Cronbach's alpha of people", "of": "five points", **estimate_columns(points.cronbach)}
     yield {"figure": "Krippendorff's alpha of people", "of": "five points", **estimate_columns(points.alpha)}
+    for of, ranks in (("pictures", points.ranks), ("pictures, unscored as 0", points.ranks_of_all)):
+        if ranks is not None:
+            who = {"of": of, "first": MAJORITY, "second": JUDGE}
+            yield {"figure": "Spearman's correlation of scores and ratings", **who, **estimate_columns(ranks.spearman)}
+            yield {"figure": "Kendall's tau-b of scores and ratings", **who, **estimate_columns(ranks.kendall)}
     for it in points.means:
         row: dict[str, object] = {"figure": "mean rating", "of": "five points", "run": it.run, "level": it.level}
         row |= {"value": it.mean, "n": it.ratings}

@@ -84,7 +84,10 @@ def agree_command(
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
-        typer.Option(help="CF-World: official-code compares scores in which each question has its full weight."),
+        typer.Option(
+            help="official-code: for CF-World, scores in which each question has its full weight; for question graphs, "
+            "images without a verdict count as 0."
+        ),
     ] = "paper",
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",

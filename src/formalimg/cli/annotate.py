@@ -16,10 +16,13 @@ from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import RatingProtocol, Study, StudyConfig
+    from formalimg.human_eval import LabelPrecision, Study, StudyConfig
 
 _RATERS = 5
 """Raters per image in the studies of the papers."""
+
+_LABELS = 100
+"""Labels that correct a judge to about ±8 points."""
 
 
 def annotate_command(
@@ -72,6 +75,32 @@ def annotate_command(
             help="Take the images whose score lies between 0.3 and 0.7; with --per-level, others only fill up.",
         ),
     ] = False,
+    for_correction: Annotated[
+        bool,
+        typer.Option(
+            "--for-correction",
+            help="Draw images of one run at random, where their labels correct its judge most, and say how precise "
+            "the corrected rate will be; see `formalimg report --human`. Default folder: studies/RUN-correction.",
+        ),
+    ] = False,
+    labels: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"With --for-correction: how many images to label. Default: {_LABELS}.",
+            show_default=False,
+        ),
+    ] = None,
+    more: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Add so many images to a study for correction, where they narrow the corrected interval most.",
+            show_default=False,
+        ),
+    ] = None,
     checks: Annotated[
         float | None,
         typer.Option(
@@ -117,18 +146,23 @@ def annotate_command(
     from formalimg.human_eval import StudyConfig, is_study, open_study  # here, so that other commands start faster
 
     resumes = study is None and len(folders) == 1 and is_study(folders[0])
-    place = folders[0] if resumes else study or _default_folder(folders, protocol)
+    place = folders[0] if resumes else study or _default_folder(folders, "correction" if for_correction else protocol)
     runs = () if resumes else tuple(folders)
+    if labels is not None and not for_correction:
+        raise FormalimgError("--labels is the size of a study for correction: give --for-correction with it")
+    if more is not None and (for_correction or not is_study(place)):
+        raise FormalimgError("--more adds images to a study that exists: name its folder, without --for-correction")
     if leave_out and not export:
         raise FormalimgError("--leave-out excludes raters from exported files: give --export DIR with it")
     if status or export:
         _show_status(place, export, leave_out or [])
         return
     shown = None if levels is None else read_levels(levels)
-    config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None)
+    config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
     with require_web_extra("rating images"):
         from formalimg.web import serve_study
-    links = _create_or_resume(place, config)
+    links = _create_or_resume(place, config, for_correction=for_correction)
+    _grow(place, more)
     with open_study(place) as opened:
         again = [it.rater for it in opened.progress()] if new_links else new_link or []
         links = {**links, **{rater: opened.new_link(rater) for rater in again}}
@@ -149,35 +183,43 @@ def annotate_command(
     echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
 
 
-def _default_folder(folders: Sequence[Path], protocol: RatingProtocol | None) -> Path:
+def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
     """Return the default study folder of one run: outside the runs folder, since a study is not a run."""
-    if len(folders) != 1 or protocol is None:
+    if len(folders) != 1 or suffix is None:
         missing = next((folder for folder in folders if not folder.exists()), None)
         if missing is not None:
             raise FormalimgError(f"{missing} does not exist: name the folder of a study, or of runs")
         raise FormalimgError(
             "name the folder of the study with --study DIR; or name one run and a --protocol, or an existing study"
         )
-    return Path("studies") / f"{folders[0].resolve().name}-{protocol}"
+    return Path("studies") / f"{folders[0].resolve().name}-{suffix}"
 
 
-def _create_or_resume(place: Path, config: StudyConfig) -> Mapping[str, str]:
+def _create_or_resume(place: Path, config: StudyConfig, *, for_correction: bool) -> Mapping[str, str]:
     """Create the study and return its links; none if it exists already with the same configuration."""
     from formalimg import __version__
-    from formalimg.human_eval import create_study, read_study_manifest, require_same_config
+    from formalimg.human_eval import correction_protocol, create_study, read_study_manifest, require_same_config
     from formalimg.runs import open_run
 
     if place.exists():
-        require_same_config(place, read_study_manifest(place), config)
+        manifest = read_study_manifest(place)
+        require_same_config(place, manifest, config)
+        if for_correction and manifest.correction is None:
+            raise FormalimgError(f"{place} is a study that was not drawn for correction: choose another with --study")
         return {}
-    if config.protocol is None:
-        raise FormalimgError("choose how raters judge: --protocol likert, questions, scores or boxes")
     raters = config.raters or _RATERS
     with ExitStack() as opened:
+        runs = [opened.enter_context(closing(open_run(folder))) for folder in config.runs]
+        protocol = config.protocol
+        if for_correction and protocol is None and runs:
+            protocol = correction_protocol(runs[0].manifest.suite)
+        if protocol is None:
+            raise FormalimgError("choose how raters judge: --protocol likert, questions, scores or boxes")
+        labels = (config.labels or _LABELS) if for_correction else None
         made = create_study(
             place,
-            [opened.enter_context(closing(open_run(folder))) for folder in config.runs],
-            config.protocol,
+            runs,
+            protocol,
             raters=raters,
             per_image=config.per_image or raters,
             levels=config.levels,
@@ -185,9 +227,50 @@ def _create_or_resume(place: Path, config: StudyConfig) -> Mapping[str, str]:
             checks=config.checks or 0.0,
             seed=config.seed or 0,
             borderline=bool(config.borderline),
+            labels=labels,
             made_with=__version__,
         )
+    if made.precision is not None:
+        echo(_precision_line(made.precision, labels or 0))
     return made.links
+
+
+def _precision_line(precision: LabelPrecision, asked: int) -> str:
+    """Return how wide the corrected interval will be, also with other numbers of labels."""
+    few = f" (all that have a verdict, of {asked:,} asked for)" if precision.labels < asked else ""
+    others = "; ".join(f"{number:,} labels would give ±{_points(of)}" for number, of in precision.others.items())
+    return (
+        f"{precision.labels:,} labels{few} will give the corrected Overall to about ±{_points(precision.half_width)} "
+        f"points{f' ({others})' if others else ''}"
+    )
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _grow(place: Path, more: int | None) -> None:
+    """Add images to the study, if asked to, and those of an interrupted command in any case; say what it changes."""
+    from formalimg.human_eval import add_images, finish_growth
+
+    if more is None:
+        late = finish_growth(place)
+        if late:
+            echo(f"{late:,} images of an interrupted --more were added to {place}")
+        return
+    grown = add_images(place, more)
+    if grown.precision is None:
+        echo(
+            f"{grown.added:,} images of an interrupted --more were added to {place}, and no others: ask again for more"
+        )
+        return
+    (now,) = grown.precision.others.values()
+    few = "" if grown.added == more else ", all that were left"
+    echo(
+        f"{grown.added:,} images were added{few} ({grown.images:,} in all, {grown.labelled:,} labelled): the corrected "
+        f"Overall is known to about ±{_points(now)} points now, and to about ±{_points(grown.precision.half_width)} "
+        "with all labels"
+    )
 
 
 def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> None:

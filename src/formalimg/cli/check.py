@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +13,8 @@ from formalimg.cli.inputs import STANDARD_INPUT, Instruction, instruction_paths,
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, Problem, Vocabulary, check, clauses, complexity, parse, vocabulary
+from formalimg.suites import load_with_skipped, odd_lines, suite_names
+from formalimg.suites import suite as suite_of
 
 
 def check_command(
@@ -25,7 +28,11 @@ def check_command(
         ),
     ] = None,
     suite: Annotated[
-        str, typer.Option(metavar="SUITE", help="The vocabulary: knolling, natural, or a TOML file.")
+        str,
+        typer.Option(
+            metavar="SUITE",
+            help="The vocabulary: knolling, natural, or a TOML file; or questions, for files of question graphs.",
+        ),
     ] = "knolling",
     k: Annotated[
         int | None, typer.Option("--k", "-k", metavar="K", help="The complexity the formula must have.")
@@ -42,6 +49,8 @@ def check_command(
 
     Exit code 0: no problems. 1: problems found. 2: wrong usage, or a formula could not be parsed.
     """
+    if suite in suite_names() and suite_of(suite).kind == "questions":
+        raise typer.Exit(_check_questions(suite, files or [], as_json))
     terms = vocabulary(suite)
     findings = []
     code = 0
@@ -64,6 +73,25 @@ def check_command(
     elif len(paths) > 1:
         echo(f"{len(paths)} formulas: {len(paths) - invalid} fine, {invalid} with problems")
     raise typer.Exit(code)
+
+
+def _check_questions(suite: str, files: Sequence[str], as_json: bool) -> int:
+    """Print what is odd in files of question graphs; return 1 if anything is, else 0."""
+    if not files:
+        raise FormalimgError("there is nothing to check: name a file of questions")
+    findings = []
+    for file in files:
+        loaded = load_with_skipped(suite, file)
+        questions = sum(len(item.spec.questions) for item in loaded.items)
+        odd = odd_lines(loaded.items, loaded.skipped)
+        findings.append({"file": file, "items": len(loaded.items), "questions": questions, "odd": odd})
+        if not as_json:
+            echo(f"{file}: {len(loaded.items):,} items, {questions:,} questions, {'odd records' if odd else 'fine'}")
+            for line in odd:
+                echo(f"  {line}")
+    if as_json:
+        print_data(f"{json.dumps(findings, indent=2, ensure_ascii=False)}\n")
+    return int(any(one["odd"] for one in findings))
 
 
 def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None:

@@ -59,6 +59,11 @@ COMMANDS = {
         _AUTHOR, "Export a suite with metadata, or a run in the published format.", "export knolling --out my-suite"
     ),
     "pull": CommandEntry(_AUTHOR, "Download the data of a published benchmark.", "pull formalimg --to published"),
+    "import": CommandEntry(
+        _JUDGE,
+        "Import answers and ratings that were made elsewhere, as runs and studies.",
+        target="import_answers:import_app",
+    ),
     "agree": CommandEntry(
         _JUDGE, "Measure agreement between judges, and with human ratings.", "agree runs/a --ratings studies/a-likert"
     ),

@@ -6,12 +6,19 @@ import csv
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import HumanScoreStudy, HumanStudy, JudgeAgreement, JudgeScoreAgreement, VoteStudy
+    from formalimg.analysis import (
+        HumanScoreStudy,
+        HumanStudy,
+        JudgeAgreement,
+        JudgeScoreAgreement,
+        RunLabels,
+        VoteStudy,
+    )
     from formalimg.runs import Identity, StoredRun
     from formalimg.stats import ScoreProfile
 
@@ -78,6 +85,43 @@ def compare_with_ratings(
     if judges and boxes:
         raise FormalimgError("raters corrected the boxes of one judge: leave --judges out")
     return found
+
+
+class SaidByPeople(NamedTuple):
+    """What people say about the images of runs: studies that compare it with judges, and one label for each image."""
+
+    studies: list[HumanStudy]
+    labels: dict[Path, RunLabels]
+
+
+def read_human_ratings(
+    runs: list[Path],
+    ratings: list[Path],
+    labels: list[Path],
+    exclude_inattentive: float | None,
+    profile: ScoreProfile,
+) -> SaidByPeople:
+    """Read human ratings of runs for a report, from studies, files of ratings, and files of labels."""
+    if not ratings and not labels:
+        return SaidByPeople([], {})
+    from formalimg.analysis import merge_labels, read_image_labels
+    from formalimg.human_eval import human_labels
+
+    studies: list[HumanStudy] = []
+    found: list[dict[Path, RunLabels]] = []
+    for path in ratings:
+        rated = runs_of_rated_suite(runs, path)
+        (studied,) = compare_with_ratings(rated, None, path, exclude_inattentive, None, profile)
+        studies.append(studied)
+        found += [
+            human_labels(path, opened, exclude_inattentive, profile, studied)
+            for opened in _runs_by_judge([folder.resolve() for folder in rated], None)
+        ]
+    for path in labels:
+        found += [
+            read_image_labels(path, opened) for opened in _runs_by_judge([folder.resolve() for folder in runs], None)
+        ]
+    return SaidByPeople(studies, merge_labels(*found))
 
 
 def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:

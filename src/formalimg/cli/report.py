@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
+from formalimg.cli.comparisons import read_human_ratings
 from formalimg.cli.options import MAX_COUNT
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.cli.safeguard_options import MinCoverage, exit_if_uncovered, uncovered_runs
@@ -84,12 +84,23 @@ def report_command(
         Literal["last", "all"],
         typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
     ] = "last",
-    ratings: Annotated[
-        Path | None,
+    human: Annotated[
+        list[Path] | None,
         typer.Option(
-            metavar="STUDY",
-            help="Compare with human ratings: the folder of a study by `formalimg annotate`, or a CSV file with votes, "
-            "scores, or ratings from 1 to 5.",
+            "--human",
+            "--ratings",
+            metavar="STUDY|FILE",
+            help="Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
+            "annotate`, or a CSV file with votes, scores, or ratings from 1 to 5; again for other runs.",
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
+            "and run, where there are several.",
             show_default=False,
         ),
     ] = None,
@@ -97,7 +108,7 @@ def report_command(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="With --ratings: exclude raters who missed more than this share of their attention checks.",
+            help="With --human: exclude raters who missed more than this share of their attention checks.",
             show_default=False,
         ),
     ] = None,
@@ -123,8 +134,8 @@ def report_command(
     from formalimg.analysis import human_study_table
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html
 
-    if ratings is None and exclude_inattentive is not None:
-        raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --ratings")
+    if not human and exclude_inattentive is not None:
+        raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
     formats = figure_formats(figures, figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
@@ -137,7 +148,8 @@ def report_command(
             echo(note, err=True)
         uncovered = uncovered_runs(records, min_coverage)
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
-        studies = [] if ratings is None else _compare_ratings(runs, ratings, exclude_inattentive, profile)
+        said = read_human_ratings(runs, human or [], labels or [], exclude_inattentive, profile)
+        studies = said.studies
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -152,13 +164,20 @@ def report_command(
                 profile=profile,
                 threshold=gate,
                 studied=studies,
+                labels=said.labels,
             )
             echo(path)
             if figures is None:
                 exit_if_uncovered(uncovered)
                 return
         comparison = compare(
-            records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
+            records,
+            missing=missing,
+            epsilon=epsilon,
+            references=reference,
+            profile=profile,
+            threshold=gate,
+            labels=said.labels,
         )
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)
@@ -174,13 +193,6 @@ def report_command(
     else:
         print_data(render(comparison, form, studied=studies))
     exit_if_uncovered(uncovered)
-
-
-def _compare_ratings(
-    runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: PoolProfile
-) -> list[HumanStudy]:
-    rated = runs_of_rated_suite(runs, ratings)
-    return compare_with_ratings(rated, None, ratings, exclude_inattentive, None, profile)
 
 
 def _draw(

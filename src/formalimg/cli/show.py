@@ -99,7 +99,10 @@ def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
 
 
 def _show_questions(item: Item[QuestionSpec]) -> None:
-    echo(f"{item.suite}/{item.id}\n\n{item.prompt}\n\nquestions")
+    echo(f"{item.suite}/{item.id}\n\n{item.prompt}\n")
+    for tag in odd_tags(item.tags):
+        echo(f"{tag}: {ODD_TAGS[tag]}")
+    echo(f"questions{', zeroing direct' if item.spec.zeroing == 'direct' else ''}")
     for question in item.spec.questions:
         above = f"  (after {', '.join(question.parents)})" if question.parents else ""
         echo(f"  {question.id:<4} {question.category:<10} {question.question}  {question.expected}{above}")

@@ -14,6 +14,15 @@ def view_command(
     runs: Annotated[
         Path, typer.Argument(metavar="RUNS_DIR", help="The folder that holds the runs, or one run.")
     ] = Path("runs"),
+    human: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="STUDY",
+            help="A study whose human labels correct the rates of its run. Those in the folder studies beside the "
+            "runs that were drawn for correction are found without it.",
+            show_default=False,
+        ),
+    ] = None,
     port: Port = 8421,
     host: Host = LOOPBACK,
     browser: OpenBrowser = True,
@@ -24,4 +33,4 @@ def view_command(
     """
     with require_web_extra("the viewer"):
         from formalimg.web import Site, serve_viewer
-    serve_viewer(Site(runs), host=host, port=port, open_browser=browser, on_ready=print_address)
+    serve_viewer(Site(runs, human or ()), host=host, port=port, open_browser=browser, on_ready=print_address)

@@ -1,5 +1,7 @@
 """Human evaluation: rating studies with raters, attention checks and inter-rater agreement data."""
 
+from formalimg.human_eval.correction import LabelPrecision, correction_protocol
+from formalimg.human_eval.correction_sample import CorrectionSample, DrawnImage, SampleCell
 from formalimg.human_eval.export import (
     PEOPLE,
     ExportedStudy,
@@ -8,6 +10,8 @@ from formalimg.human_eval.export import (
     export_study,
     summarize_raters,
 )
+from formalimg.human_eval.imported_study import RatedImageName, write_rated_study
+from formalimg.human_eval.labels import human_labels
 from formalimg.human_eval.manifest import (
     RatedRun,
     StudyConfig,
@@ -29,6 +33,7 @@ from formalimg.human_eval.ratings import human_ratings
 from formalimg.human_eval.records import Compliance, GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
 from formalimg.human_eval.study import Study, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
+from formalimg.human_eval.study_growth import GrownStudy, add_images, finish_growth
 from formalimg.human_eval.tasks import RaterProgress, RatingTask
 
 __all__ = [
@@ -36,10 +41,15 @@ __all__ = [
     "AnswerError",
     "AnswerValue",
     "Compliance",
+    "CorrectionSample",
+    "DrawnImage",
     "ExportedStudy",
     "GivenAnswer",
+    "GrownStudy",
+    "LabelPrecision",
     "NewStudy",
     "OtherAnswersError",
+    "RatedImageName",
     "RatedRun",
     "RatedTask",
     "RaterProgress",
@@ -47,14 +57,19 @@ __all__ = [
     "RatingProtocol",
     "RatingStep",
     "RatingTask",
+    "SampleCell",
     "StepKind",
     "Study",
     "StudyConfig",
     "StudyManifest",
     "StudyRecord",
+    "add_images",
+    "correction_protocol",
     "create_study",
     "export_files",
     "export_study",
+    "finish_growth",
+    "human_labels",
     "human_ratings",
     "is_study",
     "mean_ratings",
@@ -64,4 +79,5 @@ __all__ = [
     "require_same_config",
     "steps_for",
     "summarize_raters",
+    "write_rated_study",
 ]

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -28,8 +28,9 @@ from formalimg._util.databases import (
 )
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
+from formalimg.human_eval.correction_sample import CorrectionSample
 from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
-from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.runs import StoredRun
 from formalimg.suites import Item
 
@@ -112,7 +113,12 @@ class PlannedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
+    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them.
+
+    Attributes:
+        answers: the answer to each task, where they were given elsewhere and each task has one step; else None.
+        imported: where they come from, in words; else empty.
+    """
 
     protocol: RatingProtocol
     runs: Sequence[StoredRun]
@@ -128,6 +134,9 @@ class StudyPlan:
     seed: int
     made_with: str
     borderline: bool = False
+    correction: CorrectionSample | None = None
+    answers: Sequence[AnswerValue] | None = None
+    imported: str = ""
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -162,37 +171,66 @@ def link_digest(link: str) -> str:
     return hashlib.sha256(link.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def images_digest(images: Iterable[tuple[str, int, str]]) -> str:
+    """Return the digest of images: item, sample and digest of the bytes of each."""
+    lines = [json.dumps(image) for image in sorted(images)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
     database.executemany(
         "INSERT INTO raters VALUES (?, ?, ?)",
         [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
     )
     shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.image for task in plan.tasks)]))
+    ids = write_tasks(database, shown, plan.images, plan.tasks, plan.protocol)
+    if plan.answers is not None:
+        _write_answers(plan, ids, database)
+
+
+def write_tasks(
+    database: sqlite3.Connection,
+    shown: Sequence[Candidate],
+    images: Mapping[Candidate, RateableImage],
+    tasks: Sequence[PlannedTask],
+    protocol: RatingProtocol,
+) -> list[str]:
+    """Add images and tasks to a study, and return the ids of the tasks; a rater's come after those there are already.
+
+    Args:
+        database: the study.
+        shown: the images to add.
+        images: all images that can be rated, in their order.
+        tasks: the tasks, in the order in which each rater sees them.
+        protocol: how raters judge.
+    """
     tokens = {image: secrets.token_urlsafe(12) for image in shown}
-    place = {image: number for number, image in enumerate(plan.images)}
+    place = {image: number for number, image in enumerate(images)}
     for image, token in tokens.items():
-        it = plan.images[image]
+        it = images[image]
         grounded = None if it.grounded is None else json.dumps(it.grounded, ensure_ascii=False)
         database.execute(
             "INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (token, place[image], image.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
         )
-    asked: dict[tuple[str, str, str], int] = {}
+    asked = {tuple(text): number for number, *text in database.execute("SELECT number, item, words, steps FROM asked")}
+    position = dict(database.execute("SELECT rater, max(position) FROM tasks GROUP BY rater").fetchall())
     written: dict[int, str] = {}
-    position: dict[int, int] = {}
-    for task in plan.tasks:
-        if id(task.words) not in written:  # the plan holds on to all items
-            steps = [asdict(step) for step in steps_for(task.words, plan.protocol)]
+    ids: list[str] = []
+    for task in tasks:
+        if id(task.words) not in written:  # the caller holds on to all items
+            steps = [asdict(step) for step in steps_for(task.words, protocol)]
             written[id(task.words)] = json.dumps(steps, ensure_ascii=False)
         text = (task.words.id, task.words.prompt, written[id(task.words)])
         if text not in asked:
             asked[text] = len(asked) + 1
             database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
         position[task.rater] = position.get(task.rater, 0) + 1
+        own = secrets.token_urlsafe(12)
         database.execute(
             "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
             (
-                secrets.token_urlsafe(12),
+                own,
                 task.rater,
                 position[task.rater],
                 tokens[task.image],
@@ -200,6 +238,20 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
                 task.is_check,
             ),
         )
+        ids.append(own)
+    return ids
+
+
+def _write_answers(plan: StudyPlan, ids: Sequence[str], database: sqlite3.Connection) -> None:
+    """Write answers that were given elsewhere: all at the time of writing, because it is not known when."""
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for own, task, answer in zip(ids, plan.tasks, plan.answers or (), strict=True):
+        (step,) = steps_for(task.words, plan.protocol)
+        database.execute(
+            "INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)",
+            (own, step.name, json.dumps(answer), at),
+        )
+        database.execute("INSERT INTO finished VALUES (?, ?)", (own, at))
 
 
 def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
@@ -216,20 +268,21 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         plan.made_with,
         tuple(_rated(plan, run, folder) for run in plan.runs),
         plan.borderline,
+        plan.correction,
+        plan.imported,
     )
 
 
 def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
     name = run.folder.resolve().name
-    chosen = sorted(image for image in plan.chosen if image.run == name)
-    lines = [json.dumps([it.item, it.sample, plan.images[it].sha256]) for it in chosen]
+    chosen = [image for image in plan.chosen if image.run == name]
     return RatedRun(
         name,
         _way(folder, run.folder),
         run.manifest.model.name,
         run.manifest.items_digest,
         len(chosen),
-        hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+        images_digest((it.item, it.sample, plan.images[it].sha256) for it in chosen),
         plan.without_image[name],
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_table
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.runs import read_manifest_table
 
@@ -58,6 +60,8 @@ class StudyManifest:
         made_with: the version of formalimg.
         runs: the rated runs.
         borderline: whether images with a borderline score were taken before others; written only if so.
+        correction: the random sample of a study that corrects a judge; None for other studies, and then not written.
+        imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
     """
 
     protocol: RatingProtocol
@@ -72,6 +76,13 @@ class StudyManifest:
     made_with: str
     runs: tuple[RatedRun, ...]
     borderline: bool = False
+    correction: CorrectionSample | None = None
+    imported: str = ""
+
+    @property
+    def labels(self) -> int | None:
+        """How many images were asked for at first, in a study that corrects a judge."""
+        return self.correction.labels if self.correction else None
 
 
 _STORED_NAMES = {
@@ -82,6 +93,9 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
+_OPTIONAL = {"borderline": bool, "imported": str}
+"""Fields that are written only if they say something."""
+
 _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
 """The TOML type of each field type that is written as it is."""
 
@@ -90,8 +104,10 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     """Write `study.toml`."""
     table = asdict(manifest)
     runs = table.pop("runs")
-    if not manifest.borderline:
-        del table["borderline"]
+    del table["correction"]
+    for name in _OPTIONAL:
+        if not table[name]:
+            del table[name]
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
         "# a link that is lost is replaced by a new one.",
@@ -99,6 +115,12 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     ]
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
+    if manifest.correction is not None:
+        sample = sample_table(manifest.correction)
+        rows = {name: sample.pop(name) for name in ("cells", "images")}
+        lines += ["", "[correction]", *_pairs(sample, {})]
+        for name, those in rows.items():
+            lines += [line for row in those for line in ("", f"[[correction.{name}]]", *_pairs(row, {}))]
     atomic_write(folder / MANIFEST_FILE, (f"{line}\n".encode() for line in lines))
 
 
@@ -128,10 +150,14 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
         if any("\0" in run.folder for run in runs):
             raise KeyError("folder")
-        borderline = table.get("borderline", False)
-        if not isinstance(borderline, bool):
-            raise KeyError("borderline")
-        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs, "borderline": borderline})
+        optional = {name: table[name] for name in _OPTIONAL if name in table}
+        for name, value in optional.items():
+            if not isinstance(value, _OPTIONAL[name]):
+                raise KeyError(name)
+        correction = parse_sample(table["correction"]) if "correction" in table else None
+        return StudyManifest(
+            **{**plain, "levels": tuple(plain["levels"]), "runs": runs, "correction": correction, **optional}
+        )
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
 
@@ -140,7 +166,7 @@ def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str
     found = {}
     for field in fields(kind):
         wanted = _TYPES.get(str(field.type))
-        if wanted is None:
+        if wanted is None or field.name in _OPTIONAL:
             continue
         stored = _STORED_NAMES.get(field.name, field.name)
         if not isinstance(table, dict) or type(table.get(stored)) is not wanted:
@@ -149,10 +175,10 @@ def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str
     return found
 
 
-def _pairs(table: dict[str, Any]) -> list[str]:
+def _pairs(table: dict[str, Any], names: Mapping[str, str] = _STORED_NAMES) -> list[str]:
     # JSON's strings and numbers are TOML's as well, but for one character.
     written = {name: json.dumps(value, ensure_ascii=False, allow_nan=False) for name, value in table.items()}
-    return [f"{_STORED_NAMES.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
+    return [f"{names.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
 
 
 @dataclass(frozen=True)
@@ -162,6 +188,7 @@ class StudyConfig:
     Attributes:
         runs: the folders of the runs.
         levels: empty for all.
+        labels: number of images drawn to correct the judge.
     """
 
     runs: tuple[Path, ...] = ()
@@ -173,9 +200,10 @@ class StudyConfig:
     checks: float | None = None
     seed: int | None = None
     borderline: bool | None = None
+    labels: int | None = None
 
 
-_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline")
+_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline", "labels")
 
 
 def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
@@ -204,4 +232,6 @@ def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConf
 
 
 def _format(value: object) -> str:
+    if value is None:
+        return "none"
     return ", ".join(map(str, value)) or "all" if isinstance(value, tuple) else str(value)

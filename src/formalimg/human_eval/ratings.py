@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from formalimg.analysis import (
     read_votes,
 )
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.database import images_digest
 from formalimg.human_eval.export import summarize_raters
 from formalimg.human_eval.protocol import RatingStep
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
@@ -121,11 +120,10 @@ def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Pa
         raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")
     for rated in study.manifest.runs:
         made = named[rated.name].made()
-        shown = sorted(
-            {(task.item, task.sample) for task in study.tasks if task.run == rated.name and not task.is_check}
-        )
-        lines = [json.dumps([*it, made[it].sha256 if it in made else ""]) for it in shown]
-        if hashlib.sha256("\n".join(lines).encode()).hexdigest() != rated.images_digest:
+        shown = {(task.item, task.sample) for task in study.tasks if task.run == rated.name and not task.is_check}
+        if study.manifest.correction is not None:  # an interrupted --more may have named images without tasks
+            shown = {(it.item, it.sample) for it in study.manifest.correction.images}
+        if images_digest((*it, made[it].sha256 if it in made else "") for it in shown) != rated.images_digest:
             raise FormalimgError(
                 f"the images of {named[rated.name].folder} are not those that raters saw in {path}: name the "
                 "original run"

@@ -57,7 +57,8 @@ from formalimg.human_eval.tasks import (
 )
 from formalimg.runs import FolderLock
 
-_TAKEN = "is already taking answers, in {holder}: use that one, or stop it"
+TAKEN = "is already taking answers, in {holder}: use that one, or stop it"
+"""The error message where another process has the study open."""
 
 
 class Study:
@@ -78,7 +79,7 @@ class Study:
         self._manifest = read_study_manifest(self._folder)
         self._runs = run_folders(self._folder, self._manifest)
         self._one_at_a_time = threading.Lock()
-        self._lock = FolderLock(self._folder, _TAKEN)
+        self._lock = FolderLock(self._folder, TAKEN)
         try:
             self._database = open_for_answers(self._folder)
             with rating_errors(self._folder):

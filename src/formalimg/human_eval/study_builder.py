@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images, unrelated_item
+from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.runs import ImageLocation, StoredRun
+from formalimg.runs import ImageLocation, StoredRun, require_images
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
 
@@ -31,10 +32,12 @@ class NewStudy(NamedTuple):
         folder: the folder of the study.
         links: the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest,
             so that nobody with access to the folder can answer in a rater's name.
+        precision: how wide the corrected interval will be, for a study that corrects a judge.
     """
 
     folder: Path
     links: Mapping[str, str]
+    precision: LabelPrecision | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def create_study(
     checks: float = 0.0,
     seed: int = 0,
     borderline: bool = False,
+    labels: int | None = None,
     made_with: str = "",
 ) -> NewStudy:
     """Create a rating study: a folder with the images to rate, the assignment to raters, and their answers.
@@ -79,20 +83,29 @@ def create_study(
         seed: determines choice, assignment and order; tokens and links are random.
         borderline: take the images whose score lies in `BORDERLINE`, where raters tell most about a threshold; others
             only fill up `per_level`, so that all runs have as many.
+        labels: to correct the judge of one run: draw so many of its judged images at random, more of those levels and
+            judge answers where labels tell most. The study knows how likely each was drawn.
         made_with: the version of formalimg, for the record.
 
     Raises:
         FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
             there are too few or too many raters, or too few images.
     """
-    _require_together(runs)
+    require_together(runs)
+    if labels is not None:
+        _require_correctable(runs, protocol, per_level, borderline=borderline)
     if protocol == "boxes" and checks:
         raise FormalimgError("the protocol boxes has no attention checks: leave them out")
     there = _gather(runs, protocol, levels)
     rng = random.Random(seed)
     preferred = _borderline(there, runs) if borderline else frozenset[Candidate]()
     candidates = [it for it in there.images if not borderline or per_level is not None or it in preferred]
-    chosen = choose_images(candidates, per_level, rng, preferred)
+    sample, precision = None, None
+    if labels is None:
+        chosen = choose_images(candidates, per_level, rng, preferred)
+    else:
+        judge = judge_of_run(runs[0].manifest, runs[0].folder)
+        chosen, sample, precision = draw_first(judged_images(there.images), labels, judge, rng)
     if not chosen:
         raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
@@ -125,11 +138,33 @@ def create_study(
         seed,
         made_with,
         borderline,
+        sample,
     )
-    return NewStudy(write_study(plan, Path(folder)), links)
+    return NewStudy(write_study(plan, Path(folder)), links, precision)
 
 
-def _require_together(runs: Sequence[StoredRun]) -> None:
+def _require_correctable(
+    runs: Sequence[StoredRun], protocol: RatingProtocol, per_level: int | None, *, borderline: bool
+) -> None:
+    if len(runs) > 1:
+        raise FormalimgError("labels correct the judge of one run: name one, and make a study for each of the others")
+    if per_level is not None or borderline:
+        raise FormalimgError("images that correct a judge are drawn at random: leave out --per-level and --borderline")
+    if protocol == "boxes":
+        raise FormalimgError("boxes are no labels of whole images: use --protocol likert")
+
+
+def judged_images(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, bool]:
+    """Return the images that the judge answered for, with its answers."""
+    return {it: image.passed for it, image in images.items() if image.passed is not None}
+
+
+def require_together(runs: Sequence[StoredRun]) -> None:
+    """Check that a study can be about these runs.
+
+    Raises:
+        FormalimgError: if they are of several suites, share a name, or hold layouts.
+    """
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -149,6 +184,7 @@ def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collect
     images: dict[Candidate, RateableImage] = {}
     without: dict[str, int] = {}
     for run in runs:
+        require_images(run.manifest, run.folder)
         name = run.folder.resolve().name
         items |= {(name, item.id): item for item in run.suite_items()}
         found, missing = rateable_images(run, levels, grounded=protocol == "boxes")
@@ -216,6 +252,7 @@ class RateableImage(NamedTuple):
         sha256: the digest of its bytes.
         grounded: the scene that the judge found, in the grounding format; None if not needed or not found.
         score: the score that the last judge gave; None if unscored.
+        passed: its answer; None if unscored.
     """
 
     item: str
@@ -225,6 +262,7 @@ class RateableImage(NamedTuple):
     sha256: str
     grounded: dict[str, object] | None
     score: float | None = None
+    passed: bool | None = None
 
 
 def rateable_images(
@@ -256,7 +294,8 @@ def rateable_images(
         file = f"images/{judged.image.name}"
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)
-        found.append(RateableImage(item, sample, level, file, before.sha256, scene, judged.outcome.score))
+        outcome = judged.outcome
+        found.append(RateableImage(item, sample, level, file, before.sha256, scene, outcome.score, outcome.passed))
     if grounded and found and not any(image.grounded is not None for image in found):
         raise FormalimgError(
             f"no grounder has judged the images of {run.folder}: take runs of knolling or natural that a grounder "

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from formalimg.judges.published.judges import PublishedClauseJudge, PublishedQuestionJudge, PublishedSceneJudge
     from formalimg.judges.published.score_judge import PublishedScoreJudge
     from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge, graph_verdict
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
 
@@ -88,7 +88,7 @@ __getattr__ = lazy_exports(
         "published.score_judge": ["PublishedScoreJudge"],
         "published.verification": ["PublishedLayoutJudge", "judge_objects"],
         "prompt_judge": ["PromptJudge"],
-        "question_graph_judge": ["QuestionGraphJudge"],
+        "question_graph_judge": ["QuestionGraphJudge", "graph_verdict"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
@@ -171,6 +171,7 @@ __all__ = [
     "explanation_title",
     "find_grounding_folders",
     "formula_part",
+    "graph_verdict",
     "ground_icons",
     "has_clause_verdicts",
     "images_to_certify",

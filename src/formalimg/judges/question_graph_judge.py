@@ -6,14 +6,16 @@ is no cup. It counts as failed, as in evaluations by scene graphs, so that a sco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, cast
+from pathlib import Path
+from typing import ClassVar, cast, get_args
 
 from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
-from formalimg.judges.question_judge import QuestionJudge, combine_answers
+from formalimg.judges.chat_judge import check_option
+from formalimg.judges.question_judge import QuestionJudge, QuestionRequests, combine_answers
 from formalimg.models import ChatModel, Setting
-from formalimg.suites import Category, GraphQuestion, Item, QuestionSpec, RequestedConcept
+from formalimg.suites import Category, GraphQuestion, Item, QuestionSpec, RequestedConcept, Zeroing
 
 
 class QuestionGraphJudge(QuestionJudge):
@@ -21,12 +23,38 @@ class QuestionGraphJudge(QuestionJudge):
 
     An image passes if every question has its expected answer; its score is the weighted mean. It has a verdict only if
     every question that was asked has an answer that is yes or no. With all questions in one request, those whose
-    parents failed are answered too, and count as failed all the same.
+    parents failed are answered too, and count as failed all the same. Where zeroing is direct (see `Zeroing`), every
+    question is asked, because the own answer of a parent decides.
 
     Evidence is that of `QuestionJudge`, and `skipped`: the questions that were not asked, with the parent that failed.
     """
 
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1, "failed_parents": "count as failed"}
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        requests: QuestionRequests = "each question",
+        zeroing: Zeroing | None = None,
+        prompts: Path | None = None,
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            requests: a new conversation for each question, or all questions in one.
+            zeroing: which parents fail a question; None for the rule of each item.
+            prompts: a folder with prompts of the user that replace ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        super().__init__(chat, requests=requests, prompts=prompts)
+        if zeroing is not None:
+            check_option("zeroing", zeroing, get_args(Zeroing))
+            self._options["zeroing"] = zeroing
+        self._zeroing = zeroing
 
     @property
     def chat(self) -> ChatModel:
@@ -42,23 +70,24 @@ class QuestionGraphJudge(QuestionJudge):
         """Judge whether every question about the image has its expected answer."""
         if not isinstance(item.spec, QuestionSpec) or not item.spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
-        questions = item.spec.questions
+        spec = item.spec if self._zeroing is None else item.spec.with_zeroing(self._zeroing)
+        questions = spec.questions
         encoded = await self._encode(image)
         if not self._one_by_one:
             found = combine_answers([await self._request(encoded, [_asked(one) for one in questions])])
             if isinstance(found, Unscored):
                 return found
-            return _verdict(questions, dict(zip((one.id for one in questions), found.parts, strict=True)), found)
+            return graph_verdict(spec, dict(zip((one.id for one in questions), found.parts, strict=True)), found)
         requests = []
         parts: dict[str, Part] = {}
         found = Verdict(False)
-        while wave := [one for one in questions if one.id not in parts and _may_be_asked(one, parts, questions)]:
+        while wave := [one for one in questions if one.id not in parts and _may_be_asked(one, parts, spec)]:
             requests += await self._request_all(encoded, [(_asked(one),) for one in wave])
             found = combine_answers(requests)
             if isinstance(found, Unscored):
                 return found
             parts |= dict(zip((one.id for one in wave), found.parts[-len(wave) :], strict=True))
-        return _verdict(questions, parts, found)
+        return graph_verdict(spec, parts, found)
 
 
 def _asked(question: GraphQuestion) -> RequestedConcept:
@@ -70,32 +99,33 @@ def _is_met(question: GraphQuestion, part: Part) -> bool:
     return (part.score >= 0.5) == (question.expected == "yes")
 
 
-def _may_be_asked(question: GraphQuestion, parts: Mapping[str, Part], questions: Sequence[GraphQuestion]) -> bool:
-    """Return whether all parents of a question were asked and have their expected answers."""
-    by_id = {one.id: one for one in questions}
+def _may_be_asked(question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
+    """Return whether a question is asked now: where zeroing is direct, always, because its own answer decides."""
+    if spec.zeroing == "direct":
+        return True
+    by_id = {one.id: one for one in spec.questions}
     return all(parent in parts and _is_met(by_id[parent], parts[parent]) for parent in question.parents)
 
 
-def _verdict(questions: Sequence[GraphQuestion], answered: Mapping[str, Part], found: Verdict) -> Verdict:
-    """Return the verdict on all questions, given the answers as parts by id; those without an answer were not asked."""
-    failed: dict[str, bool] = {}
+def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], found: Verdict) -> Verdict:
+    """Return the verdict on all questions of an item.
 
-    def is_failed(question: GraphQuestion) -> bool:
-        """Return whether a question, or one of those it depends on, does not have its expected answer."""
-        if question.id not in failed:
-            part = answered.get(question.id)
-            own = part is None or not _is_met(question, part)
-            failed[question.id] = own or any(is_failed(by_id[parent]) for parent in question.parents)
-        return failed[question.id]
-
-    by_id = {one.id: one for one in questions}
+    Args:
+        spec: the questions.
+        answered: the answers as parts, by id, with the probability of yes as score; what was not asked is missing.
+        found: the verdict whose evidence and cost are taken over.
+    """
+    by_id = {one.id: one for one in spec.questions}
+    met = {name: _is_met(by_id[name], part) for name, part in answered.items()}
+    failed_by = spec.failed_parents(met)
     parts: list[Part] = []
     skipped: list[dict[str, str]] = []
-    for question in questions:
-        parent = next((by_id[name] for name in question.parents if is_failed(by_id[name])), None)
+    for question in spec.questions:
         part = answered.get(question.id)
-        if parent is not None:
-            reason = f"not asked, because this failed: {parent.question}"
+        if question.id in failed_by:
+            parent = by_id[failed_by[question.id]]
+            asked = "not asked" if part is None or spec.zeroing == "transitive" else "counts as failed"
+            reason = f"{asked}, because this failed: {parent.question}"
             parts.append(Part(question.question, question.category, 0.0, question.weight, reason=reason))
             skipped.append({"question": question.question, "failed": parent.question})
             continue
@@ -104,4 +134,5 @@ def _verdict(questions: Sequence[GraphQuestion], answered: Mapping[str, Part], f
         score = part.score if question.expected == "yes" else 1 - part.score
         parts.append(replace(part, score=score, weight=question.weight, about=()))
     evidence = {**found.evidence, "skipped": skipped} if skipped else found.evidence
-    return replace(found, passed=not any(map(is_failed, questions)), parts=tuple(parts), evidence=evidence)
+    passed = not failed_by and all(met.get(question.id, False) for question in spec.questions)
+    return replace(found, passed=passed, parts=tuple(parts), evidence=evidence)

@@ -33,10 +33,10 @@ _GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
-_PROMPT_OPTIONS = ("requests", "prompts")
+_PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
-_JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS)
+_JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS, *_PROMPT_OPTIONS)
 
 _Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
 """Creates a judge for a suite, from its name, if there is one, and its options."""
@@ -174,7 +174,7 @@ def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
 
     Args:
         judge: the grounder or the chat model.
-        options: `requests` and `prompts`, as for `QuestionJudge`; for chat models.
+        options: `requests`, `zeroing` and `prompts`, as for `QuestionGraphJudge`; for chat models.
     """
     from formalimg.judges.prompt_judge import PromptJudge
 
@@ -197,8 +197,10 @@ def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
     if name == ICONS or name.startswith((DETECTORS, "builtin/")):
         return open_prompt_judge(open_grounder(name, options))
     from formalimg.judges.question_judge import REQUESTS
+    from formalimg.suites import Zeroing
 
-    chat, own = _open_chat(name, options, _PROMPT_OPTIONS, suite, {"requests": REQUESTS})
+    choices = {"requests": REQUESTS, "zeroing": get_args(Zeroing)}
+    chat, own = _open_chat(name, options, _PROMPT_OPTIONS, suite, choices)
     return open_prompt_judge(chat, **own)
 
 

@@ -7,6 +7,7 @@ from formalimg._util.lazy import lazy_exports
 if TYPE_CHECKING:
     from formalimg.reporting.comparison import compare
     from formalimg.reporting.conceptmix_export import export_conceptmix
+    from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
@@ -31,6 +32,7 @@ __getattr__ = lazy_exports(
     {
         "comparison": ["compare"],
         "conceptmix_export": ["export_conceptmix"],
+        "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
@@ -74,6 +76,7 @@ __all__ = [
     "format_of",
     "image_grids",
     "image_html",
+    "is_corrected",
     "item_figures",
     "level_name",
     "level_word",

@@ -26,14 +26,19 @@ from formalimg.reporting.model import (
     SeenImage,
     SeenRun,
     Tally,
+    with_sentence,
 )
-from formalimg.reporting.notes import comparison_notes, run_names
+from formalimg.reporting.notes import comparison_notes, judge_alone, run_names
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import MissingPolicy, Observation, Summary, summarize
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from formalimg.analysis import RunLabels
+    from formalimg.reporting.corrected import CorrectedRun
     from formalimg.suites import PoolProfile
 
 CONFIDENCE = 0.95
@@ -50,6 +55,7 @@ def compare(
     references: bool = False,
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
+    labels: Mapping[Path, RunLabels] | None = None,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
 
@@ -61,6 +67,7 @@ def compare(
         references: whether published numbers of other models stand beside the runs.
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
         threshold: the score of its factual image that opens the gate of a group of CF-World.
+        labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
 
     Raises:
         FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
@@ -71,7 +78,8 @@ def compare(
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(
-            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how) for name in names
+            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, labels or {})
+            for name in names
         ),
         missing,
         CONFIDENCE,
@@ -80,7 +88,13 @@ def compare(
     )
 
 
-def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
+def _section(
+    about: Suite,
+    runs: Sequence[RunRecord],
+    epsilon: float | None,
+    how: HowCounted,
+    labels: Mapping[Path, RunLabels],
+) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
     published = _published_rows(about, runs, held) if how.references else ()
@@ -92,8 +106,39 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    tables = tuple(table for table in _detail_tables(about, seen, how) if table.rows)
-    return Section(about, held, rows, published, notes, tables)
+    by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
+    alone = judge_alone(about, rows, by_people.runs)
+    details = [with_sentence(table, alone) for table in _detail_tables(about, seen, how)]
+    tables = tuple(table for table in (*by_people.tables, *details) if table.rows)
+    return Section(about, held, rows, published, (*notes, *by_people.notes), tables, by_people.runs)
+
+
+class _Corrections(NamedTuple):
+    """Runs corrected by human labels, their tables, and why others could not be."""
+
+    runs: tuple[CorrectedRun, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _correct(
+    about: Suite, seen: Sequence[SeenRun], held: float | None, how: HowCounted, labels: Mapping[Path, RunLabels]
+) -> _Corrections:
+    # here, so that reports without labels are made faster
+    from formalimg.reporting.corrected import correct_run, why_not_corrected
+    from formalimg.reporting.corrected_tables import corrected_tables
+
+    found, notes = [], []
+    for run in seen:
+        own = labels.get(run.record.folder.resolve())
+        if own is None:
+            continue
+        wrong = why_not_corrected(run, own, about)
+        if wrong:
+            notes.append(f"{run.name}: not corrected by human labels: {wrong}.")
+        else:
+            found.append(correct_run(run, own, about, held, how))
+    return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
 
 
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section
 from formalimg.reporting.notes import caption, interval_note, remarks
-from formalimg.stats import Interval
+from formalimg.stats import Generalizability, Interval
 from formalimg.tables import NOTHING, Cell, Column, Number, Table, TableRow
 
 
@@ -57,7 +57,7 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         epsilon = epsilon_text(section.epsilon)
         yield _MainColumn(
             Column("G", "level", subscript=epsilon, starts=True, figure="generalizability", name=epsilon),
-            _generalizability,
+            lambda row: generalizability_cell(row.summary.generalizability),
             lambda row: row.generalizability,
         )
     if any(row.quality.soft_score for row in section.rows):
@@ -126,8 +126,8 @@ def _soft_score(row: RunRow) -> Cell:
     return Number(soft.value, scored=soft.number, expected=row.summary.overall.expected)
 
 
-def _generalizability(row: RunRow) -> Cell:
-    held = row.summary.generalizability
+def generalizability_cell(held: Generalizability | None) -> Cell:
+    """Return G with its interval."""
     if held is None:
         return NOTHING
     has_interval = held.low is not None and held.high is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
 
 if TYPE_CHECKING:
+    from formalimg.reporting.corrected import CorrectedRun
     from formalimg.suites import PoolProfile
 
 
@@ -133,6 +134,7 @@ class Section:
         published: published numbers to compare with.
         notes: what a reader must know before comparing the rows.
         tables: the tables below the main one.
+        corrected: the numbers of the runs that have human labels, corrected by them.
     """
 
     suite: Suite
@@ -141,6 +143,7 @@ class Section:
     published: tuple[PublishedRow, ...]
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
+    corrected: tuple[CorrectedRun, ...] = ()
 
     @property
     def levels(self) -> tuple[int, ...]:
@@ -271,3 +274,11 @@ def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Seq
     rates = [n for n, column in enumerate(columns) if column.type in ("percent", "score")]
     numbers = (table.number(row, n) for row in rows for n in rates)
     return table if any(number is not None and number.value is not None for number in numbers) else table.with_rows(())
+
+
+def with_sentence(table: Table, sentence: str) -> Table:
+    """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
+    if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
+        return table
+    caption, *others = table.notes or ("",)
+    return replace(table, notes=(f"{caption} {sentence}.".strip(), *others))

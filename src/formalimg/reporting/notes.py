@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from formalimg._util.text import truncate
 from formalimg.analysis import judge_names
@@ -11,7 +12,11 @@ from formalimg.reporting.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reporting.labels import epsilon_text, join_counts, rule_text
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
+from formalimg.suites import Suite
 from formalimg.tables import count_noun, format_value, join_names
+
+if TYPE_CHECKING:
+    from formalimg.reporting.corrected import CorrectedRun
 
 _DETAIL_HEAD, _DETAIL_TAIL = 240, 160
 """Characters of a long detail that are shown: what happened stands at its beginning, what to do at its end."""
@@ -124,6 +129,42 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
         yield f"Judged by {judges[0].name}"
+    yield from _sources(section)
+    alone = judge_alone(section.suite, section.rows, section.corrected)
+    if alone:
+        yield alone
+    elif section.corrected:
+        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels are below"
+
+
+def judge_alone(suite: Suite, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:
+    """Return whose numbers are those of a judge that no human labels correct; empty if there are none.
+
+    A judge that is told what drawings show makes no errors.
+    """
+    judged = [row.name for row in rows if row.manifest.judge is not None and row.manifest.judge.name != DRAWN]
+    alone = [name for name in judged if name not in {run.name for run in corrected}]
+    if not alone:
+        return ""
+    of = f" of {join_names(alone)}" if len(alone) < len(judged) else ""
+    return f"{_measure(suite)}{of} are the judge's, without human labels: see --human"
+
+
+def _measure(suite: Suite) -> str:
+    return "Scores" if suite.traits.has_scores else "Rates"
+
+
+def _sources(section: Section) -> Iterator[str]:
+    """Yield where imported answers come from: those of the judges that are shown."""
+    found = [
+        source
+        for row in section.rows
+        if row.manifest.imported and row.manifest.judge is not None
+        for source in row.manifest.imported.split("; ")
+        if source.startswith(str(row.manifest.judge.settings.get("imported_from", "")))
+    ]
+    if found:
+        yield f"Answers imported from {'; '.join(dict.fromkeys(found))}: the images are not here"
 
 
 def extent(row: RunRow) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -11,6 +11,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg._util.templates import render_template
+from formalimg.reporting.corrected_tables import is_corrected
 from formalimg.reporting.examples import ExampleImage
 from formalimg.reporting.figures.curve import curve_svg
 from formalimg.reporting.figures.series import run_tones
@@ -108,7 +109,9 @@ def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStud
         table=Markup(main_table_html(section, comparison)),
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
-    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in section.tables))
+    yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
+    others = (table for table in section.tables if not is_corrected(table))
+    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in others))
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 
@@ -265,14 +268,26 @@ def _ratings(study: HumanStudy, section: Section) -> str:
     """Return the results of a study of human ratings, its figures side by side, then its other tables."""
     from formalimg.reporting.figures.studies import study_figures  # here, so that other pages are made faster
 
-    tables = rating_tables(study)
+    return _with_figures(rating_tables(study), study_figures(study), section)
+
+
+def _corrected(section: Section, confidence: float) -> str:
+    """Return the curves by the judge alone and corrected by people, with their tables."""
+    if not section.corrected:
+        return ""
+    from formalimg.reporting.figures.corrected import corrected_figures
+
+    return _with_figures(list(filter(is_corrected, section.tables)), corrected_figures(section, confidence), section)
+
+
+def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: Section) -> str:
     return render_template(
         "formalimg.reporting",
         "ratings.html",
         results=[Markup(table_html(one, section)) for one in tables if one.placement == "result"],
         others=[Markup(table_html(one, section)) for one in tables if one.placement != "result"],
         # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
-        figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in study_figures(study)],
+        figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in figures],
     )
 
 

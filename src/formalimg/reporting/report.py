@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -19,7 +19,7 @@ from formalimg.tables import count_noun, join_names, render_terminal, terminal_p
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
-    from formalimg.analysis import HumanStudy
+    from formalimg.analysis import HumanStudy, RunLabels
     from formalimg.reporting.images import Images
     from formalimg.reporting.page import Gallery
     from formalimg.suites import PoolProfile
@@ -121,9 +121,11 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
-            yield render_terminal([main_table(section, self.comparison), *(section.tables if self.details else ())])
-            if section.tables and not self.details:
-                names = join_names([table.name for table in section.tables])
+            shown = [table for table in section.tables if self.details or table.placement == "result"]
+            yield render_terminal([main_table(section, self.comparison), *shown])
+            hidden = [table for table in section.tables if table not in shown]
+            if hidden:
+                names = join_names([table.name for table in hidden])
                 yield Text(f"There is more with --details: {names}.\n", style="dim")
 
 
@@ -147,6 +149,7 @@ def write_html(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
+    labels: Mapping[Path, RunLabels] | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -163,6 +166,7 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
+        labels: as for `compare`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -174,7 +178,13 @@ def write_html(
     from formalimg.reporting.page import html_page
 
     comparison = compare(
-        runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
+        runs,
+        missing=missing,
+        epsilon=epsilon,
+        references=references,
+        profile=profile,
+        threshold=threshold,
+        labels=labels,
     )
     path = Path(path)
     folder = image_folder(path)

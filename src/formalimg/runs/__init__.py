@@ -19,7 +19,7 @@ from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
+from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table, require_images
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, default_style, require_supported
 from formalimg.runs.progress import EarlierWork, Progress
@@ -37,13 +37,15 @@ from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_def
 
 if TYPE_CHECKING:
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
+    from formalimg.runs.imported import ImportedVerdict, write_imported_run
     from formalimg.runs.progress_display import run_progress, script_progress
 
-# Lazy, because only dry runs estimate, and programs may show progress themselves.
+# Lazy, because only dry runs estimate, few runs are imported, and programs may show progress themselves.
 __getattr__ = lazy_exports(
     "formalimg.runs",
     {
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "imported": ["ImportedVerdict", "write_imported_run"],
         "progress_display": ["run_progress", "script_progress"],
     },
 )
@@ -62,6 +64,7 @@ __all__ = [
     "ImageLocation",
     "ImageOutcome",
     "ImagePage",
+    "ImportedVerdict",
     "Judged",
     "ListedImage",
     "LockedError",
@@ -93,9 +96,11 @@ __all__ = [
     "preflight_by_default",
     "question_cost",
     "read_manifest_table",
+    "require_images",
     "require_supported",
     "run_name",
     "run_progress",
     "script_progress",
     "set_aside",
+    "write_imported_run",
 ]

@@ -16,7 +16,7 @@ from formalimg.runs.cancellation import run_until_stopped
 from formalimg.runs.config import RunConfig, require_budget
 from formalimg.runs.engine import Engine
 from formalimg.runs.folder import PREFLIGHT
-from formalimg.runs.manifest import Identity, read_manifest, require_storable_settings
+from formalimg.runs.manifest import Identity, read_manifest, require_images, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
 from formalimg.runs.plan import plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
@@ -136,7 +136,8 @@ def judge_run(
     require_storable_settings(Identity(judge.name, judge.settings))
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
-    with RunStore(folder, replace(read_manifest(folder), images="")) as store:
+    require_images(manifest := read_manifest(folder), folder)
+    with RunStore(folder, replace(manifest, images="")) as store:
         store.images.require_own()
         with contextlib.closing(open_run(folder)) as run:
             items = {item.id: item for item in run.suite_items()}

@@ -38,7 +38,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str}
+_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "imported": str}
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -80,6 +80,7 @@ class RunManifest:
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
         odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
+        imported: where the answers of a run without images come from: file, digest and date of each; else empty.
     """
 
     suite: str
@@ -101,6 +102,7 @@ class RunManifest:
     images_id: str = ""
     odd: str = ""
     matched: str = ""
+    imported: str = ""
 
     @property
     def image_owner(self) -> str:
@@ -226,6 +228,19 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
     if found:
         raise FormalimgError(
             f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
+        )
+
+
+def require_images(manifest: RunManifest, folder: Path) -> None:
+    """Refuse to look at the images of a run that was imported without them.
+
+    Raises:
+        FormalimgError: if it was.
+    """
+    if manifest.imported:
+        raise FormalimgError(
+            f"{folder} has no images, because its answers were imported: import those of another judge with "
+            "`formalimg import answers`, or name a run with images"
         )
 
 

@@ -157,6 +157,11 @@ class StoredRun:
         """The settings of the run."""
         return self._manifest
 
+    @property
+    def has_images(self) -> bool:
+        """Whether the images are here; False if the answers about them were imported."""
+        return not self._manifest.imported
+
     @cached_property
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite."""
@@ -216,7 +221,10 @@ class StoredRun:
 
     def page(self, wanted: ImageFilter, start: int, count: int) -> ImagePage:
         """Return a page of the matching images, from number `start` on, and the total number of matches."""
-        return image_page(self._read, wanted, start, count)
+        found = image_page(self._read, wanted, start, count)
+        if self.has_images:
+            return found
+        return found._replace(images=tuple(image._replace(sha256=None) for image in found.images))
 
     def neighbours(self, wanted: ImageFilter, item: str, sample: int) -> tuple[ListedImage | None, ListedImage | None]:
         """Return the matching images right before and right after an image."""
@@ -228,7 +236,7 @@ class StoredRun:
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:
         """Return the file of an image; None if there is none, or if its name leads out of the run."""
-        return find_image_file(self._read, self._images, item, sample)
+        return find_image_file(self._read, self._images, item, sample) if self.has_images else None
 
     def made(self) -> dict[tuple[str, int], ExistingImage]:
         """Return the images that exist, by item and sample."""
@@ -278,7 +286,7 @@ class StoredRun:
         if type(seed) is not int:
             raise wrong_value("seed", seed)
         settings = stored_json(served, "served", dict)
-        if file is None:
+        if file is None or not self.has_images:
             return Judged(outcome, seed, None, settings, verdict)
         digest = "" if sha256 is None else stored_digest(sha256, "sha256")
         return Judged(

@@ -217,7 +217,7 @@ class RunStore:
             ),
         )
 
-    def begin_judging(self, judge: Judge) -> None:
+    def begin_judging(self, judge: Judge | Identity) -> None:
         """Record the judge of all verdicts from now on."""
         self._judge = judge_key(judge)
         with run_database_errors(self.folder):

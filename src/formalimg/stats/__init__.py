@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
     from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
+    from formalimg.stats.corrected import CorrectedRate, corrected_mean, corrected_rate
+    from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
+    from formalimg.stats.judge_error import RoganGladen, rogan_gladen
+    from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -48,8 +52,16 @@ if TYPE_CHECKING:
         classification,
         detection,
     )
-    from formalimg.stats.ranking import RankAgreement, kendall, rank_agreement, spearman
+    from formalimg.stats.ranking import (
+        RankAgreement,
+        RankCorrelations,
+        kendall,
+        rank_agreement,
+        rank_correlations,
+        spearman,
+    )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -84,6 +96,10 @@ __getattr__ = lazy_exports(
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
         "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
         "correlation": ["Correlation", "pearson", "within_level_correlation"],
+        "corrected": ["CorrectedRate", "corrected_mean", "corrected_rate"],
+        "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
+        "judge_error": ["RoganGladen", "rogan_gladen"],
+        "label_allocation": ["LabelAllocation", "allocate_labels"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -93,8 +109,16 @@ __getattr__ = lazy_exports(
             "classification",
             "detection",
         ],
-        "ranking": ["RankAgreement", "kendall", "rank_agreement", "spearman"],
+        "ranking": [
+            "RankAgreement",
+            "RankCorrelations",
+            "kendall",
+            "rank_agreement",
+            "rank_correlations",
+            "spearman",
+        ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
+        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
 
@@ -104,6 +128,8 @@ __all__ = [
     "ComplianceRule",
     "Confusion",
     "Consistency",
+    "CorrectedRate",
+    "CorrectedSummary",
     "Correlation",
     "Detection",
     "DetectionCounts",
@@ -111,6 +137,8 @@ __all__ = [
     "GateState",
     "Generalizability",
     "Interval",
+    "LabelAllocation",
+    "LabelledObservation",
     "MeanConsistency",
     "MeanScore",
     "MissingBounds",
@@ -120,9 +148,12 @@ __all__ = [
     "PointEstimates",
     "Proportion",
     "RankAgreement",
+    "RankCorrelations",
     "Rate",
     "RatingScale",
     "Reliability",
+    "RoganGladen",
+    "ScoreCell",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
@@ -130,6 +161,7 @@ __all__ = [
     "ScoreSummary",
     "Summary",
     "WeightedAnswer",
+    "allocate_labels",
     "apply_gate",
     "classification",
     "clopper_pearson",
@@ -140,6 +172,9 @@ __all__ = [
     "complies",
     "consistency",
     "consistency_matrix",
+    "corrected_cell_mean",
+    "corrected_mean",
+    "corrected_rate",
     "cronbach_alpha",
     "detection",
     "gate_states",
@@ -154,11 +189,14 @@ __all__ = [
     "pearson",
     "prior_resistance",
     "rank_agreement",
+    "rank_correlations",
     "reasoning_retention",
     "rescore",
+    "rogan_gladen",
     "score_difference",
     "spearman",
     "summarize",
+    "summarize_corrected",
     "summarize_scores",
     "weighted_score",
     "within_level_correlation",

@@ -114,6 +114,28 @@ def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     return Correlation(value, _item_interval(value, both, names, confidence, _taus_without), len(both), left_out)
 
 
+class RankCorrelations(NamedTuple):
+    """Spearman's rho and Kendall's tau-b of the same pairs."""
+
+    spearman: Correlation
+    kendall: Correlation
+
+
+def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
+    """Return both rank correlations of the scores of images, with intervals clustered by item.
+
+    Args:
+        pairs: the two scores of each image; None where one is missing. Such images are left out, and counted.
+        items: for each image the item it belongs to.
+        confidence: of the intervals.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the confidence is invalid.
+    """
+    given = list(pairs)
+    return RankCorrelations(spearman(given, confidence, items=items), kendall(given, confidence, items=items))
+
+
 def _item_interval(
     value: float,
     both: Sequence[tuple[float, float]],

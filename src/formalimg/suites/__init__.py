@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         QUESTION_CATEGORIES,
         GraphQuestion,
         QuestionSpec,
+        Zeroing,
         find_graph_problem,
         whole_question,
     )
@@ -198,6 +199,7 @@ __getattr__ = lazy_exports(
             "QUESTION_CATEGORIES",
             "GraphQuestion",
             "QuestionSpec",
+            "Zeroing",
             "find_graph_problem",
             "whole_question",
         ],
@@ -276,6 +278,7 @@ __all__ = [
     "WeightedQuestion",
     "WordingError",
     "World",
+    "Zeroing",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",

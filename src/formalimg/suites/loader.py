@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, overload
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.conceptmix.spec import ConceptSpec
@@ -13,7 +15,7 @@ from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import ITEMS_FILE, read_lines
 from formalimg.suites.odd_records import SkippedRecord
-from formalimg.suites.record import ItemFindings, ItemsError
+from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError
 from formalimg.suites.registry import suite as get_suite
 
 
@@ -37,11 +39,12 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     which no item can be made are left out, and `load_with_skipped` names them.
 
     Args:
-        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, or one of the probes of CF-World.
+        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, or `questions`.
         path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
             `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
-            `eval_questions` and `prompt_ablation`. Or an items file: `items.jsonl` or its folder.
+            `eval_questions` and `prompt_ablation`; for questions a CSV, JSON Lines or JSON file of question graphs, as
+            `dsg-1k-anns.csv`. Or an items file: `items.jsonl` or its folder.
             None for the default items, which ship with the package; `@1` for version 1 of them.
 
     Raises:
@@ -72,7 +75,7 @@ def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems
         return LoadedItems(load_default(suite, str(path)[1:]))
     findings = ItemFindings()
     place = Path(path)
-    if lines := _items_file(place):
+    if lines := _items_file(place, other_lines=known.published_lines):
         items = read_lines(lines, suite, findings)
     elif place.exists():
         items = known.read_published(place, findings)
@@ -86,15 +89,31 @@ def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems
     return LoadedItems(in_order(items), tuple(findings.skipped))
 
 
-def _items_file(place: Path) -> Path | None:
-    """Return the items file that a path means; None if it means published files."""
+def _items_file(place: Path, *, other_lines: bool) -> Path | None:
+    """Return the items file that a path means; None if it means published files.
+
+    Args:
+        place: the path.
+        other_lines: whether published files may be JSON Lines too; items files are then known by their first line.
+    """
     if place.suffix == ".jsonl":
         if not place.is_file():
             raise FormalimgError(f"there is no file {place}: check the path")
-        return place
+        return None if other_lines and not _begins_with_item(place) else place
     inside = place / ITEMS_FILE
-    if not inside.is_file():
+    if not inside.is_file() or (other_lines and not _begins_with_item(inside)):
         return None
     if (place / "benchmarks").is_dir():
         raise FormalimgError(f"{place} holds both {ITEMS_FILE} and benchmarks: give the one you mean")
     return inside
+
+
+def _begins_with_item(path: Path) -> bool:
+    """Return whether the first line of a file is an item as `write_items` writes it, or tries to be one."""
+    refuse_special_file(path)
+    try:
+        with path.open("rb") as file:
+            first = json.loads(file.readline(MAX_RECORD_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and {"format", "suite"} <= first.keys()

@@ -54,6 +54,13 @@ ID_AND_CATEGORY_DIFFER = "id-and-category-differ"
 NO_PARTNER = "no-partner"
 NO_GROUP = "no-group"
 
+UNKNOWN_PARENT = "unknown-parent"
+CIRCULAR_PARENTS = "circular-parents"
+DUPLICATE_QUESTION = "duplicate-question"
+EMPTY_QUESTION = "empty-question"
+EXPECTED_UNKNOWN = "expected-unknown"
+PROMPTS_DIFFER = "prompts-differ"
+
 SKIPPED = "skipped"
 """What skipped records are counted as, beside the tags."""
 
@@ -97,6 +104,13 @@ ODD_TAGS: Mapping[str, str] = {
     ID_AND_CATEGORY_DIFFER: "the id says another category: the category counts",
     NO_PARTNER: "the other prompt of the pair is missing",
     NO_GROUP: "there is no such group in prompt, and so no questions: unscored",
+    # question graphs
+    UNKNOWN_PARENT: "a question depends on one that is not there: asked without that parent",
+    CIRCULAR_PARENTS: "parents that lead in a circle: they count where zeroing is direct, and are left out otherwise",
+    DUPLICATE_QUESTION: "two questions of the same id: the second has a number behind it",
+    EMPTY_QUESTION: "a record without words to ask, or far too many: left out",
+    EXPECTED_UNKNOWN: "an expected answer that is neither yes nor no: yes is taken",
+    PROMPTS_DIFFER: "the questions of one item come with different prompts: the first counts",
 }
 """What each tag of an odd record means, and what is made of it."""
 

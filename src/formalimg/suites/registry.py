@@ -101,6 +101,7 @@ class SuiteKind:
         bands_heading: what the numbers after those of the levels are called.
         tables_heading: the heading over the tables below the main one.
         level_format: how a level is written in running text, with `name` and `level`.
+        code_zeroes_missing: whether published code counts images without a verdict as 0.
         read_published: reads the files of the benchmark's authors: path, suite, findings.
         write_published: writes items in the form of the authors' files to a folder.
     """
@@ -118,6 +119,7 @@ class SuiteKind:
     bands_heading: str = "mean"
     tables_heading: str = "More figures"
     level_format: str = "{name} = {level}"
+    code_zeroes_missing: bool = False
 
     @property
     def scale(self) -> Literal["percent", "score"]:
@@ -158,6 +160,7 @@ class Suite:
         has_ontology: whether formulas are checked for plausibility instead of being solved.
         published: module with `read_published` and `write_published` (see `SuiteKind`) for files that are not in the
             form of its kind; empty if they are.
+        published_lines: whether its published files may be JSON Lines, as items files are.
     """
 
     name: str
@@ -177,6 +180,7 @@ class Suite:
     has_style_text: bool = False
     has_ontology: bool = False
     published: str = ""
+    published_lines: bool = False
 
     @property
     def traits(self) -> SuiteKind:
@@ -342,6 +346,7 @@ KINDS: Mapping[Kind, SuiteKind] = {
         form_module="formalimg.suites.questions.form",
         read_published=_read_questions,
         write_published=_write_questions,
+        code_zeroes_missing=True,
     ),
 }
 """All kinds of suites, by name."""

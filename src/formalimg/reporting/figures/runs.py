@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from formalimg.analysis import judge_names
 from formalimg.reporting.counterfactual_scores import scoring_rules
 from formalimg.reporting.figures.bar_charts import bar_chart, dot_chart
+from formalimg.reporting.figures.corrected import corrected_figures
 from formalimg.reporting.figures.files import slug
 from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
 from formalimg.reporting.figures.series import (
@@ -351,6 +352,7 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Figure]:
     suite, kind = section.suite.name, section.suite.traits
     if _tells(chart := rates_by_level(section, comparison)):
         yield line_chart(f"{suite}-{kind.numbers_heading.lower()}", chart, section.epsilon)
+    yield from corrected_figures(section, comparison.confidence)
     for by, panels in (
         ("setting", settings_of_models(section, comparison)),
         ("judge", judges_of_runs(section, comparison)),

@@ -1,7 +1,8 @@
 """Serialization of question specs: the fields of an item in our own format.
 
 `questions` is a list of objects with `id`, `question`, `parents` (ids), `expected` (yes or no), `category` and
-`weight`. An item whose prompt was read as a formula has an empty list, and `dsl` and `vocabulary` beside it.
+`weight`. An item whose prompt was read as a formula has an empty list, and `dsl` and `vocabulary` beside it. `zeroing`
+is there only if it is `direct`; see `Zeroing`.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from typing import Any, get_args
 from formalimg._util.strict_json import is_text
 from formalimg.logic import check, parse, try_parse, vocabulary_names
 from formalimg.suites.formula.spec import FormulaSpec, formula_problem
+from formalimg.suites.odd_records import NO_QUESTIONS
 from formalimg.suites.questions.spec import (
+    MAX_GRAPH_QUESTIONS,
     MAX_WEIGHT,
     ExpectedAnswer,
     GraphQuestion,
     QuestionSpec,
+    Zeroing,
     find_graph_problem,
 )
 from formalimg.suites.record import Record
 
 NEEDED = ("questions",)
-OPTIONAL = ("dsl", "vocabulary")
+OPTIONAL = ("dsl", "vocabulary", "zeroing")
 SPEC = QuestionSpec
 
+_FORMULA = ("dsl", "vocabulary")
 _TEXTS = ("id", "question", "expected", "category")
 _FIELDS = {*_TEXTS, "parents", "weight"}
 
@@ -37,6 +42,8 @@ def fields_of(spec: QuestionSpec, *, with_proof: bool) -> dict[str, Any]:
     }
     if spec.formula is not None:
         fields |= {"dsl": spec.formula.text, "vocabulary": spec.vocabulary}
+    if spec.zeroing != "transitive":
+        fields["zeroing"] = spec.zeroing
     return fields
 
 
@@ -49,14 +56,19 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
             "0; expected is yes or no"
         )
         return None
-    has_formula = [name for name in OPTIONAL if name in record.fields]
-    if has_formula and (len(has_formula) < len(OPTIONAL) or entries):
+    has_formula = [name for name in _FORMULA if name in record.fields]
+    if has_formula and (len(has_formula) < len(_FORMULA) or entries):
         record.wrong("dsl and vocabulary belong together, and stand in place of questions: give one or the other")
         return None
     if has_formula:
         return _formula_in(record)
+    if record.fields.get("zeroing", "direct") not in get_args(Zeroing):
+        record.wrong(f"zeroing must be one of {', '.join(get_args(Zeroing))}")
+        return None
     spec = known_spec(record.fields)
-    problem = find_graph_problem(spec.questions)
+    if not entries and NO_QUESTIONS in tags:
+        return spec
+    problem = find_graph_problem(spec.questions, most=MAX_GRAPH_QUESTIONS, zeroing=spec.zeroing)
     if problem is not None:
         record.wrong(f"questions: {problem}")
         return None
@@ -88,7 +100,8 @@ def known_spec(fields: dict[str, Any]) -> QuestionSpec:
     if "dsl" in fields:
         return QuestionSpec(formula=FormulaSpec.of(parse(fields["dsl"])), vocabulary=fields["vocabulary"])
     return QuestionSpec(
-        tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"])
+        tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"]),
+        zeroing=fields.get("zeroing", "transitive"),
     )
 
 

@@ -1,21 +1,29 @@
 """Specs of items that are judged by yes/no questions: a graph of questions, or the formula that a prompt was read as.
 
 A question may have parents: other questions without whose expected answer it makes no sense. Whether the cup is red is
-asked only of an image that shows a cup. A question whose parent failed is not asked, and counts as failed.
+asked only of an image that shows a cup. A question whose parent failed counts as failed. Benchmarks differ in what that
+means (`Zeroing`), so an item says which rule is its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from formalimg.suites.formula.spec import FormulaSpec
 
 ExpectedAnswer: TypeAlias = Literal["yes", "no"]
 
+Zeroing: TypeAlias = Literal["transitive", "direct"]
+"""Which parents fail a question: those that failed or count as failed themselves, as in DPG, so that one missing object
+fails all that follows from it; or those whose own answer is not the expected one, as in DSG and OneIG."""
+
 MAX_QUESTIONS = 30
-"""The most questions of one item: each is paid for, and a longer list is a slip rather than a prompt."""
+"""The most questions that a prompt is taken apart into: each is paid for, and a longer list is a slip."""
+
+MAX_GRAPH_QUESTIONS = 200
+"""The most questions of one item: published graphs are longer than what we would write."""
 
 MAX_QUESTION_LENGTH = 12_000
 """The most characters of a question: one may ask for a whole prompt."""
@@ -55,16 +63,44 @@ class QuestionSpec:
         questions: the questions; none if there is a formula.
         formula: the formula that the prompt was read as; None if there are questions.
         vocabulary: the name of the formula's vocabulary; empty without a formula.
+        zeroing: which parents fail a question.
     """
 
     questions: tuple[GraphQuestion, ...] = ()
     formula: FormulaSpec | None = None
     vocabulary: str = ""
+    zeroing: Zeroing = "transitive"
 
     @property
     def text(self) -> str:
         """The formula as text; empty if there is none."""
         return "" if self.formula is None else self.formula.text
+
+    def with_zeroing(self, zeroing: Zeroing) -> QuestionSpec:
+        """Return the same questions by another rule; transitive, without the parents that lead in a circle."""
+        questions = without_circles(self.questions) if zeroing == "transitive" else self.questions
+        return replace(self, questions=questions, zeroing=zeroing)
+
+    def failed_parents(self, met: Mapping[str, bool]) -> dict[str, str]:
+        """Return, for each question that counts as failed whatever its own answer, the parent that fails it.
+
+        Args:
+            met: whether the answer to each question is the expected one. A question that was not asked may be missing:
+                under transitive zeroing none is asked whose parent failed.
+        """
+        by_id = {question.id: question for question in self.questions}
+        found: dict[str, str | None] = {}
+
+        def failing(question: GraphQuestion) -> str | None:
+            if question.id not in found:
+                found[question.id] = next(filter(has_failed, question.parents), None)
+            return found[question.id]
+
+        def has_failed(parent: str) -> bool:
+            own = not met.get(parent, False)
+            return own or (self.zeroing == "transitive" and failing(by_id[parent]) is not None)
+
+        return {question.id: parent for question in self.questions if (parent := failing(question)) is not None}
 
 
 def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
@@ -72,16 +108,18 @@ def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
     return (GraphQuestion("1", f"Does the image show: {' '.join(prompt.split())}", category="whole"),)
 
 
-def find_graph_problem(questions: Sequence[GraphQuestion]) -> str | None:
+def find_graph_problem(
+    questions: Sequence[GraphQuestion], *, most: int = MAX_QUESTIONS, zeroing: Zeroing = "transitive"
+) -> str | None:
     """Return what is wrong with a list of questions, in one sentence; None if nothing is.
 
-    There must be 1 to `MAX_QUESTIONS` of them, each with words and an id of its own, and their parents must exist and
-    lead in no circle.
+    There must be 1 to `most` of them, each with words and an id of its own, and their parents must exist. Under
+    transitive zeroing they may lead in no circle.
     """
     if not questions:
         return "there are no questions"
-    if len(questions) > MAX_QUESTIONS:
-        return f"there are {len(questions)} questions, and {MAX_QUESTIONS} are the most"
+    if len(questions) > most:
+        return f"there are {len(questions)} questions, and {most} are the most"
     ids = [question.id for question in questions]
     twice = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
     if twice is not None:
@@ -94,16 +132,27 @@ def find_graph_problem(questions: Sequence[GraphQuestion]) -> str | None:
         unknown = next((parent for parent in question.parents if parent not in ids), None)
         if unknown is not None:
             return f"the question {question.id[:40]!r} depends on {unknown[:40]!r}, which is not there"
-    circle = _in_circle({question.id: question.parents for question in questions})
-    return None if circle is None else f"the question {circle[:40]!r} depends on itself, through its parents"
+    circle = [] if zeroing == "direct" else _in_circles({question.id: question.parents for question in questions})
+    return f"the question {circle[0][:40]!r} depends on itself, through its parents" if circle else None
 
 
-def _in_circle(parents: Mapping[str, Iterable[str]]) -> str | None:
-    """Return a question that its own parents lead back to; None if there is none."""
+def without_circles(questions: Sequence[GraphQuestion]) -> tuple[GraphQuestion, ...]:
+    """Return the questions without those parents that lead in a circle, or into one."""
+    circle = set(_in_circles({question.id: question.parents for question in questions}))
+    return tuple(
+        replace(question, parents=tuple(parent for parent in question.parents if parent not in circle))
+        if question.id in circle
+        else question
+        for question in questions
+    )
+
+
+def _in_circles(parents: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the questions whose parents lead in a circle; none if there is no circle."""
     left = {name: set(above) for name, above in parents.items()}
     while free := [name for name, above in left.items() if not above]:
         for name in free:
             del left[name]
         for above in left.values():
             above.difference_update(free)
-    return next(iter(left), None)
+    return list(left)

@@ -10,7 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.models import Setting
-from formalimg.reporting import RunRow, Section, Tally, curve_svg, level_name, main_table_html, table_html
+from formalimg.reporting import (
+    RunRow,
+    Section,
+    Tally,
+    curve_svg,
+    is_corrected,
+    level_name,
+    main_table_html,
+    table_html,
+)
 from formalimg.runs import Identity, ImageFilter, RunCost, RunManifest
 from formalimg.web.rendering import page, percent, trusted_markup
 from formalimg.web.viewer.site import READ_ERRORS, Site
@@ -56,7 +65,8 @@ def run_page(site: Site, request: Request) -> Response:
         terms=kind.terms,
         curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
         table=trusted_markup(main_table_html(section, compared)),
-        tables=[trusted_markup(table_html(one, section)) for one in section.tables],
+        corrected=[trusted_markup(table_html(one, section)) for one in section.tables if is_corrected(one)],
+        tables=[trusted_markup(table_html(one, section)) for one in section.tables if not is_corrected(one)],
         marks=known_marks(row),
         levels=_levels(section, view),
         by_kind=_by_kind(row.kinds, view),
@@ -154,8 +164,9 @@ def manifest_fields(manifest: RunManifest, items: int, spent: RunCost) -> list[M
         ManifestField("style text", manifest.style if manifest.style != "none" else ""),
         ManifestField("layouts", manifest.layouts),
         ManifestField("texts", manifest.prompts),
-        ManifestField("seed", str(manifest.seed)),
-        ManifestField("size", f"{manifest.size} px"),
+        ManifestField("imported", f"{manifest.imported}; the images are not here" if manifest.imported else ""),
+        ManifestField("seed", "" if manifest.imported else str(manifest.seed)),
+        ManifestField("size", "" if manifest.imported else f"{manifest.size} px"),
         ManifestField("digest", manifest.items_digest),
         ManifestField("begun", manifest.created),
         ManifestField("made with", manifest.made_with),

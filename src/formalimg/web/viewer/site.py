@@ -17,6 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, compare
 from formalimg.runs import StoredRun, open_run
 from formalimg.web.server import NotFoundError
+from formalimg.web.viewer.studies import labels_of_run, require_studies, study_files, study_of_run
 
 _RUN_FILES = ("run.toml", "results.sqlite")
 """A folder with one of these files is a run, possibly a damaged one."""
@@ -49,12 +50,17 @@ class FoundRun(NamedTuple):
 class Site:
     """All runs below a folder. The folder is scanned on each request, so new runs appear at once."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, studies: Sequence[Path] = ()) -> None:
         """Show the runs under `folder`, which may also be a run itself.
 
+        Args:
+            folder: the folder.
+            studies: studies whose human labels correct the rates of their runs, besides those in the usual place.
+
         Raises:
-            FormalimgError: if there is no such folder.
+            FormalimgError: if there is no such folder, or a study is none.
         """
+        self._studies = require_studies(studies)
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise FormalimgError(f"there is no folder {self.folder}: name the folder that holds your runs")
@@ -92,12 +98,14 @@ class Site:
     def comparison(self, name: str, judge: int | None = None) -> Comparison:
         """Return the summary of a run as in its report; computed again only when the run has changed."""
         folder = self.find(name).folder
+        study = study_of_run(folder, self._studies)
 
         def compute() -> Comparison:
             with self.open(name, judge) as run:
-                return compare([run])
+                return compare([run], labels=labels_of_run(run, study))
 
-        return self._summaries.get((name, judge), _state(folder), compute)
+        state = (_state(folder), study, *map(_stamp, study_files(study)))
+        return self._summaries.get((name, judge), state, compute)
 
     def cached(self, names: Sequence[str], compute: Callable[[], Value]) -> Value:
         """Return what `compute` computes from several runs; again only when one of them has changed.

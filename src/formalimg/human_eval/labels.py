@@ -1,0 +1,111 @@
+"""Labels of images from a study or a file of ratings: one for each image, to correct the rates of a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+from formalimg.analysis import (
+    BoxStudy,
+    DrawnBy,
+    HumanStudy,
+    ImageName,
+    RunLabels,
+    labels_of_ratings,
+    refuse_labels,
+    study_human_ratings,
+)
+from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
+from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.ratings import human_ratings
+from formalimg.human_eval.records import RatedTask
+from formalimg.runs import StoredRun
+from formalimg.stats import ScoreProfile, complies, majority
+from formalimg.suites import PASS_THRESHOLD
+
+_BORDERLINE = "{study} has images of borderline scores, which stand for no others: draw a study with --for-correction"
+_BOXES = "{study} has corrected boxes, which are no labels of whole images: draw a study with --for-correction"
+
+
+def human_labels(
+    path: str | Path,
+    runs: Sequence[StoredRun],
+    exclude_inattentive: float | None = None,
+    profile: ScoreProfile = "paper",
+    studied: HumanStudy | None = None,
+) -> dict[Path, RunLabels]:
+    """Return one label for each image that people rated, by the resolved folders of the runs.
+
+    Images of a study are a random sample of their runs, unless those with borderline scores were taken first: then the
+    labels are refused. Of a file this is unknown.
+
+    Args:
+        path: the folder of a study, or a CSV file with votes, ratings or scores.
+        runs: the rated runs.
+        exclude_inattentive: leave out raters who missed more than this share of their attention checks.
+        profile: for scores, `official-code` gives each question its full weight.
+        studied: what `study_human_ratings` returned for these ratings, if it is there already.
+
+    Raises:
+        FormalimgError: if the ratings cannot be read, or are of other images.
+    """
+    place = Path(path)
+    ratings = human_ratings(place, runs, exclude_inattentive)
+    found = study_human_ratings(ratings, runs, profile=profile) if studied is None else studied
+    is_folder = place.is_dir()
+    if isinstance(found, BoxStudy):
+        return {run.folder.resolve(): RunLabels(str(place), refused=_BOXES.format(study=place)) for run in runs}
+    labels = labels_of_ratings(str(place), ratings, found, runs)
+    if not is_folder:
+        return labels
+    manifest = read_study_manifest(place)
+    if manifest.borderline:
+        return refuse_labels(labels, _BORDERLINE.format(study=place))
+    return {folder: replace(own, assumed=False, drawn_by=_drawn_by(manifest)) for folder, own in labels.items()}
+
+
+def _drawn_by(manifest: StudyManifest) -> DrawnBy | None:
+    sample = manifest.correction
+    if sample is None:
+        return None
+    return DrawnBy(
+        sample.judge,
+        {ImageName(it.item, it.sample): it.judge for it in sample.images},
+        sum(cell.images for cell in sample.cells),
+    )
+
+
+def image_labels(tasks: Sequence[RatedTask], protocol: RatingProtocol) -> Mapping[tuple[str, int], bool]:
+    """Return the label of each image of a study of one run whose ratings are all there; none for ties.
+
+    Args:
+        tasks: the tasks of the study.
+        protocol: how raters judge; by scores, a mean of half or more passes.
+    """
+    by_image: dict[tuple[str, int], list[RatedTask]] = {}
+    for task in tasks:
+        if not task.is_check:
+            by_image.setdefault((task.item, task.sample), []).append(task)
+    labels = {
+        image: _label([_answer(task, protocol) for task in own], protocol)
+        for image, own in by_image.items()
+        if all(task.finished for task in own)
+    }
+    return {image: label for image, label in labels.items() if label is not None}
+
+
+def _answer(task: RatedTask, protocol: RatingProtocol) -> float:
+    """Return the answer about the image as a whole; of scores, their mean."""
+    given = [answer.value for answer in task.answers.values() if isinstance(answer.value, int | float)]
+    first = task.answers[task.steps[0].name].value
+    return fmean(given) if protocol == "scores" or not isinstance(first, int | float) else first
+
+
+def _label(answers: Sequence[float], protocol: RatingProtocol) -> bool | None:
+    if protocol == "likert":
+        return complies([int(points) for points in answers])
+    if protocol == "scores":
+        return fmean(answers) >= PASS_THRESHOLD
+    return majority(bool(answer) for answer in answers)

@@ -1,0 +1,229 @@
+"""Answers that were given elsewhere become runs: one for each image model, or one of all of them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.importing.answer_files import AnswerTable, GivenReply, OtherAnswers, read_reply
+from formalimg.importing.file_source import describe_source, file_mark
+from formalimg.judges import Part, Unscored, Verdict, graph_verdict
+from formalimg.runs import Identity, ImportedVerdict, run_name, write_imported_run
+from formalimg.suites import GraphQuestion, Item, QuestionSpec, Zeroing
+
+_MODEL = "imported"
+"""The image model of answers that name none."""
+_MAX_SHOWN = 60
+
+
+class ImportedRun(NamedTuple):
+    """A run that was made of answers: its folder, its image model, and how many images it has, and with a verdict."""
+
+    folder: Path
+    model: str
+    images: int
+    scored: int
+
+
+@dataclass(frozen=True)
+class ImportedRuns:
+    """What became of a file of answers.
+
+    Attributes:
+        runs: the runs.
+        notes: what was left out or read in a way of its own, one line each.
+    """
+
+    runs: tuple[ImportedRun, ...]
+    notes: tuple[str, ...]
+
+
+class _Image(NamedTuple):
+    """An image that was asked about."""
+
+    model: str
+    item: str
+    sample: int
+
+
+def import_answers(
+    table: AnswerTable,
+    items: Sequence[Item[object]],
+    out: Path,
+    *,
+    judge: str = "",
+    model: str = "",
+    only: str = "",
+    together: bool = False,
+    zeroing: Zeroing | None = None,
+    other_answers: OtherAnswers | None = None,
+    made_with: str = "",
+) -> ImportedRuns:
+    """Write the runs that answers make: each item that a model could have been asked about is there, answered or not.
+
+    Args:
+        table: the answers.
+        items: the items whose questions they answer.
+        out: the folder for the runs.
+        judge: who answered; the name of the file if empty.
+        model: the image model of answers that name none.
+        only: items whose id begins with this text, or fits it as a pattern with `*`; all if empty.
+        together: one run of all image models, in which each image of a model is a sample of its item.
+        zeroing: which parents fail a question; None for the rule of the items.
+        other_answers: what an answer counts as that is neither yes nor no; None for the rule of the file's format.
+        made_with: the version of formalimg.
+
+    Raises:
+        FormalimgError: if nothing is left to import, or a folder holds another run.
+    """
+    rule = other_answers or table.format.other_answers
+    chosen = {item.id: _with_rule(item, zeroing) for item in items if _is_wanted(item.id, only)}
+    if not chosen:
+        raise FormalimgError(
+            f"no item is called {only!r} or begins with it: give the beginning of item ids with --only"
+        )
+    named = [reply._replace(model=reply.model or model or _MODEL) for reply in table.answers]
+    answers, notes = _by_image(named, chosen, {item.id for item in items}, rule)
+    if not answers:
+        raise FormalimgError(
+            f"{table.path} answers no question of these items: give the items it is about with --items"
+        )
+    if table.skipped:
+        notes.append(f"{table.skipped:,} records could not be read, and were left out")
+    who = Identity(
+        judge or table.path.stem,
+        {
+            "imported_from": file_mark(table.path),
+            "zeroing": zeroing or "of the items",
+            "other_answers": rule,
+        },
+    )
+    source = describe_source(table.path)
+    verdicts = list(_verdicts(answers, chosen, rule, by_split=table.format.by_split))
+    made = []
+    for name, settings, those in _parts(verdicts, together=together):
+        folder = out / run_name(those[0].item.suite, "all-models" if together else name)
+        write_imported_run(folder, Identity(name, settings), who, those, source, made_with)
+        made.append(ImportedRun(folder, name, len(those), sum(isinstance(one.verdict, Verdict) for one in those)))
+    return ImportedRuns(tuple(made), tuple(notes))
+
+
+def _with_rule(item: Item[object], zeroing: Zeroing | None) -> Item[QuestionSpec]:
+    spec = item.spec
+    if not isinstance(spec, QuestionSpec):
+        raise FormalimgError(f"item {item.id} of {item.suite} has no questions: give items of question graphs")
+    spec = spec if zeroing is None else spec.with_zeroing(zeroing)
+    return Item(item.suite, item.id, item.level, item.prompt, spec, item.tags, item.version)
+
+
+def _is_wanted(item: str, only: str) -> bool:
+    return item.startswith(only) or fnmatchcase(item, only)
+
+
+def _by_image(
+    replies: Sequence[GivenReply], chosen: Mapping[str, Item[QuestionSpec]], known: set[str], rule: OtherAnswers
+) -> tuple[dict[_Image, dict[str, str]], list[str]]:
+    """Return the answers about each image by the id of the question, and remarks on those that are not among them."""
+    ids = {name: {one.id: _key(one.question) for one in item.spec.questions} for name, item in chosen.items()}
+    words = {name: {_key(one.question): one.id for one in item.spec.questions} for name, item in chosen.items()}
+    found: dict[_Image, dict[str, str]] = {}
+    left_out: Counter[str] = Counter()
+    for reply in replies:
+        if reply.item not in chosen:
+            left_out["are about items that are not there"] += reply.item not in known
+            continue
+        by_words = words[reply.item].get(_key(reply.words))
+        called = reply.question or reply.words
+        question = called if called in ids[reply.item] else by_words
+        if question is None:
+            left_out["are about questions that their items do not have"] += 1
+            continue
+        if reply.question and by_words is not None and ids[reply.item][question] != _key(reply.words):
+            left_out["name one question by its id and another by its words"] += 1
+            continue
+        answers = found.setdefault(_Image(reply.model, reply.item, reply.sample), {})
+        if answers.get(question, reply.text) != reply.text:
+            left_out["contradict a later one to the same question"] += 1
+        answers[question] = reply.text
+    notes = [f"{count:,} answers {why}, and were left out" for why, count in left_out.items() if count]
+    others = sum(read_reply(text) is None for one in found.values() for text in one.values())
+    if others:
+        means = "counted as no" if rule == "no" else "left their images unscored"
+        notes.append(f"{others:,} answers are neither yes nor no, and {means}")
+    return found, notes
+
+
+def _key(words: str) -> str:
+    return " ".join(words.casefold().split())
+
+
+def _verdicts(
+    answers: Mapping[_Image, Mapping[str, str]],
+    items: Mapping[str, Item[QuestionSpec]],
+    rule: OtherAnswers,
+    *,
+    by_split: bool,
+) -> Iterator[ImportedVerdict]:
+    """Yield the verdict on each image of each model, answered or not, in the order of models, samples and items.
+
+    Where a model has answered some splits of the items only, its images are of these.
+    """
+    for model, sample in sorted({(image.model, image.sample) for image in answers}):
+        asked = {image.item for image in answers if (image.model, image.sample) == (model, sample)}
+        splits = {items[name].tags[:1] for name in asked}
+        for name, item in items.items():
+            if name in asked or not by_split or item.tags[:1] in splits:
+                verdict = answered_verdict(item.spec, answers.get(_Image(model, name, sample), {}), rule)
+                yield ImportedVerdict(item, sample, verdict, model, sample)
+
+
+def answered_verdict(spec: QuestionSpec, answers: Mapping[str, str], rule: OtherAnswers) -> Verdict | Unscored:
+    """Return the verdict that answers make, given by the id of the question; or why there is none."""
+    if not answers:
+        return Unscored("judge failed", "there are no answers about this image in the file")
+    evidence = {"answers": dict(answers)}
+    parts: dict[str, Part] = {}
+    for question in spec.questions:
+        text = answers.get(question.id, "")
+        yes = read_reply(text)
+        if yes is None and text.strip() and rule == "no":
+            yes = False
+        if yes is not None:
+            parts[question.id] = _part(question, text, yes)
+        elif text.strip():
+            why = f"the answer to question {question.id} is neither yes nor no: {truncate(text, 60, 20)}"
+            return Unscored("not understood", why, evidence)
+    met = {one.id: (parts[one.id].score == 1) == (one.expected == "yes") for one in spec.questions if one.id in parts}
+    failed = spec.failed_parents(met) if spec.zeroing == "transitive" else {}
+    missing = next((one.id for one in spec.questions if one.id not in parts and one.id not in failed), None)
+    if missing is not None:
+        return Unscored("judge failed", f"there is no answer to question {missing}", evidence)
+    return graph_verdict(spec, parts, Verdict(False, evidence=evidence))
+
+
+def _part(question: GraphQuestion, text: str, yes: bool) -> Part:
+    said = truncate(" ".join(text.split()), _MAX_SHOWN, 0)
+    return Part(question.question, question.category, float(yes), question.weight, reason=f"answered: {said}")
+
+
+def _parts(
+    verdicts: Sequence[ImportedVerdict], *, together: bool
+) -> Iterator[tuple[str, dict[str, str], list[ImportedVerdict]]]:
+    """Yield the image model of each run, its settings, and its verdicts."""
+    models = list(dict.fromkeys(one.model for one in verdicts))
+    if not together:
+        for model in models:
+            yield model, {}, [one for one in verdicts if one.model == model]
+        return
+    numbers = {pair: number for number, pair in enumerate(sorted({(one.model, one.sample) for one in verdicts}))}
+    samples = [
+        ImportedVerdict(one.item, numbers[one.model, one.sample], one.verdict, one.model, one.model_sample)
+        for one in verdicts
+    ]
+    yield f"{len(models)} models together", {"models": truncate(", ".join(models), 400, 100)}, samples

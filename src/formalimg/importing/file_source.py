@@ -1,0 +1,31 @@
+"""Where imported data comes from, in words: the mark that runs, studies and captions carry."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from formalimg._util.record_files import read_file_bytes
+from formalimg._util.text import truncate
+
+_SHOWN_DIGITS = 12
+
+
+def describe_source(path: Path) -> str:
+    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
+    return f"{file_mark(path)}, {datetime.now(UTC):%Y-%m-%d}"
+
+
+def file_mark(path: Path) -> str:
+    """Return the name of a file and the first digits of its digest, which are enough to tell files apart.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
+    name = truncate(path.name, 80, 20).replace(";", "_")
+    return f"{name} (sha256 {hashlib.sha256(read_file_bytes(path)).hexdigest()[:_SHOWN_DIGITS]})"

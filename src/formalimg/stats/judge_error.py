@@ -1,0 +1,83 @@
+"""The Rogan-Gladen estimate: a pass rate corrected by the judge's sensitivity and specificity, measured elsewhere.
+
+It is for runs without labels, and holds only if the judge errs on this run as it did where it was measured. Usually it
+does not: specificity depends on how badly a model fails. Prefer labels of the run itself (`corrected_rate`).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.intervals import normal_quantile
+
+RG_ASSUMPTION = "assumes the judge errs here as it did there"
+
+
+class RoganGladen(NamedTuple):
+    """A pass rate corrected by sensitivity and specificity that were measured elsewhere.
+
+    Attributes:
+        estimate: the corrected rate, 0 to 1.
+        low, high: its confidence interval; None without the counts behind the rates.
+        assumption: what must be said beside it.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    assumption: str = RG_ASSUMPTION
+
+
+def rogan_gladen(
+    rate: float,
+    sensitivity: float,
+    specificity: float,
+    *,
+    images: int | None = None,
+    positives: int | None = None,
+    negatives: int | None = None,
+    confidence: float = 0.95,
+) -> RoganGladen:
+    """Return a judge's pass rate, corrected by its sensitivity and specificity.
+
+    Args:
+        rate: the share of images that the judge passed.
+        sensitivity: the share of good images that it passes.
+        specificity: the share of bad images that it fails.
+        images: how many images the rate is of.
+        positives: how many good images the sensitivity was measured on.
+        negatives: how many bad images the specificity was measured on.
+        confidence: of the interval, which needs all three counts.
+
+    Raises:
+        FormalimgError: if a share or a count is impossible, or the judge is no better than chance.
+    """
+    width = normal_quantile(confidence)
+    for name, share in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
+        if not 0 <= share <= 1:
+            raise FormalimgError(f"the {name} {share!r} does not lie between 0 and 1: 70 % is 0.7")
+    if sensitivity + specificity <= 1:
+        raise FormalimgError(
+            f"with sensitivity {sensitivity:.3g} and specificity {specificity:.3g} the judge is no better than chance: "
+            "nothing can be corrected by it, use another judge or label images of the run"
+        )
+    estimate = min(1.0, max(0.0, (rate + specificity - 1) / (sensitivity + specificity - 1)))
+    if images is None or positives is None or negatives is None:
+        return RoganGladen(estimate, None, None)
+    for name, count in (("images", images), ("positives", positives), ("negatives", negatives)):
+        if count < 1:
+            raise FormalimgError(f"there are {count} {name}: give at least 1, or none of the counts")
+    square = width * width
+    n, good, bad = images + square, positives + 2, negatives + 2
+    p = (images * rate + square / 2) / n
+    true_yes, true_no = (positives * sensitivity + 1) / good, (negatives * specificity + 1) / bad
+    power = true_yes + true_no - 1
+    if power <= 0:
+        return RoganGladen(estimate, 0.0, 1.0)
+    middle = (p + true_no - 1) / power
+    from_yes, from_no = true_yes * (1 - true_yes) / good, true_no * (1 - true_no) / bad
+    half = width * sqrt(p * (1 - p) / n + middle**2 * from_yes + (1 - middle) ** 2 * from_no) / power
+    middle += 2 * square * (middle * from_yes - (1 - middle) * from_no)
+    return RoganGladen(estimate, min(1.0, max(0.0, middle - half)), max(0.0, min(1.0, middle + half)))
