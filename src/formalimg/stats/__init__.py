@@ -49,8 +49,10 @@ if TYPE_CHECKING:
         Detection,
         DetectionCounts,
         Proportion,
+        SensitivitySpecificity,
         classification,
         detection,
+        sensitivity_specificity,
     )
     from formalimg.stats.ranking import (
         RankAgreement,
@@ -106,8 +108,10 @@ __getattr__ = lazy_exports(
             "Detection",
             "DetectionCounts",
             "Proportion",
+            "SensitivitySpecificity",
             "classification",
             "detection",
+            "sensitivity_specificity",
         ],
         "ranking": [
             "RankAgreement",
@@ -159,6 +163,7 @@ __all__ = [
     "ScoreProfile",
     "ScoreRatio",
     "ScoreSummary",
+    "SensitivitySpecificity",
     "Summary",
     "WeightedAnswer",
     "allocate_labels",
@@ -194,6 +199,7 @@ __all__ = [
     "rescore",
     "rogan_gladen",
     "score_difference",
+    "sensitivity_specificity",
     "spearman",
     "summarize",
     "summarize_corrected",

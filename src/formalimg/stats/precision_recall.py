@@ -16,7 +16,7 @@ from formalimg.stats.bootstrap import (
     group_items,
     item_ids,
 )
-from formalimg.stats.intervals import clustered_interval
+from formalimg.stats.intervals import clustered_interval, validate_confidence
 from formalimg.stats.observations import Interval, PassCount, total
 
 if TYPE_CHECKING:
@@ -82,6 +82,25 @@ class Classification(NamedTuple):
         return self.recall
 
 
+class SensitivitySpecificity(NamedTuple):
+    """In which direction a judge errs, with exact intervals (Clopper-Pearson), clustered by item.
+
+    Attributes:
+        n: number of cases with both a ground truth and an answer of the judge.
+        left_out: number of cases without.
+        judge_yes, truth_yes: the share of yes by the judge, and in truth.
+        sensitivity: the share of true cases with a yes of the judge.
+        specificity: the share of false cases with a no of the judge.
+    """
+
+    n: int
+    left_out: int
+    judge_yes: Proportion
+    truth_yes: Proportion
+    sensitivity: Proportion
+    specificity: Proportion
+
+
 _Counts = TypeVar("_Counts", bound=tuple[int, ...])
 
 _Kinds: TypeAlias = Mapping[Confusion, int]
@@ -111,14 +130,8 @@ def classification(
     """
     config = bootstrap_config(confidence, resamples, seed)
     cases = validate_answers(pairs)
-    named = [
-        (name, (truth, prediction))
-        for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
-        if truth is not None and prediction is not None
-    ]
-    kinds: Counter[Confusion] = Counter()
-    for answers, count in group_items(named).items():
-        kinds[_confusion(answers)] += count
+    named = _named(cases, items)
+    kinds = _confusions(named)
     whole = _confusion([case for _, case in named])
     return Classification(
         whole,
@@ -126,11 +139,69 @@ def classification(
         len(cases) - len(named),
         _share(kinds, lambda it: PassCount(it.true_positives + it.true_negatives, sum(it)), confidence),
         _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_positives), confidence),
-        _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_negatives), confidence),
-        _share(kinds, lambda it: PassCount(it.true_negatives, it.true_negatives + it.false_positives), confidence),
+        _share(kinds, _sensitivity, confidence),
+        _share(kinds, _specificity, confidence),
         _estimate(kinds, _f1, config),
         _estimate(kinds, _balanced_accuracy, config),
     )
+
+
+def sensitivity_specificity(
+    pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]],
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> SensitivitySpecificity:
+    """Return how often a judge finds what is true, and how often it rejects what is not.
+
+    Args:
+        pairs: the ground truth of each case and the answer of the judge; None where there is none. Such cases are left
+            out and counted.
+        items: for each case the item it belongs to, where items have several cases; None if each is independent.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if an answer or the confidence is invalid.
+    """
+    validate_confidence(confidence)
+    cases = validate_answers(pairs)
+    kinds = _confusions(_named(cases, items))
+    n = sum(sum(kind) * count for kind, count in kinds.items())
+    return SensitivitySpecificity(
+        n,
+        len(cases) - n,
+        _share(kinds, lambda it: PassCount(it.true_positives + it.false_positives, sum(it)), confidence),
+        _share(kinds, lambda it: PassCount(it.true_positives + it.false_negatives, sum(it)), confidence),
+        _share(kinds, _sensitivity, confidence),
+        _share(kinds, _specificity, confidence),
+    )
+
+
+def _sensitivity(counts: Confusion) -> PassCount:
+    return PassCount(counts.true_positives, counts.true_positives + counts.false_negatives)
+
+
+def _specificity(counts: Confusion) -> PassCount:
+    return PassCount(counts.true_negatives, counts.true_negatives + counts.false_positives)
+
+
+def _named(
+    cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
+) -> list[tuple[Hashable, tuple[bool, bool]]]:
+    """Return the cases with both a truth and an answer, each with its item."""
+    return [
+        (name, (truth, prediction))
+        for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
+        if truth is not None and prediction is not None
+    ]
+
+
+def _confusions(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
+    """Count the items by their confusion matrix."""
+    kinds: Counter[Confusion] = Counter()
+    for answers, count in group_items(named).items():
+        kinds[_confusion(answers)] += count
+    return kinds
 
 
 def _confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
