@@ -1,4 +1,4 @@
-"""The three lines with which a comparison begins: how often two agree, in which direction they differ, and the skill."""
+"""The three lines with which a comparison begins: how often two agree, in which direction they differ, and skill."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def answers_headline(
         ("agreement", f"{_percent(agreement)} of {count_noun(agreement.n, unit)}"),
         (
             "direction",
-            f"{judge} says yes to {_share(errors.judge_yes)}, {other} to {_share(errors.truth_yes)}; where {other} says yes "
-            f"so does {judge} in {_percent(errors.sensitivity)} (sensitivity), where no in "
-            f"{_percent(errors.specificity)} (specificity)",
+            f"{judge} says yes to {_share(errors.judge_yes)}, {other} to {_share(errors.truth_yes)}; sensitivity "
+            f"{_percent(errors.sensitivity)}, specificity {_percent(errors.specificity)}",
         ),
         (f"within {level}", _skill(within)),
     ]
+    note += f" Sensitivity: yes of {judge} where {other} says yes; specificity: no where {other} says no."
     return _table(title, note, rows, name)
 
 
