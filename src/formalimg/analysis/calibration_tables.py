@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _CSV_COLUMNS = (
     *("figure", "threshold", "threshold_low", "threshold_high", "accuracy", "accuracy_low", "accuracy_high", "f1"),
-    *("f1_low", "f1_high"),
-    *("true_positives", "false_positives", "true_negatives", "false_negatives"),
+    *("true_positives", "false_positives", "true_negatives", "false_negatives", "f1_low", "f1_high"),
 )
 
 

@@ -39,7 +39,8 @@ _QUANTILE_COLUMNS = tuple(f"q{100 * share:g}" for share in QUANTILES)
 _CSV_COLUMNS = (
     *("judge", "of", "run", "level", "kind", "n", "left_out", "judge_mean", "people_mean"),
     *("difference", "difference_low", "difference_high", "sd", *_QUANTILE_COLUMNS),
-    *("near", "near_low", "near_high", "r", "r_low", "r_high", "r_within_levels", "bin_low", "bin_high", "pictures"),
+    *("near", "near_low", "near_high", "r", "bin_low", "bin_high", "pictures"),
+    *("r_low", "r_high", "r_within_levels"),
 )
 _MAX_BAR = 40
 
