@@ -1,4 +1,4 @@
-"""How often the intervals of `formalimg.stats` hold the truth, in simulated studies. Run with `make bench-intervals`.
+"""How often the intervals of `formalimg.stats` hold the truth, in simulated studies. Run by itself: it takes minutes.
 
 One line for each function: the share of simulated studies whose 95 % interval holds the true value, for few and many
 items (n) and for rare, even and frequent passes (p). `–` stands where no study had an interval; a figure in brackets is
@@ -8,13 +8,13 @@ the share of studies that had one, where that is not all.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formalimg.stats import (
-    Correlation,
     DetectionCounts,
     Interval,
     Observation,
@@ -47,12 +47,14 @@ SAMPLES = 3
 LEVELS = 5
 RESAMPLES = 400
 
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 Found: TypeAlias = dict[str, tuple[float | None, Interval | None]]
 """Value and interval of each figure of a study."""
 
 
 class Study(NamedTuple):
-    """A kind of study: all its figures for so many items and such a rate; without a generator's help, the truth."""
+    """A kind of study, and how to simulate all its figures for so many items and such a rate of passes."""
 
     name: str
     simulate: Callable[[int, float, np.random.Generator], Found]
@@ -94,7 +96,7 @@ def _share(held: int, known: int, trials: int) -> str:
     return f"{held / known:.3f}{'*' if held / known < LEAST else ''}{some}"
 
 
-def _judged(n: int, p: float, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _judged(n: int, p: float, chance: np.random.Generator) -> tuple[Bools, Bools]:
     """Return truth and a judge of sensitivity 0.9 and specificity 0.8."""
     truth = chance.random(n) < p
     return truth, np.where(truth, chance.random(n) < 0.9, chance.random(n) < 0.2)
@@ -147,7 +149,7 @@ def clustered_judges(n: int, p: float, chance: np.random.Generator) -> Found:
     own = 1 / (1 + np.exp(-odds))
     common, luck = chance.random(n) < own, chance.random((n, 2))
     pairs, items, where = [], [], []
-    for sample in range(SAMPLES):
+    for _ in range(SAMPLES):
         again = chance.random(n) < 0.5
         truth = np.where(again, common, chance.random(n) < own)
         draws = np.where(again, luck[:, 0], chance.random(n))
@@ -155,7 +157,6 @@ def clustered_judges(n: int, p: float, chance: np.random.Generator) -> Found:
         pairs += list(zip(truth.tolist(), judge.tolist(), strict=True))
         items += list(range(n))
         where += levels.tolist()
-        del sample
     agreement = consistency(pairs, items=items)
     found = classification(pairs, items=items, resamples=RESAMPLES)
     within = within_level_correlation([(float(one), float(other)) for one, other in pairs], where, items=items)
@@ -175,8 +176,6 @@ def raters(n: int, p: float, chance: np.random.Generator) -> Found:
     if n == TRUTH_ITEMS:
         by_chance = answers.mean() ** 2 + (1 - answers.mean()) ** 2
         same = 0.9**2 + 0.1**2
-        rows = answers.T[:2000]
-        del rows
         return {
             "mean agreement of pairs": (same, None),
             "Krippendorff's alpha, nominal": (1 - (1 - same) / (1 - by_chance), None),
@@ -193,11 +192,11 @@ def raters(n: int, p: float, chance: np.random.Generator) -> Found:
     }
 
 
-def _cronbach(ratings: np.ndarray) -> float:
+def _cronbach(ratings: Floats) -> float:
     return float(RATERS / (RATERS - 1) * (1 - ratings.var(axis=1).sum() / ratings.sum(axis=0).var()))
 
 
-def _scores(n: int, p: float, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _scores(n: int, p: float, chance: np.random.Generator) -> tuple[Floats, Floats]:
     """Return human and judge scores in eighths, crowded at 0 or 1 where p is near it."""
     quality = np.log(p / (1 - p)) / 2 + chance.normal(size=n)
     human, judge = (1 / (1 + np.exp(-quality - 0.7 * chance.normal(size=n))) for _ in range(2))
@@ -229,7 +228,7 @@ def scores(n: int, p: float, chance: np.random.Generator) -> Found:
     }
 
 
-def _alpha_truth(human: np.ndarray, judge: np.ndarray) -> tuple[float, None]:
+def _alpha_truth(human: Floats, judge: Floats) -> tuple[float, None]:
     everything = np.concatenate([human, judge])
     return float(1 - ((human - judge) ** 2).mean() / (2 * everything.var())), None
 
@@ -258,7 +257,7 @@ def groups(n: int, p: float, chance: np.random.Generator) -> Found:
 
 
 def models(n: int, p: float, chance: np.random.Generator) -> Found:
-    """Models ranked at five levels by people and judge; here n counts models, a tenth of the items of others."""
+    """Models ranked at five levels by people and judge; there are a fifth as many models as items elsewhere."""
     count = n if n == TRUTH_ITEMS else max(4, n // 5)
     quality = chance.normal(size=count)
     by_level = {}
@@ -271,9 +270,15 @@ def models(n: int, p: float, chance: np.random.Generator) -> Found:
     return {"rank correlation, one level": _both(one), "mean of levels": (found.mean, found.interval)}
 
 
-def _both(found: object) -> tuple[float | None, Interval | None]:
-    value, interval = getattr(found, "value"), getattr(found, "interval")  # noqa: B009  # any figure has both
-    return value, interval
+class _Figure(Protocol):
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def interval(self) -> Interval | None: ...
+
+
+def _both(found: _Figure) -> tuple[float | None, Interval | None]:
+    return found.value, found.interval
 
 
 STUDIES = (

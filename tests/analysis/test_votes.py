@@ -230,7 +230,7 @@ def test_results_come_first_and_details_last(study: VoteStudy) -> None:
 
 def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
     """How often they agree, in which direction the judge errs, and whether it sees more than the level."""
-    rows = dict(_texts(human_study_tables(study)[0]))
+    rows = {row[0]: row[1] for row in _texts(human_study_tables(study)[0])}
     assert list(rows) == ["agreement", "direction", "within k"]
     assert rows["agreement"].startswith("77.8 % (34.8–98.2) of 9 images")
     assert rows["direction"].startswith(
