@@ -231,13 +231,13 @@ def test_results_come_first_and_details_last(study: VoteStudy) -> None:
 def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
     """How often they agree, in which direction the judge errs, and whether it sees more than the level."""
     rows = {row[0]: row[1] for row in _texts(human_study_tables(study)[0])}
-    assert list(rows) == ["agreement", "direction", "within k"]
+    assert list(rows) == ["agreement", "direction", "within levels"]
     assert rows["agreement"].startswith("77.8 % (34.8–98.2) of 9 images")
     assert rows["direction"].startswith(
         "judge says yes to 44.4 %, majority of raters to 66.7 %; sensitivity 66.7 % (20."
     )
     assert "specificity 100.0 % (" in rows["direction"]
-    assert rows["within k"].startswith("r = ")
+    assert rows["within levels"].startswith("r = ")
 
 
 def test_no_number_from_level_to_level_is_left(study: VoteStudy) -> None:

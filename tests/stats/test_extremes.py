@@ -84,8 +84,10 @@ def _groups(pairs: Pairs) -> Iterator[Figure]:
         for level, score in enumerate(pair, 1)
     ]
     summary = summarize_scores(seen, threshold=None, resamples=100)
-    for found in (*summary.levels.values(), summary.prr, summary.rrr):
-        yield found.value, found.interval
+    for level in summary.levels.values():
+        yield level.value, level.interval
+    for ratio in (summary.prr, summary.rrr):
+        yield ratio.value, ratio.interval
 
 
 def _check(figures: Iterable[Figure]) -> None:

@@ -77,7 +77,6 @@ def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
             (gaps.overall.mean, gaps.overall.interval),
             gaps.within_levels,
             who=("judge", "mean of raters"),
-            level=suite(study.suite).level,
             distance=NEAR,
         )
     for title, gaps in _kinds(study):

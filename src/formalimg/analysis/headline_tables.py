@@ -17,14 +17,14 @@ from formalimg.stats import (
 from formalimg.tables import NOTHING, Table, count_noun
 
 
-def panel_headline(title: str, panel: Panel, who: tuple[str, str], unit: str, level: str, confidence: float) -> Table:
+def panel_headline(title: str, panel: Panel, who: tuple[str, str], unit: str, confidence: float) -> Table:
     """Return the three lines on a judge and raters; see `answers_headline`."""
     answers = panel.case_answers
     errors = sensitivity_specificity(
         [(it.human, it.judge) for it in answers], items=[it.item for it in answers], confidence=confidence
     )
     note = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
-    return answers_headline(title, note, panel.with_judge, errors, panel.within_levels, who=who, unit=unit, level=level)
+    return answers_headline(title, note, panel.with_judge, errors, panel.within_levels, who=who, unit=unit)
 
 
 def answers_headline(
@@ -36,7 +36,6 @@ def answers_headline(
     *,
     who: tuple[str, str],
     unit: str,
-    level: str,
     name: str = "people",
 ) -> Table:
     """Return the three lines on yes/no answers.
@@ -49,7 +48,6 @@ def answers_headline(
         within: their correlation within levels.
         who: the names of the two, such as the judge and the majority of raters.
         unit: what is answered: image or question.
-        level: what the suite calls its levels.
         name: the name of the table.
     """
     judge, other = who
@@ -60,7 +58,7 @@ def answers_headline(
             f"{judge} says yes to {_share(errors.judge_yes)}, {other} to {_share(errors.truth_yes)}; sensitivity "
             f"{_percent(errors.sensitivity)}, specificity {_percent(errors.specificity)}",
         ),
-        (f"within {level}", _skill(within)),
+        ("within levels", _skill(within)),
     ]
     note += f" Sensitivity: yes of {judge} where {other} says yes; specificity: no where {other} says no."
     return _table(title, note, rows, name)
@@ -75,7 +73,6 @@ def scores_headline(
     within: Correlation,
     *,
     who: tuple[str, str],
-    level: str,
     distance: float,
     name: str = "people",
 ) -> Table:
@@ -89,7 +86,6 @@ def scores_headline(
         difference: the mean difference, first minus second, with its interval.
         within: their correlation within levels.
         who: the names of the two.
-        level: what the suite calls its levels.
         distance: what counts as near.
         name: the name of the table.
     """
@@ -100,7 +96,7 @@ def scores_headline(
     rows = [
         ("agreement", f"{_percent(near)} of {count_noun(near.n, 'image')} differ by no more than {distance:g}"),
         ("direction", f"{who[0]} gives {scores[0]} on average, {who[1]} {scores[1]}: {apart}{bounds}"),
-        (f"within {level}", _skill(within)),
+        ("within levels", _skill(within)),
     ]
     return _table(title, note, rows, name)
 
@@ -113,7 +109,7 @@ def _skill(found: Correlation) -> str:
     if found.value is None:
         return f"{NOTHING}: nothing to tell apart within any level"
     bounds = f" ({found.interval.low:.2f} to {found.interval.high:.2f})" if found.interval else ""
-    return f"r = {found.value:.2f}{bounds}, of {found.n:,}; 0 for who knows only how hard an item is"
+    return f"r = {found.value:.2f}{bounds}, of {found.n:,}; 0 if all they share is how hard an item is"
 
 
 def _percent(found: Consistency | Proportion) -> str:

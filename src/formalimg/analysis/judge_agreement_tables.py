@@ -38,7 +38,6 @@ def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
             found.within_levels,
             who=("1", "2"),
             unit="image",
-            level=level,
             name="judges",
         )
     scores = (found.first, found.second)
@@ -126,7 +125,6 @@ def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:
             (found.scores.difference, found.scores.interval),
             found.within_levels,
             who=("1", "2"),
-            level=level,
             distance=NEAR,
             name="judges",
         )

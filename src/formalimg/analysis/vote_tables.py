@@ -48,7 +48,7 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
         if panel.with_judge.n:
             who = "judge", f"{found.together} of raters"
             unit = "question" if panel is found.questions else "image"
-            yield panel_headline(f"Judge and raters: {name}", panel, who, unit, level, found.confidence)
+            yield panel_headline(f"Judge and raters: {name}", panel, who, unit, found.confidence)
     if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
         yield accuracy
     if found.points is not None and (by_image := _image_ranks(found.points, intervals)) is not None:
