@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -12,18 +14,26 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from formalimg.cli import app
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import open_study, read_study
+from formalimg.judges import LoadedImage, Verdict
+from formalimg.models import open_image_model
+from formalimg.runs import RunConfig, execute, open_run
+from formalimg.suites import Item
+from formalimg.web import Site, create_viewer_app
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, rated_run, take
+from tests.reporting.drawn_runs import some_items
+from tests.support.models import NumberJudge
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +229,115 @@ def test_borderline_images_are_asked_for_on_the_command_line(tmp_path: Path, run
     assert "judge the run first" in _refused(
         str(run), "--protocol", "likert", "--borderline", "--study", str(tmp_path / "other")
     )
+
+
+def _is_right(item: str) -> bool:
+    """What people would say of an image; the judge passes a third of what is wrong as well."""
+    return random.Random(f"truth {item}").random() < 0.5
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bool]]:
+    """A run of Knolling by the reader, with a lenient judge, and what is right."""
+    items = some_items(6)
+    run = tmp_path_factory.mktemp("judged") / "runs" / "reader"
+
+    def verdict(item: Item[object], image: LoadedImage) -> Verdict:
+        return Verdict(_is_right(item.id) or random.Random(item.id).random() < 1 / 3)
+
+    lenient = NumberJudge(name="test/lenient", verdict=verdict)
+    execute(RunConfig(items, open_image_model("builtin/reader"), size=256), run, lenient)
+    return run, {item.id: _is_right(item.id) for item in items}
+
+
+def test_a_judge_is_corrected_through_the_site(judged: tuple[Path, dict[str, bool]], tmp_path: Path) -> None:
+    run, truth = judged
+    study, port = tmp_path / "study", str(_free_port())
+    with closing(open_run(run)) as opened:
+        prompts = {item.prompt: name for name, item in opened.items.items()}
+    asked = [str(run), "--for-correction", "--labels", "30", "--raters", "1", "--study", str(study), "--port", port]
+    with _served(*asked) as said:
+        assert re.fullmatch(
+            r"30 labels will give the corrected Overall to about ±\d+\.\d points "
+            r"\(15 labels would give ±\d+\.\d; 60 labels would give ±\d+\.\d\)",
+            said[0],
+        )
+        link = _links(said)["rater-1"]
+        assert _rate_truly(link, prompts, truth) == 30
+    with _served(str(study), "--more", "15", "--port", port) as said:
+        told = re.match(
+            r"15 images were added \(45 in all, 30 labelled\): the corrected Overall is known to about ±([\d.]+) "
+            r"points now, and to about ±([\d.]+) with all labels",
+            said[0],
+        )
+        assert told
+        assert float(told[2]) < float(told[1])
+        assert _rate_truly(link, prompts, truth) == 15  # with the link that the rater has
+    done = CliRunner().invoke(app, ["report", str(run), "--human", str(study), "--format", "json"])
+    (section,) = json.loads(done.stdout)["sections"]
+    (table,) = [table for table in section["tables"] if table["name"] == "corrected"]
+    raw, corrected, labels, _ = next(row["cells"][1:] for row in table["rows"] if row["cells"][0] == "Overall")
+    rate = sum(truth.values()) / len(truth)
+    assert labels["value"] == 45
+    assert corrected["interval"][0] <= rate <= corrected["interval"][1]
+    assert abs(corrected["value"] - rate) < abs(raw["value"] - rate)
+
+
+def _rate_truly(link: str, prompts: Mapping[str, str], truth: Mapping[str, bool]) -> int:
+    """Answer all tasks of a rater, by the prompts on the pages."""
+    for done in range(1000):
+        page = html.unescape(urllib.request.urlopen(link).read().decode())
+        task = re.search(r'data-task="([^"]+)"', page)
+        if task is None:
+            return done
+        item = prompts[max((prompt for prompt in prompts if prompt in page), key=len)]
+        answer = {"task": task[1], "step": "compliance", "value": 5 if truth[item] else 2, "seconds": 1}
+        assert _post(f"{link}/answer", {**answer, "key": f"k{done}"}) == 200
+        assert _post(f"{link}/finish", {"task": task[1]}) == 200
+    raise AssertionError("there is always another task")
+
+
+def _made(*words: str) -> str:
+    """What a command says that makes a study and then finds its port taken."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = CliRunner().invoke(app, ["annotate", *words, "--no-browser", "--port", port])
+    assert "cannot listen" in str(done.exception)
+    return done.stdout
+
+
+def test_mistakes_about_correction_are_told_in_one_line(
+    judged: tuple[Path, dict[str, bool]], run: Path, tmp_path: Path
+) -> None:
+    judged_run, study = str(judged[0]), str(tmp_path / "study")
+    assert "give --for-correction with it" in _refused(judged_run, "--labels", "9", "--protocol", "likert")
+    assert "nobody has judged" in _refused(str(run), "--for-correction", "--study", study)
+    assert "leave out --per-level" in _refused(judged_run, "--for-correction", "--per-level", "2", "--study", study)
+    assert "--more adds images to a study that exists" in _refused(judged_run, "--more", "9", "--study", study)
+    assert not Path(study).exists()
+    asked = [judged_run, "--for-correction", "--labels", "300", "--raters", "1", "--study", study]
+    assert _made(*asked).startswith("60 labels (all that have a verdict, of 300 asked for) will give")
+    assert "labels: was 300, now 9" in _refused(*asked[:2], "--labels", "9", "--study", study)
+    assert "every judged image is in the study already" in _refused(study, "--more", "9")
+    plain = str(tmp_path / "plain")
+    assert _made(judged_run, "--protocol", "likert", "--raters", "1", "--study", plain) == ""
+    assert "was not drawn for correction" in _refused(judged_run, "--for-correction", "--study", plain)
+    assert "was not drawn to correct a judge" in _refused(plain, "--more", "9")
+
+
+def test_the_study_for_correction_has_a_usual_place_that_the_viewer_knows(
+    judged: tuple[Path, dict[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = judged
+    monkeypatch.chdir(run.parent.parent)
+    _made("runs/reader", "--for-correction", "--labels", "30", "--raters", "1")
+    assert Path("studies/reader-correction").is_dir()
+    with TestClient(create_viewer_app(Site("runs"), token=None), base_url="http://127.0.0.1:8421") as visitor:
+        page = visitor.get("/run?run=reader").text
+    assert "not corrected by human labels: nobody has finished an image yet" in page
+    with open_study("studies/reader-correction") as study:
+        take(study, "rater-1", lambda task, step: 1)
+    with TestClient(create_viewer_app(Site("runs"), token=None), base_url="http://127.0.0.1:8421") as visitor:
+        page = visitor.get("/run?run=reader").text
+    assert "<h2>Corrected by human labels</h2>" in page
+    assert re.search(r"Overall</th>(?:<td[^>]*>.*?</td>){2}<td[^>]*>30", page, re.S)

@@ -132,6 +132,17 @@ def test_a_growth_that_was_interrupted_is_finished_and_nothing_is_lost(run: Path
         assert rate_truly(answering, "rater-1") == 60
 
 
+def test_further_images_are_the_same_each_time_and_more_where_the_judge_is_unsure(study: Path, tmp_path: Path) -> None:
+    with open_study(study) as answering:
+        rate_truly(answering, "rater-1")
+    shutil.copytree(study, tmp_path / "copy")
+    for folder in (study, tmp_path / "copy"):
+        add_images(folder, 30)
+    assert _sample(study) == _sample(tmp_path / "copy")
+    further = Counter(it.judge for it in _sample(study).images if it.batch > 1)
+    assert further[True] > further[False]  # half of what it passes is wrong
+
+
 def test_nothing_is_added_that_is_not_there(study: Path) -> None:
     assert add_images(study, 1000).images == 120 - len(UNREAD)
     with pytest.raises(FormalimgError, match="every judged image is in the study already"):
@@ -159,7 +170,8 @@ def test_what_cannot_be_drawn_is_told_in_one_line(run: Path, study: Path, tmp_pa
 
 def test_a_damaged_sample_is_said(study: Path) -> None:
     text = (study / "study.toml").read_text(encoding="utf-8")
-    for broken in (text.replace("probability = ", "chance = ", 1), text.replace("drawn = ", "drawn = 0.", 1)):
+    assert "# item, sample, level, judge, probability, batch" in text
+    for broken in (text.replace("true, ", "1, ", 1), text.replace('judge = "', 'judges = "', 1)):
         (study / "study.toml").write_text(broken, encoding="utf-8")
         with pytest.raises(FormalimgError, match="damaged: correction is missing or invalid"):
             read_study_manifest(study)

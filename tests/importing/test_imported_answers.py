@@ -236,3 +236,28 @@ def test_a_run_with_images_is_not_written_into(files: Path) -> None:
 def test_items_of_other_suites_have_no_questions_to_answer(files: Path) -> None:
     with pytest.raises(FormalimgError, match="has no questions: give items of question graphs"):
         import_answers(read_answers(files / "eyes.csv"), [Item("knolling", "1", 1, "A cup.", None)], files / "runs")
+
+
+def test_names_and_answers_of_any_kind_are_stored_and_shown(files: Path) -> None:
+    odd = "x\ud800\x1b[31m\x00" + "y" * 5000
+    questions = [
+        {"item": f"a b{odd}", "prompt": odd, "question": "Is it?", "category": odd},
+        {"item": "b", "prompt": "p"},
+    ]
+    (files / "items.json").write_text(json.dumps(questions))
+    records = [
+        {"model": odd, "item": f"a b{odd}", "question": "Is it?", "answer": f"yes {odd}"},
+        {"model": ["x"], "item": f"a b{odd}", "question": 1, "answer": {"a": odd}},
+        {"model": 7, "item": f"a b{odd}", "question": 1, "answer": 1e400},
+    ]
+    (files / "eyes.jsonl").write_text("\n".join(map(json.dumps, records)))
+    done = formalimg("import", "answers", "eyes.jsonl", "--items", "items.json", "--out", "odd", cwd=files)
+    assert done.code == 0, done.err
+    assert "\x1b" not in done.out
+    folders = sorted((files / "odd").iterdir())
+    assert len(folders) == 3
+    for folder in folders:
+        assert formalimg("report", str(folder)).code == 0
+    assert sum(one.outcome.passed is True for folder in folders for one in images(folder).values()) == 1
+    done = formalimg("import", "answers", "eyes.csv", "--items", "items.csv", "--judge", "j" * 500, cwd=files)
+    assert (done.code, "give a name of at most" in done.err) == (2, True)

@@ -116,7 +116,7 @@ def test_official_code_counts_images_without_answers_as_failed(runs: Path, tmp_p
 
 
 def test_some_images_are_drawn_at_random_by_the_seed(runs: Path, tmp_path: Path) -> None:
-    drawn = []
+    drawn: list[set[tuple[str, str, str]]] = []
     for seed in ("1", "1", "2"):
         done = imported(runs, path := tmp_path / f"{len(drawn)}.csv", "--images", "6", "--seed", seed)
         assert "6 of 24 rated images were drawn at random, with seed" in done.err

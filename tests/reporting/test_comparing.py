@@ -65,7 +65,7 @@ def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
     (section,) = comparison.sections
     under = caption(section, comparison)
     assert "left out of the rates (missing: exclude)" in under
-    assert "Intervals: 95 %." in under
+    assert "Intervals: 95 %; they cover which items and images were drawn, not errors of the judge" in under
     assert "Intervals" not in caption(section, comparison, intervals=False)
     assert "4 items, 1 image of each" in under
     assert "at least 70 % of images pass" in under

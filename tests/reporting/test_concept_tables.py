@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, reference_rows
 from formalimg.runs import Judged, PlannedItem, StoredRun, open_run
-from formalimg.stats import MissingPolicy, clopper_pearson, mean_interval
+from formalimg.stats import MissingPolicy, clopper_pearson, fraction_interval
 from formalimg.suites import PoolProfile
 from formalimg.tables import Column, Number, Table, cell_text, notes_of
 from tests.reporting.concept_runs import Answers, concept_item, concept_run
@@ -62,15 +62,15 @@ def heads(table: Table) -> tuple[str, ...]:
 
 def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) -> None:
     found = tables(run)
-    # 1 of 3: Clopper and Pearson give .0084 to .9057. Of 1, 1/2, 1/2 the standard deviation is .2887.
-    assert texts(found["full mark"]) == [["lab/one", ".33 ± .57†", ".50 ± .49", "5/6"]]
-    assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .33†", ".83 ± .33", "5/6"]]
+    # 1 of 3: Clopper and Pearson give .0084 to .9057. By their spread, 1, 1/2, 1/2 are worth 5.1 trials: .193 to .967.
+    assert texts(found["full mark"]) == [["lab/one", ".33 ± .57† [.25–.50]", ".50 ± .49", "5/6"]]
+    assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .47† [.50–.75]", ".83 ± .69", "5/6"]]
     assert "mean over images" in found["concept fraction"].notes[0]
 
 
 def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) -> None:
     found = tables(run, missing="fail")
-    assert texts(found["concept fraction"])[0][1:] == [".50 ± .40†", ".83 ± .33", "5/6"]
+    assert texts(found["concept fraction"])[0][1:] == [".50 ± .38† [.50–.75]", ".83 ± .69", "5/6"]
     asked = {tuple(line[:1]): line[1:] for line in texts(found["categories"])}
     assert asked["object",][:3] == ["8", "7†", "5"]
     assert asked["object",][3].startswith("62.5")
@@ -207,7 +207,7 @@ def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) ->
     """An image that passes shows everything; of one that just fails, nobody knows what it lacks."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     some = concept_run(tmp_path / "some", "lab/some", ITEMS, complete, silent=["a", "b"])
-    assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .33†", ".83 ± .33", "5/6"]
+    assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .59† [.62–.88]", ".83 ± .69", "5/6"]
     with pytest.raises(FormalimgError, match="on 1 image of lab/some do not say which concepts are shown"):
         tables(some, missing="error")
     none = concept_run(tmp_path / "none", "lab/none", ITEMS, complete, silent=list(complete))
@@ -227,20 +227,24 @@ def test_images_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) ->
         assert texts(with_flat[name]) == texts(without[name])
     assert texts(with_flat["cost of grading"])[0][1] == "4", "nobody was asked about the others"
     all_flat = tables(concept_run(tmp_path / "all", "lab/one", ITEMS, complete, flat=[item.id for item in ITEMS]))
-    assert texts(all_flat["concept fraction"]) == [["lab/one", ".00", ".00", "6/6"]]
+    assert texts(all_flat["concept fraction"]) == [["lab/one", ".00 ± .60", ".00 ± .84", "6/6"]]
 
 
 def test_several_images_of_an_item_are_taken_together(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "two", "lab/two", ITEMS, ANSWERS, samples=2)
     found = tables(run)
-    assert texts(found["concept fraction"])[0][1:] == [".67 ± .33†", ".83 ± .33", "10/12"]  # no surer than with one
+    assert texts(found["concept fraction"])[0][1:] == [
+        ".67 ± .47† [.50–.75]",
+        ".83 ± .69",
+        "10/12",
+    ]  # no surer than with one
 
 
 def test_runs_stand_below_each_other_and_prompts_are_told_once(run: StoredRun, tmp_path: Path) -> None:
     better = concept_run(tmp_path / "b", "lab/better", ITEMS, {item.id: [True] * (item.level + 1) for item in ITEMS})
     found = tables(run, better)
     assert [line[:2] for line in texts(found["categories"])][:2] == [["object", "lab/one"], ["object", "lab/better"]]
-    assert texts(found["concept fraction"])[1] == ["lab/better", "1.00", "1.00", "6/6"]  # no ± where all are alike
+    assert texts(found["concept fraction"])[1] == ["lab/better", "1.00 ± .60", "1.00 ± .84", "6/6"]  # as 4 of 4, 2 of 2
     assert len(found["prompt length"].rows) == 4
     assert "run" not in heads(found["prompt length"])
 
@@ -248,7 +252,9 @@ def test_runs_stand_below_each_other_and_prompts_are_told_once(run: StoredRun, t
 def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "none", "lab/none", ITEMS, {item.id: "judge failed" for item in ITEMS})
     assert set(tables(run)) == {"prompt length", "seconds per image"}
-    assert texts(tables(run, missing="fail")["concept fraction"]) == [["lab/none", ".00†", ".00†", "0/6"]]
+    assert texts(tables(run, missing="fail")["concept fraction"]) == [
+        ["lab/none", ".00 ± .60† [.00–1.00]", ".00 ± .84† [.00–1.00]", "0/6"]
+    ]
 
 
 def test_suites_of_formulas_have_no_such_tables() -> None:
@@ -304,11 +310,11 @@ def test_counts_are_those_of_the_answers(plan: dict[str, tuple[int, list[bool]]]
     for level, figure in zip(sorted({level for level, _ in plan.values()}), fractions, strict=True):
         shares = [sum(answers) / len(answers) for at, answers in plan.values() if at == level]
         assert figure.value == pytest.approx(sum(shares) / len(shares))
-        usual = mean_interval(shares)
-        assert (figure.interval is None) == (usual is None)
-        if usual is not None and figure.interval is not None:  # the ± is that of the paper, whatever shares can be
-            assert figure.margin == pytest.approx((usual.high - usual.low) / 2)
-            assert figure.interval == pytest.approx((max(0, usual.low), min(1, usual.high)))
+        expected = fraction_interval(shares)
+        assert expected is not None
+        assert figure.interval == pytest.approx(expected)
+        mean = sum(shares) / len(shares)
+        assert figure.margin == pytest.approx(max(mean - expected.low, expected.high - mean))
 
 
 def in_memory(plan: dict[str, tuple[int, list[bool]]]) -> DrawnRun:

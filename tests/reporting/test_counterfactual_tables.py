@@ -75,6 +75,19 @@ L2 = [1, 0, (3 + 7.5) / 26, 1, 1, 1, 1, 0]
 L3 = [1, 0, 1, 1, 1, 1]
 
 
+def test_bounds_of_means_count_what_is_missing_as_0_or_1(comparison: Comparison) -> None:
+    (row,) = comparison.sections[0].rows
+    bounds = [row.level_bounds(level) for level in (1, 2, 3)]
+    scores: list[list[float]] = [[*L1], [*L2], [*L3]]
+    expected = [(sum(those), len(those), many) for those, many in zip(scores, (10, 10, 8), strict=True)]
+    worst, best = ([(total + add * (many - n)) / many for total, n, many in expected] for add in (0, 1))
+    assert bounds == [pytest.approx(pair) for pair in zip(worst, best, strict=True)]
+    assert row.band_bounds("PRR") == pytest.approx((worst[1] / best[0] ** 0.5, best[1] / worst[0] ** 0.5))
+    assert row.band_bounds("RRR") == pytest.approx((worst[2] / best[1] ** 0.5, best[2] / worst[1] ** 0.5))
+    raw = figures(table(comparison, "raw and gated"), "lab/one_a", "L1")[1]
+    assert raw.bounds == pytest.approx((worst[0], best[0])), "detailed tables have bounds too"
+
+
 def test_gated_means_and_rates(comparison: Comparison) -> None:
     (row,) = comparison.sections[0].rows
     means = [sum(those) / len(those) for those in (L1, L2, L3)]
@@ -153,7 +166,9 @@ def test_each_format_writes_scores(comparison: Comparison, run: StoredRun, tmp_p
     text = render(comparison, "md")
     assert "| run | L1 | L2 | L3 | PRR | RRR | scored |" in text
     assert "| SANA 1.5, by Qwen3-VL-235B | 0.83 | 0.36 | 0.23 | 0.40 | 0.38 | published |" in text
-    assert re.search(r"\| lab/one\\_a \| 0\.86† \| 0\.68† \| 0\.83† \| 0\.73† \(0\.\d\d–\d\.\d\d\) \|", text)
+    interval = r"\(0\.\d\d–\d\.\d\d\)"
+    cells = rf"0\.86† {interval} \\\[0\.68–0\.88\\\] \| 0\.68† {interval} \\\[.{{9}}\\\] \| 0\.83† {interval} \\\["
+    assert re.search(rf"\| lab/one\\_a \| {cells}", text)
     assert r"L2/$\surd$L1" in render(comparison, "latex")
     rows = {
         (row["run"], row["figure"], row["name"]): row for row in csv.DictReader(io.StringIO(render(comparison, "csv")))

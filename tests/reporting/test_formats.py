@@ -35,12 +35,15 @@ def comparison() -> Comparison:
 def test_markdown(comparison: Comparison) -> None:
     lines = render(comparison, "md").splitlines()
     assert lines[2].startswith("| run | K 1 | K 2 |")
-    assert lines[2].endswith("| Easy | Medium | Hard | Overall | G0.7 | scored |")
+    assert lines[2].endswith("| Easy | Medium | Hard | Overall | G0.7 | rank | scored |")
     cells = [cell.strip() for cell in lines[4].strip("|").split("|")]
-    assert cells[:3] == [r"lab/one\_a", "100.0†", "25.0"]
-    assert cells[10:14] == ["–", "58.3†", "50.0", "–"]  # level 10, easy, medium, hard
-    assert cells[-1] == "20/23"
-    assert len({line.count("|") for line in lines[2:] if line.startswith("|")}) == 1
+    assert cells[:3] == [r"lab/one\_a", r"100.0† (15–100) \[66–100\]", "25.0 (0–81)"]
+    assert cells[10:12] == ["–", r"58.3† (16–93) \[47–59\]"]  # level 10, easy
+    assert cells[13:16] == ["–", "–", r"1† (0–10) \[0–1\]"]  # hard, Overall, G: the first level may be lost
+    assert cells[-2:] == ["1–2", "20/23"]
+    assert (
+        len({line.count("|") for line in lines[2 : lines.index("### Paired differences")] if line.startswith("|")}) == 1
+    )
 
 
 def test_csv_reads_back_to_the_same_counts(comparison: Comparison) -> None:
@@ -66,7 +69,17 @@ def test_json_holds_everything(comparison: Comparison) -> None:
     assert data["missing"] == "exclude"
     run = data["sections"][0]["runs"][0]
     assert run["levels"]["2"]["value"] == 0.25
-    assert run["levels"]["10"] == {"passed": 0, "scored": 0, "expected": 2, "value": None, "interval": None}
+    assert run["levels"]["10"] == {"passed": 0, "scored": 0, "expected": 2, "value": None, "interval": None} | {
+        "missing_bounds": [0, 1]
+    }
+    assert run["levels"]["1"]["missing_bounds"] == [2 / 3, 1]
+    assert run["levels"]["2"]["missing_bounds"] is None
+    assert run["bands"]["Easy"]["missing_bounds"] == pytest.approx(
+        [(2 / 3 + 1 / 4 + 1 / 2) / 3, (1 + 1 / 4 + 1 / 2) / 3]
+    )
+    assert run["generalizability"]["missing_bounds"] == [0, 1]
+    assert run["overall"]["missing_bounds"] == pytest.approx([10 / 23, 13 / 23])
+    assert run["rank"]["all items"]["interval"] == [1, 2]
     assert run["unscored"] == {"judge failed": 1, "no image": 1, "refused": 1}
     assert run["clauses_by_kind"] == {"object": {"failed": 10, "asked": 20}}
     assert run["generalizability"]["value"] == 1
@@ -103,7 +116,9 @@ def test_latex_has_one_cell_for_each_column(comparison: Comparison) -> None:
     assert lines
     assert {len(re.split(r"(?<!\\)&", line)) for line in lines} == {columns}
     assert r"lab/one\_a & 100.0\textdagger{} & 25.0" in text
-    assert r"Intervals: 95 \%." in text
+    assert r" & {\scriptsize 15--100} & {\scriptsize 0--81} & " in text
+    assert r" & {\scriptsize [66--100]} &  & " in text
+    assert r"Intervals: 95 \%; they cover which items" in text
     assert text.count("{") == text.count("}")
 
 
@@ -117,8 +132,9 @@ def test_latex_escapes_every_special_character(words: str) -> None:
 
 def test_terminal_is_one_table_where_there_is_room(comparison: Comparison) -> None:
     text = terminal_text(comparison, 180)
-    (line,) = [line for line in text.splitlines() if line.startswith(" lab/one_a")]
-    assert line.split()[1:4] == ["†100.0", "25.0", "50.0"]
+    line, paired = [line for line in text.splitlines() if line.startswith(" lab/one_a")]
+    assert line.split()[1:5] == ["†100.0", "[66–100]", "25.0", "50.0"]
+    assert paired.split()[:4] == ["lab/one_a", "lab/two", "all", "items"]
     assert line.split()[-1] == "20/23"
 
 
@@ -153,7 +169,7 @@ def test_a_narrow_terminal_shows_no_coverage_of_bands_without_a_value() -> None:
 
 def test_a_terminal_of_a_hundred_columns_gets_two_tables(comparison: Comparison) -> None:
     lines = terminal_text(comparison, 100).splitlines()
-    assert sum(line.startswith(" lab/one_a") for line in lines) == 2
+    assert sum(line.startswith(" lab/one_a") for line in lines[: lines.index("Paired differences")]) == 2
 
 
 def test_markup_of_rich_in_names_is_shown_as_it_is() -> None:

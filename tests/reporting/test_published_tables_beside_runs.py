@@ -124,7 +124,7 @@ def test_changes_by_a_layout_are_signed_differences_to_the_plain_run_of_the_same
     better = _of(plain_run("a", {**HALF, 1: [True, True, False, False], 3: [True, True]}), condition="text-layout")
     other = _of(plain_run("b", HALF), condition="text-layout")  # without a plain run
     (section,) = compare([plain, other, better], epsilon=0.5).sections
-    (table,) = section.tables
+    (table,) = [table for table in section.tables if table.name == "changes by layout"]
     (row,) = table.rows
     texts = [cell_text(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)]
     assert texts[:4] == ["a, text-layout", "−25.0", "0.0", "+50.0"]
@@ -138,8 +138,8 @@ def test_changes_by_a_layout_are_signed_differences_to_the_plain_run_of_the_same
 def test_published_changes_are_those_printed_in_table_3() -> None:
     plain, layout = plain_run("a", HALF), _of(plain_run("a", HALF), condition="text-layout")
     (section,) = compare([plain, layout], references=True).sections
-    rows = {row.run: row for row in section.tables[0].rows if row.is_published}
-    columns = section.tables[0].columns
+    (table,) = [table for table in section.tables if table.name == "changes by layout"]
+    rows, columns = {row.run: row for row in table.rows if row.is_published}, table.columns
     texts = [cell_text(*pair) for pair in zip(rows["Gemini-3-Pro-Image, text-layout"].cells, columns, strict=True)]
     assert texts[1:11] == ["−2.0", "−0.5", "+3.5", "+6.5", "+5.0", "+6.5", "+11.5", "+13.5", "+6.5", "+4.0"]
     assert texts[11:13] == ["+5.4", "+3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -64,6 +65,18 @@ def test_the_terminal_is_the_default(run: Path) -> None:
     out = report(run)
     assert "lab/plain" in out
     assert "2 not understood" in " ".join(out.split())
+
+
+def test_a_baseline_is_one_of_the_runs(run: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(run, tmp_path / "other")
+    words = " ".join(report(run, other, "--baseline", other).split())
+    assert "lab/plain, plain lab/plain, other all items 0.0 (" in words
+    page = tmp_path / "page.html"
+    report(run, other, "--baseline", run, "--images", "none", "--out", page)
+    table = page.read_text(encoding="utf-8").split('<table aria-label="Paired differences">')[1]
+    assert table.index("lab/plain, other") < table.index("lab/plain, plain")
+    with pytest.raises(FormalimgError, match="is not among the runs: name it with them"):
+        report(run, "--baseline", other)
 
 
 def test_the_page_lies_in_the_run_folder_unless_told_otherwise(run: Path, tmp_path: Path) -> None:

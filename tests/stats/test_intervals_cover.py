@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.stats import Observation, clopper_pearson, compare_paired, generalizability, summarize
+from formalimg.stats import (
+    Observation,
+    ScoreObservation,
+    clopper_pearson,
+    compare_paired,
+    generalizability,
+    score_difference,
+    sign_flip_test,
+    summarize,
+)
 from formalimg.stats.intervals import clustered_interval, design_effect
 from formalimg.stats.observations import PassCount
 from tests.stats.observing import simulated
@@ -106,14 +115,58 @@ def test_of_differences_between_runs(one: float, other: float) -> None:
             [Observation(str(item), 1, bool(value < rate)) for item, value in enumerate(values)]
             for values, rate in ((hardness, one), (mixed, other))
         )
-        found = compare_paired(first, second, resamples=400)
+        found = compare_paired(first, second)
         assert found.interval is not None
-        assert found.p_value is not None
+        assert found.p is not None
         covered += found.interval.low <= one - other <= found.interval.high
-        rejected += found.p_value <= 0.05
+        rejected += found.p <= 0.05
     assert covered >= LEAST * TRIALS
     if one == other:
         assert rejected <= 0.09 * TRIALS
+
+
+def test_of_differences_that_are_many_and_small_or_few_and_large() -> None:
+    """Four images per item, and equal means: little is won on most items, and much is lost on a quarter of them."""
+    chance = np.random.default_rng(12)
+    covered = rejected = by_signs = 0
+    for _ in range(TRIALS):
+        hard = chance.random(80) < 0.25
+        shares = np.where(hard, 0.125, 0.625), np.where(hard, 0.875, 0.375)
+        first, second = (
+            [
+                Observation(str(item), 1, bool(passed))
+                for item, images in enumerate(chance.random((80, 4)) < share[:, None])
+                for passed in images
+            ]
+            for share in shares
+        )
+        found = compare_paired(first, second)
+        assert found.interval is not None
+        assert found.p is not None
+        covered += found.interval.low <= 0 <= found.interval.high
+        rejected += found.p <= 0.05
+        by_signs += sign_flip_test([1.0] * found.wins + [-1.0] * found.losses) <= 0.05
+    assert covered >= LEAST * TRIALS
+    assert rejected <= 0.09 * TRIALS
+    assert by_signs > 0.2 * TRIALS, "a sign test takes many small wins for a difference"
+
+
+@pytest.mark.parametrize(("groups", "narrow"), [(6, 0.75), (20, 0.4)])
+def test_of_differences_of_scores_in_few_groups(groups: int, narrow: float) -> None:
+    """As few groups as a probe of CF-World has; the difference is 0.1 on average, with a spread of 0.2."""
+    chance = np.random.default_rng(13)
+    covered, widths = 0, []
+    for _ in range(TRIALS):
+        first = chance.uniform(0.2, 0.4, groups)
+        second = np.clip(first + chance.normal(0.1, 0.2, groups), 0, 1)
+        scores = [(str(n), 1, 0, float(score)) for n, score in enumerate(first)]
+        scores += [(str(n), 2, 0, float(score)) for n, score in enumerate(second)]
+        interval = score_difference(ScoreObservation(*one) for one in scores).interval
+        assert interval is not None
+        covered += interval.low <= 0.107 <= interval.high  # what is cut off at 0 adds a little
+        widths.append(interval.high - interval.low)
+    assert covered >= LEAST * TRIALS
+    assert np.mean(widths) < narrow
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 9))

@@ -1,4 +1,4 @@
-"""Two runs over the same items, compared."""
+"""Two runs over the same items, compared; and several of them, ranked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Observation, ScoreObservation, compare_paired, compare_paired_scores
+from formalimg.stats import (
+    Observation,
+    PairedDifference,
+    ScoreObservation,
+    adjust_for_all,
+    compare_paired,
+    compare_paired_scores,
+    difference_interval,
+    rank_ranges,
+)
 from tests.stats.observing import observations
 
 
@@ -23,16 +32,17 @@ def _pairs(wins: int, losses: int, ties: int) -> tuple[list[Observation], list[O
 
 def test_a_small_comparison() -> None:
     found = compare_paired(*_pairs(8, 2, 10))
-    assert found[:4] == (8, 2, 10, 0.3)
-    assert found.p_value == pytest.approx(2 * (45 + 10 + 1) / 1024)
+    assert found.estimate == pytest.approx(0.3)
+    assert (found.wins, found.losses, found.items, found.left_out) == (8, 2, 20, ())
+    assert found.p == pytest.approx(2 * (45 + 10 + 1) / 1024)
+    assert found.adjusted_p is None
     assert found.interval is not None
     assert found.interval.low < 0.3 < found.interval.high
-    assert (found.only_first, found.only_second, found.unscored) == ((), (), ())
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
-def test_the_p_value_is_that_of_the_exact_sign_test(wins: int, losses: int, ties: int) -> None:
-    found = compare_paired(*_pairs(wins, losses, ties), resamples=40).p_value
+def test_with_one_image_per_item_the_p_value_is_that_of_mcnemar(wins: int, losses: int, ties: int) -> None:
+    found = compare_paired(*_pairs(wins, losses, ties)).p
     if wins + losses + ties == 0:
         assert found is None
     else:
@@ -42,79 +52,98 @@ def test_the_p_value_is_that_of_the_exact_sign_test(wins: int, losses: int, ties
 
 def test_long_runs_have_an_exact_p_value_too() -> None:
     tail = sum(comb(2_000, fewer) for fewer in range(950 + 1))
-    assert compare_paired(*_pairs(1_050, 950, 0), resamples=40).p_value == pytest.approx(
-        float(Fraction(2 * tail, 2**2_000)), rel=1e-11
-    )
+    assert compare_paired(*_pairs(1_050, 950, 0)).p == pytest.approx(float(Fraction(2 * tail, 2**2_000)), rel=1e-11)
 
 
 @given(observations(), observations())
 def test_swapping_the_runs_mirrors_the_comparison(first: list[Observation], second: list[Observation]) -> None:
-    found, swapped = compare_paired(first, second, resamples=40), compare_paired(second, first, resamples=40)
-    assert (swapped.wins, swapped.losses, swapped.ties) == (found.losses, found.wins, found.ties)
-    assert (swapped.only_first, swapped.only_second, swapped.unscored) == (
-        found.only_second,
-        found.only_first,
-        found.unscored,
-    )
-    assert swapped.p_value == found.p_value
-    assert (swapped.difference is None) == (found.difference is None)
-    if swapped.difference is not None and found.difference is not None:
-        assert swapped.difference == -found.difference
+    found, swapped = compare_paired(first, second), compare_paired(second, first)
+    assert (swapped.wins, swapped.losses, swapped.items) == (found.losses, found.wins, found.items)
+    assert (swapped.left_out, swapped.p) == (found.left_out, found.p)
+    assert (swapped.estimate is None) == (found.estimate is None)
+    if swapped.estimate is not None and found.estimate is not None:
+        assert swapped.estimate == pytest.approx(-found.estimate)
 
 
 @given(observations(), observations())
-def test_every_item_is_somewhere(first: list[Observation], second: list[Observation]) -> None:
-    found = compare_paired(first, second, resamples=40)
-    compared = found.wins + found.losses + found.ties
-    named = [*found.only_first, *found.only_second, *found.unscored]
-    assert len(set(named)) == len(named)
-    assert compared + len(named) == len({each.item for each in [*first, *second]})
+def test_every_item_is_compared_or_left_out(first: list[Observation], second: list[Observation]) -> None:
+    found = compare_paired(first, second)
     scored = [{each.item for each in run if each.passed is not None} for run in (first, second)]
-    assert set(found.only_first) == scored[0] - scored[1]
-    assert set(found.only_second) == scored[1] - scored[0]
-    assert (found.difference is None) == (compared == 0) == (found.interval is None) == (found.p_value is None)
-    if found.difference is not None and found.interval is not None:
-        assert -1 <= found.interval.low <= found.difference <= found.interval.high <= 1
+    everything = {each.item for each in [*first, *second]}
+    assert found.items == len(scored[0] & scored[1])
+    assert set(found.left_out) == everything - (scored[0] & scored[1])
+    assert (found.estimate is None) == (found.items == 0) == (found.interval is None) == (found.p is None)
+    if found.estimate is not None and found.interval is not None:
+        assert -1 <= found.interval.low <= found.estimate <= found.interval.high <= 1
 
 
 @given(observations())
 def test_a_run_equals_itself(seen: list[Observation]) -> None:
-    found = compare_paired(seen, seen, resamples=40)
-    assert (found.wins, found.losses, found.only_first, found.only_second) == (0, 0, (), ())
-    assert found.difference in (0, None)
-    assert found.p_value in (1, None)
+    found = compare_paired(seen, seen)
+    assert (found.wins, found.losses) == (0, 0)
+    assert found.estimate in (0, None)
+    assert found.p in (1, None)
 
 
 def test_items_with_several_images_count_once() -> None:
     first = [Observation("a", 1, passed) for passed in (True, True, False, None)]
     second = [Observation("a", 1, passed) for passed in (True, False)]
     found = compare_paired(first, second)
-    assert found[:3] == (1, 0, 0)
-    assert found.difference == pytest.approx(2 / 3 - 1 / 2)
-    assert found.p_value == 1
+    assert (found.wins, found.losses, found.items) == (1, 0, 1)
+    assert found.estimate == pytest.approx(2 / 3 - 1 / 2)
+    assert found.p == 1
+
+
+def test_many_small_wins_do_not_outweigh_a_few_large_losses() -> None:
+    """A sign test sees 30 wins and 10 losses, and p = 0.002; the means are the same."""
+    shares = [(3, 2)] * 30 + [(0, 3)] * 10  # images of four that pass
+    first, second = (
+        [Observation(str(n), 1, image < pair[side]) for n, pair in enumerate(shares) for image in range(4)]
+        for side in (0, 1)
+    )
+    found = compare_paired(first, second)
+    assert found.estimate == pytest.approx(0)
+    assert (found.wins, found.losses) == (30, 10)
+    assert found.p == 1
+
+
+def test_levels_of_a_band_have_the_same_weight() -> None:
+    """One of ten at level 1 and one of two at level 2: in a band, the second weighs as much as five."""
+    first = [Observation(f"1/{n}", 1, n < 1) for n in range(10)] + [Observation(f"2/{n}", 2, n < 1) for n in range(2)]
+    second = [seen._replace(passed=False) for seen in first]
+    assert compare_paired(first, second).estimate == pytest.approx(2 / 12)
+    assert compare_paired(first, second, levels=[1, 2]).estimate == pytest.approx((1 / 10 + 1 / 2) / 2)
+    assert compare_paired(first, second, levels=[2]).estimate == pytest.approx(1 / 2)
+    assert compare_paired(first, second, levels=[2]).items == 2
+    nothing = compare_paired(first, second, levels=[1, 2, 3])
+    assert (nothing.estimate, nothing.p, nothing.items) == (None, None, 12), "there is no item at level 3"
 
 
 def test_items_without_a_partner_are_named() -> None:
-    first = [Observation("a", 1, True), Observation("b", 1, None), Observation("c", 1, None)]
-    second = [Observation("b", 1, True), Observation("c", 1, None), Observation("d", 1, False)]
+    first = [Observation("a", 1, True), Observation("b", 1, None), Observation("c", 2, None)]
+    second = [Observation("b", 1, True), Observation("c", 2, None), Observation("d", 1, False)]
     found = compare_paired(first, second)
-    assert found == (0, 0, 0, None, None, None, ("a",), ("b", "d"), ("c",))
+    assert found == PairedDifference(None, None, None, None, 0, ("a", "b", "c", "d"))
+    assert compare_paired(first, second, levels=[1]).left_out == ("a", "b", "d")
+    counted = compare_paired(first, second, missing="fail")
+    assert (counted.items, counted.losses, counted.left_out) == (2, 1, ("a", "d"))
 
 
 def test_equal_runs_may_still_differ_on_other_items() -> None:
     found = compare_paired(*_pairs(0, 0, 50))
-    assert found.difference == 0
+    assert found.estimate == 0
     assert found.interval is not None
     assert -0.1 < found.interval.low < 0 < found.interval.high < 0.1
 
 
-def test_the_same_seed_gives_the_same_interval_whatever_the_order() -> None:
-    first, second = _pairs(400, 300, 300)
-    found = compare_paired(first, second, resamples=100, seed=3)
-    assert compare_paired(first[::-1], second, resamples=100, seed=3) == found
-    assert {compare_paired(first, second, resamples=100, seed=seed).interval for seed in range(4, 9)} != {
-        found.interval
-    }
+def test_an_interval_is_as_wide_as_the_differences_demand() -> None:
+    few = difference_interval([0.08, 0.1, 0.12, 0.09, 0.11, 0.1])
+    assert 0 < few.low < 0.1 < few.high < 0.2, "six groups that say the same leave no doubt of a fifth of the scale"
+    assert difference_interval([0.5]) == (-1, 1), "one item says nothing of others"
+    assert difference_interval([0.25] * 40).low == pytest.approx(0.25 - 2.0227 * (2 / (40 * 41)) ** 0.5, abs=1e-4)
+    wider = difference_interval([0.0] * 30 + [0.5, -0.5], confidence=0.99)
+    narrower = difference_interval([0.0] * 30 + [0.5, -0.5])
+    assert wider.low < narrower.low < 0 < narrower.high < wider.high
 
 
 def test_runs_over_different_items_of_the_same_name_are_refused() -> None:
@@ -126,25 +155,44 @@ def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> 
     first = [_score("a", 1, 0.5), _score("a", 2, 1.0), _score("b", 1, 0.25), _score("c", 1, 0.5), _score("d", 2, None)]
     second = [_score("a", 1, 0.25), _score("a", 3, 1.0), _score("b", 1, 0.75), _score("b", 1, 0.25), _score("d", 2, 1)]
     found = compare_paired_scores(first, second)
-    assert (found.wins, found.losses, found.ties) == (1, 1, 0)
-    assert found.difference == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two images
-    assert (found.only_first, found.only_second, found.unscored) == (("c",), ("d",), ())
+    assert (found.wins, found.losses, found.items) == (1, 1, 2)
+    assert found.estimate == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two images
+    assert found.left_out == ("c", "d")
 
 
 def test_the_difference_of_scores_is_that_of_the_first_minus_the_second() -> None:
     better = [_score(f"group {n}", 1, 0.75) for n in range(40)]
     worse = [_score(f"group {n}", 1, 0.5) for n in range(40)]
     found = compare_paired_scores(better, worse)
-    assert found.difference == 0.25
+    assert found.estimate == pytest.approx(0.25)
     assert found.interval is not None
     assert found.interval.low > 0
-    assert found.p_value == pytest.approx(2 * 0.5**40)
-    assert compare_paired_scores(worse, better).difference == -0.25
+    assert found.p == pytest.approx(2 * 0.5**40)
+    assert compare_paired_scores(worse, better).estimate == pytest.approx(-0.25)
 
 
 def test_groups_that_share_no_level_are_compared_in_nothing() -> None:
     found = compare_paired_scores([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
-    assert (found.difference, found.p_value, found.unscored) == (None, None, ("a",))
+    assert (found.estimate, found.p, found.left_out) == (None, None, ("a",))
+
+
+def test_ranks_show_ties_as_ties() -> None:
+    pairs = {(0, 1): _found(0.01, 0.9), (0, 2): _found(0.2, 0.001), (1, 2): _found(0.19, 0.2)}
+    assert rank_ranges(3, pairs) == ((1, 2), (1, 3), (2, 3)), "the second is behind nobody and ahead of nobody"
+    decided = {pair: one._replace(adjusted_p=0.01) for pair, one in pairs.items()}
+    assert rank_ranges(3, decided) == ((1, 1), (2, 2), (3, 3))
+    nothing = {(0, 1): PairedDifference(None, None, None, None, 0, ())}
+    assert rank_ranges(2, nothing) == ((1, 2), (1, 2))
+
+
+def test_p_values_are_adjusted_for_all_pairs_that_have_one() -> None:
+    nothing = PairedDifference(None, None, None, None, 0, ())
+    found = adjust_for_all([_found(0.1, 0, p=0.02), nothing, _found(0.1, 0, p=0.01)])
+    assert [one.adjusted_p for one in found] == [0.02, None, 0.02]
+
+
+def _found(estimate: float, adjusted_p: float, p: float = 0.5) -> PairedDifference:
+    return PairedDifference(estimate, None, p, adjusted_p, 10, ())
 
 
 def _score(group: str, level: int, score: float | None) -> ScoreObservation:

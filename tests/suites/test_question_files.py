@@ -61,7 +61,7 @@ def test_a_table_of_questions_becomes_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "json"])
 @pytest.mark.parametrize("nested", [True, False])
 def test_json_holds_questions_or_items_with_questions(tmp_path: Path, suffix: str, nested: bool) -> None:
-    asked = [
+    asked: list[dict[str, object]] = [
         {"Question": "Is there a cup?", "id": "cup", "category": "object"},
         {"Question": "Is the cup red?", "id": "red", "depends-on": ["cup"], "type": "attribute", "weight": 2},
         {"Question": "Is there a dog?", "id": "dog", "expected answer": "no", "category": "object"},

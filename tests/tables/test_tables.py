@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from formalimg.stats import Interval, Rate
 from formalimg.tables import (
+    BOUNDS_NOTE,
     Cell,
     Column,
     ColumnType,
@@ -51,9 +52,9 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "latex": lambda table: "\n".join(render_latex(table)),
     "html": render_html,
     "csv": lambda table: csv_text(
-        ["name", "value", "low", "high"],
+        ["name", "value", "low", "high", "worst", "best"],
         (
-            {key: row[key] for key in ("name", "value", "low", "high")}
+            {key: row[key] for key in ("name", "value", "low", "high", "worst", "best")}
             for one in table.rows
             for row in csv_rows(table, one)
         ),
@@ -101,24 +102,57 @@ def test_numbers_are_written_by_the_type_of_their_column(
 def test_statistics_become_numbers_with_their_counts() -> None:
     number = Number.of(Rate(1, 2, 4, 0.5, None))
     assert (number.passed, number.scored, number.expected, number.is_incomplete) == (1, 2, 4, True)
-    assert cell_text(number, Column("", "percent")) == "50.0†"
-    assert cell_text(number, Column("", "percent"), mark_first=True) == "†50.0"
+    assert cell_text(number, Column("", "percent")) == "50.0† [25.0–75.0]"
+    assert cell_text(number, Column("", "percent"), mark_first=True) == "†50.0 [25.0–75.0]"
+    assert cell_text(number, Column("", "percent", interval="compact")) == "50.0† [25–75]"
     assert cell_text(number, Column("", "scored")) == "2/4"
 
 
-def test_compact_intervals_are_rounded_outwards_and_in_html_alone() -> None:
+def test_bounds_for_missing_verdicts_are_given_or_follow_from_counts() -> None:
+    counted = Number(0.5, passed=1, scored=2, expected=4)
+    assert counted.missing_bounds(Column("", "percent")) == (0.25, 0.75)
+    assert counted._replace(scored=4).missing_bounds(Column("", "percent")) is None, "nothing is missing"
+    assert counted._replace(value=None).missing_bounds(Column("", "percent")) is None
+    assert counted.missing_bounds(Column("", "score")) is None, "passes say nothing of a mean score"
+    given = Number(4, coverage=0.9, bounds=Interval(3, 6))
+    assert cell_text(given._replace(interval=Interval(2, 7)), Column("G", "level")) == "4† (2–7) [3–6]"
+    assert cell_text(Number(0.5, None, 0.1, 1, 2, 4), Column("", "share")) == ".50 ± .10† [.25–.75]"
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"narrow"}))
+def test_bounds_are_in_every_format(form: str) -> None:
+    text = FORMATS[form](TABLE)
+    assert ("0.333" in text and "0.666" in text) if form in ("csv", "json") else ("33.3" in text and "66.7" in text)
+
+
+def test_ranks_and_p_values() -> None:
+    assert cell_text(Number(1, Interval(1, 3)), Column("", "rank")) == "1–3"
+    assert cell_text(Number(2, Interval(2, 2)), Column("", "rank")) == "2"
+    assert [cell_text(p, Column("", "p")) for p in (0.0312, 0.0004, 1.0, None)] == ["0.031", "< 0.001", "1.000", "–"]
+
+
+def test_compact_intervals_are_rounded_outwards() -> None:
+    assert format_interval(Interval(0.29, 0.57), "percent", compact=True) == "29–57", "whatever floats make of them"
     assert format_interval(Interval(0.111, 0.889), "percent", compact=True) == "11–89"
     compact = replace(TABLE, columns=tuple(column._replace(interval="compact") for column in TABLE.columns))
     assert "<small>25–75</small>" in render_html(compact)
     assert "25.0–75.0; 1 passed, 2 of 3 scored" in render_html(compact)
+    assert "50.0† (25–75) \\[33–67\\]" in render_markdown(compact)
     assert "25.0–75.0" not in render_markdown(compact)
+    lines = "".join(render_latex(compact)).splitlines()
+    row = next(n for n, line in enumerate(lines) if r"50.0\textdagger{}" in line)
+    assert r"{\scriptsize 25--75}" in lines[row + 1], "below the number, as there is no room beside it"
+    assert r"{\scriptsize [33--67]}" in lines[row + 2]
+    assert {line.count("&") for line in lines[row : row + 3]} == {len(TABLE.columns) - 1}
     long = compact.with_rows(row._replace(cells=("a rather long name", *row.cells[1:])) for row in compact.rows)
     assert "25.0–75.0" in terminal_plain_text(render_terminal([long]), 32)  # row by row, there is room for them
 
 
 def test_captions_explain_only_what_is_shown() -> None:
     noted = replace(TABLE, interval_note="Intervals: 95 %.")
-    assert notes_of(noted)[0] == "How they were made. Intervals: 95 %. † not all images were scored."
+    assert notes_of(noted)[0] == "How they were made. Intervals: 95 %. " + BOUNDS_NOTE
+    unknown = noted.with_rows(row._replace(cells=(*row.cells[:2], Number(0.5, coverage=0.5), 1)) for row in TABLE.rows)
+    assert notes_of(unknown)[0] == "How they were made. † not all images were scored."
     plain = noted.with_rows(TABLE.rows[1:])
     assert notes_of(plain) == TABLE.notes
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from formalimg.logic import parse
 from formalimg.models import CallableModel
-from formalimg.reporting import compare
+from formalimg.reporting import compare, render
 from formalimg.runs import ImageFilter, RunConfig, execute, open_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_items, concept_run, image, visitor
@@ -177,7 +177,8 @@ def test_images_come_whole_and_small_and_the_small_ones_are_made_once(
 def test_runs_are_compared_item_by_item(runs: Path) -> None:
     page = visitor(runs).get("/compare", params={"run": ["first", "nested/<b>second&"]}).text
     pairs = page.split("Item by item")[1]
-    assert re.findall(r"<td>(\d+)</td>", pairs)[:3] == ["0", "0", "26"]  # the same judge rules last; 4 of 30 unscored
+    # better, worse, compared, left out: the same judge rules last; 4 of 30 unscored, 80 more in one run only
+    assert re.findall(r">(\d+)</td>", pairs)[:4] == ["0", "0", "26", "84"]
     assert "0 items with verdicts" in page
     assert 'class="differences"' not in page
     assert visitor(runs).get("/compare", params={"run": ["first", "knolling"]}).status_code == 200
@@ -197,8 +198,10 @@ def test_scores_of_two_runs_are_compared_group_by_group(tmp_path: Path) -> None:
     scored_run(tmp_path / "two", items, {item.id: [[0.5]] for item in items})
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
     assert "Group by group" in page
-    assert "<td>4</td><td>0</td><td>0</td><td>+0.500</td>" in page
-    assert "<td>0.125</td></tr>" in page, "four heads in a row, or four tails"
+    pairs = page.split("Group by group")[1].split("</section>")[0]
+    assert "+0.50<small>−0.51 to +1.00</small>" in pairs, "four groups that all say the same are few"
+    assert pairs.count(">0.125</td>") == 2, "four heads in a row, or four tails; and one comparison needs no adjustment"
+    assert re.findall(r">(\d+)</td>", pairs)[:4] == ["4", "0", "4", "0"]
 
 
 def test_where_runs_differ_stands_before_more_tables_and_says_what_failed(tmp_path: Path) -> None:
@@ -219,9 +222,21 @@ def test_differences_are_told_in_points_and_with_a_true_minus(tmp_path: Path) ->
     concept_run(tmp_path / "two", 4)
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
     pairs = page.split("Item by item")[1].split("</section>")[0]
-    assert "<td>1</td><td>1</td><td>2</td><td>+0.0</td><td>−" in pairs
+    assert re.search(r"<td>0\.0<small>−\d+\.\d to \+\d+\.\d</small></td>", pairs)
     assert "percentage points" in pairs
-    assert "<td>1.000</td></tr>" in pairs, "one win and one loss tell nothing"
+    assert pairs.count(">1.000</td>") == 2, "one win and one loss tell nothing"
+    assert re.findall(r">(\d+)</td>", pairs)[:3] == ["1", "1", "4"]
+
+
+def test_the_numbers_of_the_viewer_are_those_of_the_report(tmp_path: Path) -> None:
+    concept_run(tmp_path / "one", 9, judge=Eye(turned=True))
+    concept_run(tmp_path / "two", 9)
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
+    with closing(open_run(tmp_path / "one")) as one, closing(open_run(tmp_path / "two")) as two:
+        report = render(compare([one, two]), "html")
+    for name in ("Paired differences", "Paired differences in detail"):
+        shown, told = (text.split(f'<table aria-label="{name}">')[1].split("</table>")[0] for text in (page, report))
+        assert shown == told
 
 
 def test_a_run_without_verdicts_has_no_empty_figure_and_no_failures_to_show(tmp_path: Path) -> None:

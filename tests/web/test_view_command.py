@@ -55,6 +55,7 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
         cases = [
             ([str(tmp_path / "nowhere")], "there is no folder"),
             ([str(tmp_path), "--port", port], "choose another --port"),
+            ([str(tmp_path), "--human", str(tmp_path)], "is not a study: name the folder of a study"),
             ([str(tmp_path), "--host", "no such host"], "is not an address of this machine: choose another --host"),
         ]
         for words, expected in cases:

@@ -56,7 +56,7 @@ class Contrast(NamedTuple):
         first, second: the mean scores of the images of these groups.
         difference: the mean over these groups of the second kind's mean minus the first's. Groups are equally
             weighted, so it is not quite the difference of the means where they have unequally many images.
-        interval: its bootstrap interval over groups.
+        interval: its interval over groups.
         groups: how many groups have scores of both.
         higher, lower: in how many of them the second kind scores higher, or lower.
         only_first, only_second, unscored: the groups that have scores of one kind only, or of none, by name.
@@ -84,7 +84,7 @@ def contrast(
     seen = [one._replace(level=_FIRST) for one in first if one.group in paired]
     seen += [one._replace(level=_SECOND) for one in second if one.group in paired]
     confidence, resamples, seed = bootstrap
-    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence, resamples=resamples, seed=seed)
+    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence)
     levels = summarize_scores(seen, threshold=None, confidence=confidence, resamples=resamples, seed=seed).levels
 
     def side(level: int) -> ContrastSide:

@@ -80,6 +80,14 @@ def report_command(
             show_default=False,
         ),
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="One of the runs: compare each other run with it. Default: each run with each.",
+            show_default=False,
+        ),
+    ] = None,
     judges: Annotated[
         Literal["last", "all"],
         typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
@@ -165,6 +173,7 @@ def report_command(
                 threshold=gate,
                 studied=studies,
                 labels=said.labels,
+                baseline=baseline,
             )
             echo(path)
             if figures is None:
@@ -178,6 +187,7 @@ def report_command(
             profile=profile,
             threshold=gate,
             labels=said.labels,
+            baseline=baseline,
         )
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)

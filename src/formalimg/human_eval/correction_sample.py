@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -74,51 +75,56 @@ class CorrectionSample:
         )
 
 
-def sample_table(sample: CorrectionSample) -> dict[str, Any]:
-    """Return the sample as plain data for `study.toml`: its own settings, then cells and images."""
-    return {
-        "judge": sample.judge,
-        "labels": sample.labels,
-        "cells": [cell._asdict() for cell in sample.cells],
-        "images": [image._asdict() for image in sample.images],
-    }
+_CELL: Mapping[str, type] = {"level": int, "judge": bool, "images": int, "drawn": int}
+_IMAGE: Mapping[str, type] = {
+    "item": str,
+    "sample": int,
+    "level": int,
+    "judge": bool,
+    "probability": float,
+    "batch": int,
+}
+"""The columns of stored cells and images."""
+
+
+def sample_lines(sample: CorrectionSample) -> list[str]:
+    """Return the sample as lines of TOML: its settings, then one line for each cell and each image."""
+    lines = ["[correction]", f"judge = {_written(sample.judge)}", f"labels = {sample.labels}"]
+    for name, columns, rows in (("cells", _CELL, sample.cells), ("images", _IMAGE, sample.images)):
+        lines += [f"# {', '.join(columns)}", f"{name} = [", *(f"  {_written(row)}," for row in rows), "]"]
+    return lines
 
 
 def parse_sample(table: object) -> CorrectionSample:
-    """Read the sample from plain data.
+    """Read the sample from the table of a manifest.
 
     Raises:
         KeyError: if it is not what we store.
     """
     if not isinstance(table, dict) or {*table} != {field.name for field in fields(CorrectionSample)}:
         raise KeyError("correction")
-    cells, images = table["cells"], table["images"]
     if type(table["judge"]) is not str or type(table["labels"]) is not int:
         raise KeyError("correction")
     found = CorrectionSample(
         table["judge"],
         table["labels"],
-        tuple(SampleCell(**_typed(SampleCell, cell)) for cell in _listed(cells)),
-        tuple(DrawnImage(**_typed(DrawnImage, image)) for image in _listed(images)),
+        tuple(SampleCell(*row) for row in _rows(table["cells"], _CELL)),
+        tuple(DrawnImage(*row) for row in _rows(table["images"], _IMAGE)),
     )
     if not found.images or len({(it.item, it.sample) for it in found.images}) < len(found.images):
         raise KeyError("correction")
     return found
 
 
-def _listed(found: object) -> list[object]:
-    if not isinstance(found, list):
-        raise KeyError("correction")
-    return found
+def _written(value: object) -> str:
+    # JSON's strings, numbers and lists are TOML's as well, but for one character.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-_FIELDS: Mapping[type[SampleCell] | type[DrawnImage], Mapping[str, type]] = {
-    SampleCell: {"level": int, "judge": bool, "images": int, "drawn": int},
-    DrawnImage: {"item": str, "sample": int, "level": int, "judge": bool, "probability": float, "batch": int},
-}
-
-
-def _typed(kind: type[SampleCell] | type[DrawnImage], found: object) -> dict[str, Any]:
-    if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != _FIELDS[kind]:
+def _rows(found: object, columns: Mapping[str, type]) -> list[list[Any]]:
+    wanted = list(columns.values())
+    if not isinstance(found, list) or any(
+        not isinstance(row, list) or [type(value) for value in row] != wanted for row in found
+    ):
         raise KeyError("correction")
     return found

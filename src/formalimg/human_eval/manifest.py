@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_table
+from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_lines
 from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.runs import read_manifest_table
+from formalimg.runs import MAX_MANIFEST_BYTES, read_manifest_table
 
 MANIFEST_FILE = "study.toml"
 MAX_RATERS = 100_000
@@ -101,7 +100,11 @@ _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[
 
 
 def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
-    """Write `study.toml`."""
+    """Write `study.toml`.
+
+    Raises:
+        FormalimgError: if it would be too large.
+    """
     table = asdict(manifest)
     runs = table.pop("runs")
     del table["correction"]
@@ -116,12 +119,11 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
     if manifest.correction is not None:
-        sample = sample_table(manifest.correction)
-        rows = {name: sample.pop(name) for name in ("cells", "images")}
-        lines += ["", "[correction]", *_pairs(sample, {})]
-        for name, those in rows.items():
-            lines += [line for row in those for line in ("", f"[[correction.{name}]]", *_pairs(row, {}))]
-    atomic_write(folder / MANIFEST_FILE, (f"{line}\n".encode() for line in lines))
+        lines += ["", *sample_lines(manifest.correction)]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise FormalimgError(f"{MANIFEST_FILE} would have {len(data):,} bytes, too many to be read: draw fewer images")
+    atomic_write(folder / MANIFEST_FILE, [data])
 
 
 def is_study(folder: Path) -> bool:
@@ -175,10 +177,10 @@ def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str
     return found
 
 
-def _pairs(table: dict[str, Any], names: Mapping[str, str] = _STORED_NAMES) -> list[str]:
+def _pairs(table: dict[str, Any]) -> list[str]:
     # JSON's strings and numbers are TOML's as well, but for one character.
     written = {name: json.dumps(value, ensure_ascii=False, allow_nan=False) for name, value in table.items()}
-    return [f"{names.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
+    return [f"{_STORED_NAMES.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ their columns (`ANSWER_FORMATS`), and bring the rule by which its authors read a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg._util.record_files import TableRecord, read_table
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
+from formalimg.suites import free_name
 
 OtherAnswers: TypeAlias = Literal["no", "unscored"]
 """What an answer counts as that is neither yes nor no: no, as in the code of DSG; or its image is unscored."""
@@ -29,7 +31,7 @@ ANSWER_NAMES = {
 }
 """The names under which each field of an answer is found, the first that is there."""
 
-_MAX_SAMPLE = 10_000
+_MAX_SAMPLE, _MAX_NAME, _MAX_ANSWER = 10_000, 100, 900
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}
 
@@ -127,6 +129,16 @@ def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_SAMPLE else None
 
 
+def read_name(row: TableRecord, names: Sequence[str]) -> str:
+    """Return the name of a model or a rater, as it can be stored and shown; empty if there is none."""
+    return truncate(row.text(tuple(names)), _MAX_NAME, 20)
+
+
+def find_item(name: str, known: Collection[str]) -> str:
+    """Return the id of an item that a file calls so: an odd name has become another, as in `a b` and `a-b`."""
+    return name if name in known else free_name(name, ())
+
+
 def _reply(row: TableRecord) -> GivenReply | None:
     """Return the answer in a record; None if it does not say to which question of which image."""
     item, sample = row.text(ANSWER_NAMES["item"]), read_sample(row, ANSWER_NAMES["sample"])
@@ -135,4 +147,6 @@ def _reply(row: TableRecord) -> GivenReply | None:
         return None
     given = row.first(ANSWER_NAMES["answer"])
     text = ("yes" if given else "no") if isinstance(given, bool) else str(given) if given is not None else ""
-    return GivenReply(row.text(ANSWER_NAMES["model"]), item, sample, number, words, text)
+    return GivenReply(
+        read_name(row, ANSWER_NAMES["model"]), item, sample, number, words, truncate(text, _MAX_ANSWER, 100)
+    )

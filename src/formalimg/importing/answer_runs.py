@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.importing.answer_files import AnswerTable, GivenReply, OtherAnswers, read_reply
+from formalimg.importing.answer_files import AnswerTable, GivenReply, OtherAnswers, find_item, read_reply
 from formalimg.importing.file_source import describe_source, file_mark
 from formalimg.judges import Part, Unscored, Verdict, graph_verdict
 from formalimg.runs import Identity, ImportedVerdict, run_name, write_imported_run
@@ -19,7 +19,7 @@ from formalimg.suites import GraphQuestion, Item, QuestionSpec, Zeroing
 
 _MODEL = "imported"
 """The image model of answers that name none."""
-_MAX_SHOWN = 60
+_MAX_SHOWN, _MAX_NAME = 60, 120
 
 
 class ImportedRun(NamedTuple):
@@ -82,6 +82,9 @@ def import_answers(
     Raises:
         FormalimgError: if nothing is left to import, or a folder holds another run.
     """
+    for name in (judge, model):
+        if len(name) > _MAX_NAME or not name.isprintable():
+            raise FormalimgError(f"a judge or model cannot be called so: give a name of at most {_MAX_NAME} letters")
     rule = other_answers or table.format.other_answers
     chosen = {item.id: _with_rule(item, zeroing) for item in items if _is_wanted(item.id, only)}
     if not chosen:
@@ -97,7 +100,7 @@ def import_answers(
     if table.skipped:
         notes.append(f"{table.skipped:,} records could not be read, and were left out")
     who = Identity(
-        judge or table.path.stem,
+        judge or truncate(table.path.stem, _MAX_NAME, 0),
         {
             "imported_from": file_mark(table.path),
             "zeroing": zeroing or "of the items",
@@ -134,7 +137,8 @@ def _by_image(
     words = {name: {_key(one.question): one.id for one in item.spec.questions} for name, item in chosen.items()}
     found: dict[_Image, dict[str, str]] = {}
     left_out: Counter[str] = Counter()
-    for reply in replies:
+    for given in replies:
+        reply = given._replace(item=find_item(given.item, known))
         if reply.item not in chosen:
             left_out["are about items that are not there"] += reply.item not in known
             continue

@@ -13,6 +13,7 @@ from formalimg.human_eval import RatedImageName, write_rated_study
 from formalimg.importing.file_source import describe_source
 from formalimg.importing.rating_tables import GivenRating, RatingTable
 from formalimg.runs import StoredRun
+from formalimg.suites import free_name
 from formalimg.tables import csv_text
 
 _COLUMNS = ("model", "item", "sample", "rater", "rating")
@@ -114,7 +115,9 @@ def _find_image(
     model = rating.model or (runs[0].folder.resolve().name if len(runs) == 1 else "")
     if not model:
         raise FormalimgError("the ratings name no image model, and there are several runs: name one run")
-    found = places.get((model, rating.item, rating.sample), ())
+    found = places.get((model, rating.item, rating.sample)) or places.get(
+        (model, free_name(rating.item, ()), rating.sample), ()
+    )
     if len(found) > 1:
         names = ", ".join(sorted(image.run for image in found))
         raise FormalimgError(f"ratings of {model} may be of several runs, {names}: name one of them")

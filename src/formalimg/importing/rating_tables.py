@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from formalimg._util.record_files import TableRecord, read_table
 from formalimg.errors import FormalimgError
-from formalimg.importing.answer_files import ANSWER_NAMES, read_sample
+from formalimg.importing.answer_files import ANSWER_NAMES, read_name, read_sample
 
 RATING_NAMES = {
     **{name: ANSWER_NAMES[name] for name in ("model", "item", "sample")},
@@ -76,8 +76,8 @@ def read_ratings(path: str | Path) -> RatingTable:
 
 
 def _rating(row: TableRecord) -> GivenRating | None:
-    item, rater = row.text(RATING_NAMES["item"]), row.text(RATING_NAMES["rater"])
+    item, rater = row.text(RATING_NAMES["item"]), read_name(row, RATING_NAMES["rater"])
     points, sample = _POINTS.get(row.text(RATING_NAMES["rating"])), read_sample(row, RATING_NAMES["sample"])
     if not item or not rater or points is None or sample is None:
         return None
-    return GivenRating(row.text(RATING_NAMES["model"]), item, sample, rater, points)
+    return GivenRating(read_name(row, RATING_NAMES["model"]), item, sample, rater, points)

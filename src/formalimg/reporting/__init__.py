@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.labels import level_name, level_word
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
+    from formalimg.reporting.paired_runs import is_same_item, same_items
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import plain_table, render, terminal_table, write_html
     from formalimg.reporting.run_export import ExportedRun, export_run
@@ -47,6 +48,7 @@ __getattr__ = lazy_exports(
         "judge_quality": ["WORRYING_SHARE", "JudgeQuality"],
         "labels": ["level_name", "level_word"],
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
+        "paired_runs": ["is_same_item", "same_items"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "report": ["plain_table", "render", "terminal_table", "write_html"],
@@ -77,6 +79,7 @@ __all__ = [
     "image_grids",
     "image_html",
     "is_corrected",
+    "is_same_item",
     "item_figures",
     "level_name",
     "level_word",
@@ -87,6 +90,7 @@ __all__ = [
     "plain_table",
     "reference_rows",
     "render",
+    "same_items",
     "study_figures",
     "table_html",
     "terminal_table",

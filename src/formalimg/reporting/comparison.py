@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +31,7 @@ from formalimg.reporting.model import (
 )
 from formalimg.reporting.notes import comparison_notes, judge_alone, run_names
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import MissingPolicy, Observation, Summary, summarize
+from formalimg.stats import MissingBounds, MissingPolicy, Observation, Summary, missing_bounds, summarize
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
@@ -56,6 +57,7 @@ def compare(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     labels: Mapping[Path, RunLabels] | None = None,
+    baseline: Path | None = None,
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
 
@@ -68,17 +70,23 @@ def compare(
         profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
         threshold: the score of its factual image that opens the gate of a group of CF-World.
         labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
+        baseline: the folder of the run that the others are compared with; by default each is compared with each.
 
     Raises:
-        FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
+        FormalimgError: if there is no run, the baseline is not one of them, or an image has no verdict and
+            `missing` is `error`.
     """
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
+    if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
+        raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     names = list(dict.fromkeys(run.manifest.suite for run in runs))
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(
-            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, labels or {})
+            _section(
+                suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline, labels or {}
+            )
             for name in names
         ),
         missing,
@@ -93,6 +101,7 @@ def _section(
     runs: Sequence[RunRecord],
     epsilon: float | None,
     how: HowCounted,
+    baseline: Path | None,
     labels: Mapping[Path, RunLabels],
 ) -> Section:
     # A mean of scores holds no rate.
@@ -108,9 +117,10 @@ def _section(
     notes = tuple(comparison_notes(runs, rows, published))
     by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
     alone = judge_alone(about, rows, by_people.runs)
-    details = [with_sentence(table, alone) for table in _detail_tables(about, seen, how)]
-    tables = tuple(table for table in (*by_people.tables, *details) if table.rows)
-    return Section(about, held, rows, published, (*notes, *by_people.notes), tables, by_people.runs)
+    first = Section(about, held, rows, published, (*notes, *by_people.notes), corrected=by_people.runs)
+    section = _with_pairs(first, seen, how, baseline)
+    others = [with_sentence(table, alone) for table in (*section.tables, *_detail_tables(about, seen, how))]
+    return replace(section, tables=tuple(table for table in (*by_people.tables, *others) if table.rows))
 
 
 class _Corrections(NamedTuple):
@@ -141,6 +151,19 @@ def _correct(
     return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
 
 
+def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> Section:
+    """Return the section with tables of paired differences, and ranks."""
+    if len(seen) < 2:
+        return section
+    # here, so that the report of one run is made faster
+    from formalimg.reporting.paired_runs import compare_in_pairs
+    from formalimg.reporting.paired_tables import paired_tables
+
+    found = compare_in_pairs(section.suite, seen, how, baseline)
+    tables = paired_tables(section.suite, seen, found, how)
+    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number)
+
+
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
     """Return the tables below the main one, by kind of suite."""
     # Each is imported here, so that reports of other kinds are made faster.
@@ -167,6 +190,7 @@ class _RunNumbers(NamedTuple):
     summary: Callable[[], Summary]
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
+    bounds: Callable[[], MissingBounds]
     graded: tuple[GradedImage, ...] = ()
 
 
@@ -182,15 +206,17 @@ def _run_numbers(
             missing=how.missing,
             confidence=how.confidence,
         )
-        return _RunNumbers(summary, _largest_first(found.unscored), found.details)
+        bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
+        return _RunNumbers(summary, _largest_first(found.unscored), found.details, bounds)
     # here, so that reports of pass rates are made faster
-    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
+    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_bounds, score_summary
 
     graded = graded_images(run, found.images, about, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
     known = {reason: details[reason] for reason in details if reason in unscored}
-    return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
+    summary, bounds = partial(score_summary, graded, about, how), partial(score_bounds, graded, about)
+    return _RunNumbers(summary, _largest_first(unscored), known, bounds, graded)
 
 
 def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> RunRow:
@@ -215,6 +241,7 @@ def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how:
         run.spent(),
         frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
         found.quality,
+        summed.bounds() if unscored else None,
     )
 
 

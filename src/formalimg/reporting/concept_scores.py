@@ -10,7 +10,7 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting.labels import rule_text
 from formalimg.reporting.model import HowCounted, SeenImage, SeenRun, run_cell, run_column
 from formalimg.reporting.reference import ReferenceRow, reference_rows
-from formalimg.stats import Interval, MissingPolicy, mean_interval
+from formalimg.stats import Interval, MissingPolicy, fraction_interval
 from formalimg.suites import ConceptSpec, Suite
 from formalimg.tables import Cell, Column, Number, Table, TableRow, count_noun
 
@@ -139,7 +139,8 @@ def concept_fractions(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) 
         reference_rows(suite.name, "concept fraction") if how.references else (),
         "concept fraction",
         f"Concept fraction by {suite.level}: the share of concepts that is shown",
-        f"{mean}. ± is 1.96 standard errors, and left out where all values are equal. {rule_text(how.missing)}.",
+        f"{mean}. ± is the larger side of the {100 * how.confidence:g} % interval, the exact one of as many yes/no "
+        f"answers as the shares are worth. {rule_text(how.missing)}.",
     )
 
 
@@ -152,14 +153,28 @@ def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Number:
         new = scores if how.profile == "official-code" else [fmean(scores) if scores else 0.0]
         shares += new
         items += [image.item] * len(new)
-    interval = mean_interval(shares, how.confidence, items=items)
+    interval = fraction_interval(shares, how.confidence, items=items)
+    if interval is None:
+        return Number(None, scored=len(answered), expected=len(images))
+    value = fmean(shares)
     return Number(
-        fmean(shares) if shares else None,
-        # The normal interval reaches beyond 0 and 1, which no share does; the ± stays as it is.
-        None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high)),
-        None if interval is None else (interval.high - interval.low) / 2,
+        value,
+        interval,
+        max(value - interval.low, interval.high - value),
         scored=len(answered),
         expected=len(images),
+        bounds=Interval(*(_mean_share(images, how, unanswered) for unanswered in (0.0, 1.0))),
+    )
+
+
+def _mean_share(images: Sequence[MarkedImage], how: HowCounted, unanswered: float) -> float:
+    """Return the mean share of concepts shown, where images without answers show none of them, or all."""
+    scores = [[answer.score if image.is_answered else unanswered for answer in image.answers] for image in images]
+    known = [[score or 0.0 for score in those] or [unanswered] for those in scores]
+    return (
+        fmean(score for those in known for score in those)
+        if how.profile == "official-code"
+        else fmean(map(fmean, known))
     )
 
 

@@ -18,7 +18,7 @@ from formalimg.reporting.concept_scores import (
 )
 from formalimg.reporting.labels import rule_text
 from formalimg.reporting.model import HowCounted, SeenRun, run_cell, run_column, table_of_rates
-from formalimg.stats import Observation, Rate, summarize
+from formalimg.stats import Interval, Observation, Rate, summarize
 from formalimg.suites import CATEGORIES, Suite, load_pools
 from formalimg.tables import Cell, Column, Number, Table, TableRow
 
@@ -150,10 +150,12 @@ def _averaged(
 def _averaged_row(labels: tuple[str, ...], rates: Sequence[tuple[Rate, Rate]], run: str = "") -> TableRow:
     expected, scored = (sum(getattr(full, name) for _, full in rates) for name in ("expected", "scored"))
     means = []
-    for values in ([shown.value for shown, _ in rates], [full.value for _, full in rates]):
-        known = [value for value in values if value is not None]
-        mean = fmean(known) if len(known) == len(values) else None  # one that is unknown could be anything
-        means.append(Number(mean, scored=scored, expected=expected))
+    for those in ([shown for shown, _ in rates], [full for _, full in rates]):
+        known = [rate.value for rate in those if rate.value is not None]
+        mean = fmean(known) if len(known) == len(those) else None  # one that is unknown could be anything
+        worst = fmean(rate.passed / rate.expected for rate in those)
+        best = fmean((rate.passed + rate.expected - rate.scored) / rate.expected for rate in those)
+        means.append(Number(mean, scored=scored, expected=expected, bounds=Interval(worst, best)))
     return TableRow((*labels, expected, Number(scored, scored=scored, expected=expected), *means), run)
 
 

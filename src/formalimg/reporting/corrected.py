@@ -18,7 +18,7 @@ from formalimg.stats import (
     Observation,
     ScoreCell,
     corrected_cell_mean,
-    mean_interval,
+    fraction_interval,
     summarize,
     summarize_corrected,
 )
@@ -116,12 +116,14 @@ def correct_run(run: SeenRun, labels: RunLabels, about: Suite, epsilon: float | 
         for image in run.images
     ]
     corrected = summarize_corrected(seen, bands=about.bands, epsilon=epsilon, confidence=how.confidence)
-    raw = summarize(
-        [Observation(one.item, one.level, one.passed) for one in seen],
-        bands=about.bands,
-        epsilon=epsilon,
-        confidence=how.confidence,
-    )
+    raw = run.summary
+    if how.missing == "fail":  # the main table counts images without a verdict, which nobody can correct
+        raw = summarize(
+            [Observation(one.item, one.level, one.passed) for one in seen],
+            bands=about.bands,
+            epsilon=epsilon,
+            confidence=how.confidence,
+        )
     others = [
         *(CorrectedNumber(name, Number.of(band), corrected.bands.get(name)) for name, band in raw.bands.items()),
         CorrectedNumber(ALL_IMAGES, Number.of(raw.overall), corrected.overall),
@@ -165,13 +167,7 @@ def _score_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
     """Return the images of a suite of scores, with their scores before any gate."""
     passed = {(image.item, image.sample): image.passed for image in run.images}
     return [
-        _MeasuredImage(
-            image.item,
-            image.level,
-            bool(passed[image.item, image.sample]),
-            image.score,
-            labels.scores.get(ImageName(image.item, image.sample)),
-        )
+        _measured(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
         for image in run.graded
         if image.score is not None
     ]
@@ -179,16 +175,18 @@ def _score_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
 
 def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
     return [
-        _MeasuredImage(
-            image.item,
-            image.level,
-            image.passed,
-            image.score,
-            labels.scores.get(ImageName(image.item, image.sample)),
-        )
+        _measured(image.item, image.sample, image.level, image.passed, image.score, labels)
         for image in run.images
         if image.score is not None and image.passed is not None
     ]
+
+
+def _measured(
+    item: str, sample: int, level: int, passed: bool | None, score: float, labels: RunLabels
+) -> _MeasuredImage:
+    human = labels.scores.get(ImageName(item, sample))
+    # Weighted means of ones may be above 1 by rounding.
+    return _MeasuredImage(item, level, bool(passed), min(1.0, score), None if human is None else min(1.0, human))
 
 
 def _means(
@@ -206,9 +204,8 @@ def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> Cor
     scores = [image.judge for image in images]
     if not scores:
         return CorrectedNumber(name, Number(None), None)
-    interval = mean_interval(scores, confidence, items=[image.item for image in images])
-    shown = None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
-    raw = Number(fsum(scores) / len(scores), shown, scored=len(scores), expected=len(scores))
+    interval = fraction_interval(scores, confidence, items=[image.item for image in images])
+    raw = Number(fsum(scores) / len(scores), interval, scored=len(scores), expected=len(scores))
     return CorrectedNumber(name, raw, corrected_cell_mean(_cells(images), confidence))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from formalimg.reporting.corrected import CorrectedNumber, CorrectedRun
 from formalimg.reporting.labels import epsilon_text
-from formalimg.reporting.main_table import generalizability_cell
+from formalimg.reporting.main_table import generalizability_number
 from formalimg.reporting.model import HowCounted, run_cell, run_column
 from formalimg.suites import Suite
 from formalimg.tables import Column, Number, Table, TableRow, join_names
@@ -87,7 +87,7 @@ def _held_table(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted) -> 
     """Return G by the judge alone, and by the corrected rates."""
     known = [(run, run.held) for run in runs if run.held is not None]
     subscript = epsilon_text(known[0][1].raw.epsilon) if known else ""
-    rows = [TableRow((run.name, *map(generalizability_cell, held)), run.name) for run, held in known]
+    rows = [TableRow((run.name, *map(generalizability_number, held)), run.name) for run, held in known]
     return Table(
         _NAMES[1],
         "G corrected by human labels",

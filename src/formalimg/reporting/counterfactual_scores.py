@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
 
 from formalimg.analysis import counterfactual_specs, image_score
 from formalimg.reporting.labels import level_head, rule_text
@@ -11,8 +12,11 @@ from formalimg.runs import RunRecord
 from formalimg.stats import (
     Band,
     GateState,
+    Interval,
     MeanScore,
+    MissingBounds,
     MissingPolicy,
+    PointEstimates,
     Rate,
     ScoreObservation,
     ScoreRatio,
@@ -20,6 +24,7 @@ from formalimg.stats import (
     Summary,
     apply_gate,
     gate_states,
+    prior_resistance,
     summarize_scores,
 )
 from formalimg.suites import PASS_THRESHOLD, PoolProfile, Suite, plain_tags
@@ -129,6 +134,38 @@ def score_summary(images: Sequence[GradedImage], suite: Suite, how: HowCounted) 
         how.missing,
         how.confidence,
     )
+
+
+def score_bounds(images: Sequence[GradedImage], suite: Suite) -> MissingBounds:
+    """Return the means if all images without a score that counts had 0, and if all had 1; PRR and RRR in between."""
+
+    def bounds(those: Sequence[GradedImage]) -> Interval:
+        worst, best = (fmean(score if one.counting is None else one.counting for one in those) for score in (0.0, 1.0))
+        return Interval(worst, best)
+
+    levels = {
+        level: bounds([one for one in images if one.level == level]) for level in sorted({one.level for one in images})
+    }
+    overall = bounds(images) if images else None
+    ratios = {name: ratio_bounds(*map(levels.get, of)) for name, of in suite.bands.items()}
+
+    def end(n: int) -> PointEstimates:
+        return PointEstimates(
+            {level: found[n] for level, found in levels.items()},
+            overall[n] if overall else None,
+            {name: found[n] if found else None for name, found in ratios.items()},
+            None,
+        )
+
+    return MissingBounds(end(0), end(1))
+
+
+def ratio_bounds(before: Interval | None = None, after: Interval | None = None) -> Interval | None:
+    """Return the worst and the best PRR or RRR for the bounds of its two means; None if it could be any or none."""
+    if before is None or after is None:
+        return None
+    worst, best = prior_resistance(before.high, after.low), prior_resistance(before.low, after.high)
+    return None if worst is None or best is None else Interval(worst, best)
 
 
 def gated_means(images: Iterable[GradedImage], suite: Suite, how: HowCounted) -> ScoreSummary:

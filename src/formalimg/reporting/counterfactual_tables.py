@@ -11,6 +11,7 @@ from formalimg.reporting.counterfactual_scores import (
     WHY_NOT_COUNTED,
     gated_means,
     means,
+    ratio_bounds,
     scoring_rules,
 )
 from formalimg.reporting.labels import level_name, rule_text
@@ -278,6 +279,7 @@ def _ratio_cells(suite: Suite, summary: ScoreSummary) -> tuple[Cell, ...]:
             ratios[name].interval,
             scored=sum(summary.levels[level].scored for level in levels if level in summary.levels),
             expected=sum(summary.levels[level].expected for level in levels if level in summary.levels),
+            bounds=ratio_bounds(*(summary.levels[level].bounds for level in levels if level in summary.levels)),
         )
         for name, levels in suite.bands.items()
     )

@@ -11,8 +11,8 @@ from formalimg.reporting.judge_quality import quality_data, quality_lines
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reporting.notes import caption, remarks
-from formalimg.stats import Band, Interval, Rate, Summary
-from formalimg.tables import INCOMPLETE_NOTE, Table, TableRow, csv_rows, csv_text, json_number, json_table
+from formalimg.stats import Band, Interval, Rate
+from formalimg.tables import BOUNDS_NOTE, Table, TableRow, csv_rows, csv_text, json_number, json_table
 
 CSV_COLUMNS = (
     "suite",
@@ -36,11 +36,14 @@ CSV_COLUMNS = (
     "confidence",
     "profile",
     "threshold",
+    "worst",
+    "best",
 )
 """The columns of CSV reports. `figure` is level, band, overall or generalizability; clause kind or predicate, with the
 share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all images, by level
 and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
-without a gate."""
+without a gate. `worst` and `best` are what the number would be if all images without a verdict failed, or all passed;
+they are empty where all have one."""
 
 _KNOWN = {"level", "band", "overall", "generalizability", "p_yes"}
 """Numbers of the main table that JSON reports have under names of their own."""
@@ -110,7 +113,7 @@ def _section(section: Section, comparison: Comparison) -> dict[str, object]:
         "suite": section.suite.name,
         "title": section.suite.title,
         "epsilon": section.epsilon,
-        "caption": caption(section, comparison) + (f" {INCOMPLETE_NOTE}" if table.is_incomplete else ""),
+        "caption": caption(section, comparison) + (f" {BOUNDS_NOTE}" if table.is_incomplete else ""),
         "remarks": remarks(section),
         "runs": [{**_run(row), **_other_numbers(table, cells)} for row, cells in zip(section.rows, runs, strict=True)],
         "published": [_published(row) for row in section.published],
@@ -149,7 +152,7 @@ def _run(row: RunRow) -> dict[str, object]:
         "layouts": manifest.layouts,
         "created": manifest.created,
         "made_with": manifest.made_with,
-        **_summary(row.summary),
+        **_summary(row),
         "gated": len(row.gated),
         "unscored": dict(row.unscored),
         "unscored_details": {reason: detail._asdict() for reason, detail in row.details.items()},
@@ -161,27 +164,34 @@ def _run(row: RunRow) -> dict[str, object]:
     }
 
 
-def _summary(summary: Summary) -> dict[str, object]:
-    held = summary.generalizability
+def _summary(row: RunRow) -> dict[str, object]:
+    summary, held = row.summary, row.summary.generalizability
     return {
-        "levels": {str(level): _rate(rate) for level, rate in summary.levels.items()},
-        "bands": {name: _band(band) for name, band in summary.bands.items()},
-        "overall": _rate(summary.overall),
-        "generalizability": held._asdict() if held else None,
+        "levels": {str(level): _rate(rate, row.level_bounds(level)) for level, rate in summary.levels.items()},
+        "bands": {name: _band(band, row.band_bounds(name)) for name, band in summary.bands.items()},
+        "overall": _rate(summary.overall, row.overall_bounds()),
+        "generalizability": {**held._asdict(), "missing_bounds": _interval(row.held_bounds())} if held else None,
     }
 
 
-def _rate(rate: Rate) -> dict[str, object]:
+def _rate(rate: Rate, bounds: Interval | None) -> dict[str, object]:
     counts = {"passed": rate.passed, "scored": rate.scored, "expected": rate.expected}
-    return {**counts, "value": rate.value, "interval": _interval(rate.interval)}
+    known = bounds if rate.scored < rate.expected else None
+    return {
+        **counts,
+        "value": rate.value,
+        "interval": _interval(rate.interval),
+        "missing_bounds": _interval(known),
+    }
 
 
-def _band(band: Band) -> dict[str, object]:
+def _band(band: Band, bounds: Interval | None) -> dict[str, object]:
     return {
         "levels": list(band.levels),
         "value": band.value,
         "interval": _interval(band.interval),
         "coverage": band.coverage,
+        "missing_bounds": _interval(bounds if band.coverage < 1 else None),
     }
 
 

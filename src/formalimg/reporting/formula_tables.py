@@ -116,7 +116,7 @@ def _changes(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowCounte
     yield _minus(*(summary.bands[_OVERALL].value for summary in (here, there)))
     yield _minus(*(held.value if (held := summary.generalizability) else None for summary in (here, there)))
     paired = compare_paired(_observations(run), _observations(plain), confidence=how.confidence)
-    yield Number(paired.difference, paired.interval)
+    yield Number(paired.estimate, paired.interval)
 
 
 def _published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Sequence[int]) -> Iterator[TableRow]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.stats import Generalizability, MissingPolicy
+from formalimg.stats import MissingPolicy, Summary
 from formalimg.suites import Suite
-from formalimg.tables import NOTHING
+from formalimg.tables import INCOMPLETE, NOTHING
 
 
 def unit_of(suite: Suite) -> str:
@@ -19,9 +19,12 @@ def axis_label(value: float, suite: Suite) -> str:
     return f"{value:.1f}" if suite.traits.has_scores else f"{100 * value:.0f} %"
 
 
-def generalizability_text(held: Generalizability | None) -> str:
-    """Return G without its interval."""
-    return NOTHING if held is None or held.value is None else str(held.value)
+def generalizability_text(summary: Summary) -> str:
+    """Return G without its interval, with the mark of numbers for which not all images were scored."""
+    held, overall = summary.generalizability, summary.overall
+    if held is None or held.value is None:
+        return NOTHING
+    return f"{held.value}{INCOMPLETE if overall.scored < overall.expected else ''}"
 
 
 def epsilon_text(epsilon: float) -> str:

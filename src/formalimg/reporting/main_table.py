@@ -57,8 +57,15 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         epsilon = epsilon_text(section.epsilon)
         yield _MainColumn(
             Column("G", "level", subscript=epsilon, starts=True, figure="generalizability", name=epsilon),
-            lambda row: generalizability_cell(row.summary.generalizability),
+            _generalizability,
             lambda row: row.generalizability,
+        )
+    if section.ranks:
+        ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
+        yield _MainColumn(
+            Column("rank", "rank", starts=True, figure="rank", name=section.ranked_by),
+            lambda row: Number(ranks[row.name].best, Interval(*ranks[row.name])),
+            lambda _: NOTHING,
         )
     if any(row.quality.soft_score for row in section.rows):
         yield _MainColumn(
@@ -66,7 +73,7 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         )
     yield _MainColumn(
         Column("scored", "scored", figure="overall", name="all images"),
-        lambda row: Number.of(row.summary.overall),
+        lambda row: Number.of(row.summary.overall)._replace(bounds=row.overall_bounds()),
         lambda _: "published",
     )
 
@@ -85,7 +92,9 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     )
 
     def of_run(row: RunRow) -> Cell:
-        return Number.of(row.summary.levels[level]) if level in row.summary.levels else NOTHING
+        if level not in row.summary.levels:
+            return NOTHING
+        return Number.of(row.summary.levels[level])._replace(bounds=row.level_bounds(level))
 
     return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))
 
@@ -111,7 +120,8 @@ def _band(row: RunRow, name: str) -> Cell:
         return NOTHING
     rates = [row.summary.levels[level] for level in band.levels if level in row.summary.levels]
     passed, scored, expected = (sum(getattr(rate, of) for rate in rates) for of in ("passed", "scored", "expected"))
-    return Number(band.value, band.interval, None, passed, scored, expected, band.coverage)
+    bounds = row.band_bounds(name)
+    return Number(band.value, band.interval, None, passed, scored, expected, band.coverage, bounds=bounds)
 
 
 def _published_band(row: PublishedRow, name: str) -> Cell:
@@ -123,12 +133,20 @@ def _soft_score(row: RunRow) -> Cell:
     soft = row.quality.soft_score
     if soft is None:
         return NOTHING
-    return Number(soft.value, scored=soft.number, expected=row.summary.overall.expected)
+    expected = row.summary.overall.expected
+    known, unknown = soft.value * soft.number, expected - soft.number
+    bounds = Interval(known / expected, (known + unknown) / expected)
+    return Number(soft.value, scored=soft.number, expected=expected, bounds=bounds)
 
 
-def generalizability_cell(held: Generalizability | None) -> Cell:
-    """Return G with its interval."""
+def _generalizability(row: RunRow) -> Cell:
+    held = row.summary.generalizability
     if held is None:
         return NOTHING
+    return generalizability_number(held)._replace(coverage=row.summary.overall.coverage, bounds=row.held_bounds())
+
+
+def generalizability_number(held: Generalizability) -> Number:
+    """Return G with its interval."""
     has_interval = held.low is not None and held.high is not None
     return Number(held.value, Interval(held.low or 0, held.high or 0) if has_interval else None)

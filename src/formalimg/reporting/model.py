@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.judges import Part
 from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.runs import RunCost, RunManifest, RunRecord
-from formalimg.stats import MissingPolicy, Summary
+from formalimg.stats import Interval, MissingBounds, MissingPolicy, PointEstimates, RankRange, Summary
 from formalimg.suites import Suite
 from formalimg.tables import Column, Table, TableRow
 
@@ -66,6 +66,7 @@ class RunRow:
         spent: its cost.
         gated: the images (item and sample) that count as 0 because the gate of their group is closed.
         quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
+        bounds: its numbers if all images without a verdict failed, and if all passed; None if all have one.
     """
 
     name: str
@@ -82,6 +83,29 @@ class RunRow:
     spent: RunCost
     gated: frozenset[tuple[str, int]] = frozenset()
     quality: JudgeQuality = field(default_factory=JudgeQuality)
+    bounds: MissingBounds | None = None
+
+    def level_bounds(self, level: int) -> Interval | None:
+        """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
+        return self._bounds(lambda those: those.levels.get(level))
+
+    def band_bounds(self, band: str) -> Interval | None:
+        """Return the worst and the best value of a band; None if no verdict is missing."""
+        return self._bounds(lambda those: those.bands.get(band))
+
+    def overall_bounds(self) -> Interval | None:
+        """Return the worst and the best rate or mean over all images; None if no verdict is missing."""
+        return self._bounds(lambda those: those.overall)
+
+    def held_bounds(self) -> Interval | None:
+        """Return the worst and the best generalizability; None if no verdict is missing."""
+        return self._bounds(lambda those: those.generalizability)
+
+    def _bounds(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
+        if self.bounds is None:
+            return None
+        worst, best = (value_of(those) for those in self.bounds)
+        return None if worst is None or best is None else Interval(worst, best)
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:
@@ -135,6 +159,8 @@ class Section:
         notes: what a reader must know before comparing the rows.
         tables: the tables below the main one.
         corrected: the numbers of the runs that have human labels, corrected by them.
+        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked.
+        ranked_by: the number that runs are ranked by.
     """
 
     suite: Suite
@@ -144,6 +170,13 @@ class Section:
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
     corrected: tuple[CorrectedRun, ...] = ()
+    ranks: tuple[RankRange, ...] = ()
+    ranked_by: str = ""
+
+    @property
+    def shown_tables(self) -> tuple[Table, ...]:
+        """The tables for people; others are in files for programs alone."""
+        return tuple(table for table in self.tables if table.placement != "data")
 
     @property
     def levels(self) -> tuple[int, ...]:

@@ -94,9 +94,12 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
-    """Return what the intervals of the main table are."""
-    over = ", over groups" if section.suite.traits.has_scores else ""
-    return f"Intervals: {100 * comparison.confidence:g} %{over}"
+    """Return what the intervals of the main table are, what they cover, and what they do not."""
+    over, drawn = (", over groups", "groups") if section.suite.traits.has_scores else ("", "items")
+    return (
+        f"Intervals: {100 * comparison.confidence:g} %{over}; they cover which {drawn} and images were drawn, not "
+        "errors of the judge, nor what other prompts or settings would change"
+    )
 
 
 def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
@@ -194,9 +197,19 @@ def remarks(section: Section) -> list[str]:
         judge = row.manifest.judge
         asked = judge is not None and bool(judge.settings.get("logprobs"))
         found += [f"{row.name}: {remark}." for remark in quality_remarks(row.quality, wants_logprobs=asked)]
+    if section.ranks:
+        found.append(_note_on_ranks(section))
     if any(row.quality.soft_score for row in section.rows):
         found.append(f"{SOFT_SCORE}.")
     return found
+
+
+def _note_on_ranks(section: Section) -> str:
+    return (
+        f"rank: by {section.ranked_by}, from 1 + the number of runs that are significantly better to the number "
+        "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
+        "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
+    )
 
 
 def _reasons(row: RunRow) -> str:

@@ -110,7 +110,7 @@ def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStud
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
     yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
-    others = (table for table in section.tables if not is_corrected(table))
+    others = (table for table in section.shown_tables if not is_corrected(table))
     yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in others))
     yield _PagePart("what fails", "What fails", _failures(section))
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
@@ -189,7 +189,7 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     for name, number in _headline_numbers(row, section):
         yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
-        yield generalizability_text(row.summary.generalizability), " G"
+        yield generalizability_text(row.summary), " G"
 
 
 def _headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:

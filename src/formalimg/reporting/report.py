@@ -62,7 +62,7 @@ def render(
                 for section in comparison.sections
                 for text in (
                     render_markdown(main_table(section, comparison)),
-                    *(render_markdown(table, 3) for table in section.tables),
+                    *(render_markdown(table, 3) for table in section.shown_tables),
                 )
             ]
             if rated:
@@ -72,7 +72,9 @@ def render(
             from formalimg.tables import render_latex
 
             tables = (
-                table for section in comparison.sections for table in (main_table(section, comparison), *section.tables)
+                table
+                for section in comparison.sections
+                for table in (main_table(section, comparison), *section.shown_tables)
             )
             return "\n".join(text for table in (*tables, *rated) for text in render_latex(table))
         case "csv":
@@ -121,11 +123,11 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
-            shown = [table for table in section.tables if self.details or table.placement == "result"]
-            yield render_terminal([main_table(section, self.comparison), *shown])
-            hidden = [table for table in section.tables if table not in shown]
-            if hidden:
-                names = join_names([table.name for table in hidden])
+            results = [table for table in section.shown_tables if self.details or table.placement == "result"]
+            yield render_terminal([main_table(section, self.comparison), *results])
+            more = [table.name for table in section.shown_tables if table not in results]
+            if more:
+                names = join_names(more)
                 yield Text(f"There is more with --details: {names}.\n", style="dim")
 
 
@@ -150,6 +152,7 @@ def write_html(
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
     labels: Mapping[Path, RunLabels] | None = None,
+    baseline: Path | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -167,6 +170,7 @@ def write_html(
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
         labels: as for `compare`.
+        baseline: as for `compare`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -185,6 +189,7 @@ def write_html(
         profile=profile,
         threshold=threshold,
         labels=labels,
+        baseline=baseline,
     )
     path = Path(path)
     folder = image_folder(path)

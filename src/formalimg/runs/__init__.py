@@ -19,7 +19,13 @@ from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table, require_images
+from formalimg.runs.manifest import (
+    MAX_MANIFEST_BYTES,
+    Identity,
+    RunManifest,
+    read_manifest_table,
+    require_images,
+)
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, default_style, require_supported
 from formalimg.runs.progress import EarlierWork, Progress
@@ -52,6 +58,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "MAX_FAILURES",
+    "MAX_MANIFEST_BYTES",
     "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.generalizability import generalizability
-from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, mean_interval
+from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, fraction_interval, mean_interval
 from formalimg.stats.observations import Band, Generalizability, Interval, MissingPolicy, Observation, Rate, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
@@ -37,12 +37,28 @@ if TYPE_CHECKING:
         weighted_score,
     )
     from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
-    from formalimg.stats.comparison import PairedComparison, compare_paired, compare_paired_scores
-    from formalimg.stats.corrected import CorrectedRate, corrected_mean, corrected_rate
+    from formalimg.stats.comparison import (
+        ItemMean,
+        ItemMeans,
+        PairedDifference,
+        PairedItems,
+        RankRange,
+        adjust_for_all,
+        compare_paired,
+        compare_paired_scores,
+        difference_interval,
+        group_means,
+        item_rates,
+        pair_items,
+        rank_ranges,
+    )
+    from formalimg.stats.corrected import corrected_mean, corrected_rate
     from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
     from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
     from formalimg.stats.judge_error import RoganGladen, rogan_gladen
     from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
+    from formalimg.stats.labelled_levels import CorrectedRate
+    from formalimg.stats.permutation import holm, sign_flip_test
     from formalimg.stats.precision_recall import (
         Classification,
         Confusion,
@@ -96,12 +112,28 @@ __getattr__ = lazy_exports(
             "weighted_score",
         ],
         "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
-        "comparison": ["PairedComparison", "compare_paired", "compare_paired_scores"],
+        "comparison": [
+            "ItemMean",
+            "ItemMeans",
+            "PairedDifference",
+            "PairedItems",
+            "RankRange",
+            "adjust_for_all",
+            "compare_paired",
+            "compare_paired_scores",
+            "difference_interval",
+            "group_means",
+            "item_rates",
+            "pair_items",
+            "rank_ranges",
+        ],
         "correlation": ["Correlation", "pearson", "within_level_correlation"],
-        "corrected": ["CorrectedRate", "corrected_mean", "corrected_rate"],
+        "corrected": ["corrected_mean", "corrected_rate"],
         "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
         "judge_error": ["RoganGladen", "rogan_gladen"],
         "label_allocation": ["LabelAllocation", "allocate_labels"],
+        "labelled_levels": ["CorrectedRate"],
+        "permutation": ["holm", "sign_flip_test"],
         "precision_recall": [
             "Classification",
             "Confusion",
@@ -141,6 +173,8 @@ __all__ = [
     "GateState",
     "Generalizability",
     "Interval",
+    "ItemMean",
+    "ItemMeans",
     "LabelAllocation",
     "LabelledObservation",
     "MeanConsistency",
@@ -148,11 +182,13 @@ __all__ = [
     "MissingBounds",
     "MissingPolicy",
     "Observation",
-    "PairedComparison",
+    "PairedDifference",
+    "PairedItems",
     "PointEstimates",
     "Proportion",
     "RankAgreement",
     "RankCorrelations",
+    "RankRange",
     "Rate",
     "RatingScale",
     "Reliability",
@@ -166,6 +202,7 @@ __all__ = [
     "SensitivitySpecificity",
     "Summary",
     "WeightedAnswer",
+    "adjust_for_all",
     "allocate_labels",
     "apply_gate",
     "classification",
@@ -182,8 +219,13 @@ __all__ = [
     "corrected_rate",
     "cronbach_alpha",
     "detection",
+    "difference_interval",
+    "fraction_interval",
     "gate_states",
     "generalizability",
+    "group_means",
+    "holm",
+    "item_rates",
     "kendall",
     "krippendorff_alpha",
     "majority",
@@ -191,15 +233,18 @@ __all__ = [
     "mean_interval",
     "mean_of_levels",
     "missing_bounds",
+    "pair_items",
     "pearson",
     "prior_resistance",
     "rank_agreement",
     "rank_correlations",
+    "rank_ranges",
     "reasoning_retention",
     "rescore",
     "rogan_gladen",
     "score_difference",
     "sensitivity_specificity",
+    "sign_flip_test",
     "spearman",
     "summarize",
     "summarize_corrected",

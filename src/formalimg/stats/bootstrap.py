@@ -81,28 +81,6 @@ def band_interval(levels: Mapping[int, LevelDraws], value: float, config: Bootst
     return quantile_interval(lower.mean(axis=0), upper.mean(axis=0), value, config)
 
 
-def difference_interval(differences: Mapping[float, int], value: float, config: BootstrapConfig) -> Interval:
-    """Return the bootstrap interval of a mean difference.
-
-    Args:
-        differences: the number of items by difference, from −1 to 1.
-        value: the mean difference.
-        config: confidence, number of resamples and seed.
-    """
-    import numpy as np
-
-    generator = np.random.default_rng(config.seed)
-
-    def means(unseen: float) -> Draws:
-        values = np.array([*differences, unseen])
-        weights = np.array([*differences.values(), 1])
-        drawn = generator.multinomial(weights.sum(), weights / weights.sum(), size=config.resamples)
-        mean: Draws = drawn @ values / weights.sum()
-        return mean
-
-    return quantile_interval(means(-1.0), means(1.0), value, config)
-
-
 def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> tuple[Draws, Draws]:
     """Return rates for the lower and the upper end, one row per level, where one level may draw an unseen item."""
     import numpy as np

@@ -40,6 +40,7 @@ class MeanScore(NamedTuple):
         scored: how many images have a score that counts.
         expected: how many were to be scored.
         gated: how many images count as 0 because the gate of their group is closed.
+        bounds: the mean if all images without a score had 0, and if all had 1; None where there is no value.
     """
 
     value: float | None
@@ -47,6 +48,7 @@ class MeanScore(NamedTuple):
     scored: int
     expected: int
     gated: int
+    bounds: Interval | None = None
 
     @property
     def coverage(self) -> float:

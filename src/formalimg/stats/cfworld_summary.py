@@ -12,7 +12,7 @@ from math import fsum, isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, bootstrap_config, difference_interval, quantile_interval
+from formalimg.stats.bootstrap import BootstrapConfig, bootstrap_config, quantile_interval
 from formalimg.stats.cfworld_scores import (
     MeanScore,
     ScoreObservation,
@@ -26,6 +26,7 @@ from formalimg.stats.cfworld_scores import (
     validate_profile,
     validate_score,
 )
+from formalimg.stats.comparison import difference_interval
 from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, binomial_interval
 from formalimg.stats.observations import Interval, MissingPolicy
 from formalimg.stats.summary import validate_missing
@@ -127,7 +128,7 @@ class ScoreDifference(NamedTuple):
 
     Attributes:
         value: the mean over groups of the second level's mean minus the first's; None if no group has both.
-        interval: its interval, by resampling groups.
+        interval: its interval, over groups.
         groups: how many groups have both.
         left_out: the groups that lack one, by name.
     """
@@ -144,8 +145,6 @@ def score_difference(
     first: int = 1,
     second: int = 2,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> ScoreDifference:
     """Return how much higher the scores of one level are than those of another, group by group.
 
@@ -156,10 +155,7 @@ def score_difference(
         first: the level to subtract.
         second: the level to subtract it from.
         confidence: of the interval.
-        resamples: number of bootstrap resamples.
-        seed: of the bootstrap.
     """
-    config = bootstrap_config(confidence, resamples, seed)
     scores: dict[str, tuple[list[float], list[float]]] = {}
     for group, level, _, score in observations:
         if level in (first, second):
@@ -171,7 +167,7 @@ def score_difference(
     if not known:
         return ScoreDifference(None, None, 0, left_out)
     value = fsum(known.values()) / len(known)
-    interval = difference_interval(dict(sorted(Counter(known.values()).items())), value, config)
+    interval = difference_interval([known[group] for group in sorted(known)], confidence=confidence)
     return ScoreDifference(value, interval, len(known), left_out)
 
 
@@ -270,7 +266,9 @@ def _mean(
     if not scores or draws is None:
         return MeanScore(None, None, scored, len(here), gated)
     value = min(fsum(scores) / len(scores), 1.0)
-    return MeanScore(value, draws.mean_interval(level, value), scored, len(here), gated)
+    known = fsum(score for score in here if score is not None)
+    bounds = Interval(known / len(here), min(1.0, (known + len(here) - scored) / len(here)))
+    return MeanScore(value, draws.mean_interval(level, value), scored, len(here), gated, bounds)
 
 
 def _round_as_published(mean: float | None) -> float | None:

@@ -1,59 +1,186 @@
-"""Paired comparison of two runs, item by item: mean difference with a bootstrap interval, and a permutation test.
+"""Paired comparison of runs over the same items: mean difference, interval, permutation test, and ranks with ties.
 
-The permutation test is the exact sign test; with one image per item it is McNemar's test.
+What is compared is a mean over items, or over groups of items such as those of CF-World: images of one item are alike,
+so an item counts once, by the mean over its images. The test flips the signs of these differences
+(`formalimg.stats.permutation`).
+
+The interval is that of Student's t, with one imagined item on either side of the mean, as far from it as the farthest
+item that was seen. Without them it would be too narrow where most items are ties, and have no width if all are.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
-from math import exp, log
-from typing import NamedTuple
+from math import fsum, sqrt
+from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, bootstrap_config, difference_interval
 from formalimg.stats.cfworld_scores import ScoreObservation, validate_score
-from formalimg.stats.intervals import log_binomial_tail
-from formalimg.stats.observations import Interval, ItemTally, Observation, tally
+from formalimg.stats.intervals import student_quantile, validate_confidence
+from formalimg.stats.observations import Interval, MissingPolicy, Observation, tally
+from formalimg.stats.permutation import holm, sign_flip_test
+
+_ROUNDING = 12
+"""Decimals of differences: equal scores must not differ by rounding."""
+
+_BEFORE_LEVEL = ", level "
+"""Stands between a group and its level in the name of an item."""
+
+_NO_SPREAD = 1e-9
+"""Differences that are closer to each other than this are the same."""
 
 
-class PairedComparison(NamedTuple):
-    """How two runs differ on the items that both have verdicts for.
+class PairedDifference(NamedTuple):
+    """How much higher the mean of one run is than that of another, on the items that both have a number for.
 
     Attributes:
-        wins: items that the first does better than the second.
-        losses: items that the second does better than the first.
-        ties: items that both do equally well.
-        difference: the mean over these items of the first's rate minus the second's; None if there is no such item.
-        interval: its bootstrap interval.
-        p_value: the chance of wins and losses at least as uneven as these if neither run is better; None if there is
-            no such item.
-        only_first: items with a verdict in the first run only.
-        only_second: items with a verdict in the second run only.
-        unscored: items with a verdict in neither.
+        estimate: the mean difference, first minus second; for a band the mean over its levels, each with the same
+            weight. None if there is no item, or none at one of the levels.
+        interval: its confidence interval; it holds 0 where the test finds no difference at this confidence.
+        p: the two-sided p-value of the sign-flip test; None where there is no estimate.
+        adjusted_p: the same, corrected by Holm's method for all comparisons of a report; None where it was not.
+        items: the number of items compared.
+        left_out: the items that only one of the runs has, or that have no verdict or score in one of them, by name.
+        wins, losses: the number of items on which the first is better, and worse.
     """
 
-    wins: int
-    losses: int
-    ties: int
-    difference: float | None
+    estimate: float | None
     interval: Interval | None
-    p_value: float | None
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    unscored: tuple[str, ...]
+    p: float | None
+    adjusted_p: float | None
+    items: int
+    left_out: tuple[str, ...]
+    wins: int = 0
+    losses: int = 0
+
+
+class ItemMean(NamedTuple):
+    """The mean over the images of one item in one run, and its level; None where no image counts."""
+
+    level: int
+    value: float | None
+
+
+ItemMeans: TypeAlias = Mapping[str, ItemMean]
+"""The means of all items of a run, by name."""
+
+
+def item_rates(observations: Iterable[Observation], missing: MissingPolicy = "exclude") -> dict[str, ItemMean]:
+    """Return for each item the share of its images that passed.
+
+    Args:
+        observations: one for each image that was to be scored.
+        missing: how to treat images without a verdict: left out of the share, or counted as failures (`fail`).
+    """
+    return {
+        item: ItemMean(level, counts.passed / counts.counted(missing) if counts.counted(missing) else None)
+        for level, items in tally(observations).items()
+        for item, counts in items.items()
+    }
+
+
+def group_means(observations: Iterable[ScoreObservation], missing: MissingPolicy = "exclude") -> dict[str, ItemMean]:
+    """Return the mean score of the images of each level of each group, as if it were an item.
+
+    Args:
+        observations: one for each image that was to be scored.
+        missing: how to treat images without a score: left out of the mean, or counted as 0 (`fail`).
+    """
+    scores: dict[tuple[str, int], list[float]] = {}
+    for group, level, _, score in observations:
+        those = scores.setdefault((group, level), [])
+        if score is not None or missing == "fail":
+            those.append(0.0 if score is None else validate_score(score))
+    return {
+        f"{group}{_BEFORE_LEVEL}{level}": ItemMean(level, fsum(those) / len(those) if those else None)
+        for (group, level), those in scores.items()
+    }
+
+
+class PairedItems(NamedTuple):
+    """Two runs item by item; `pair_items` makes it.
+
+    Attributes:
+        differences: level and difference (first minus second) of the items that both have a number for.
+        left_out: the level of each other item.
+    """
+
+    differences: Mapping[str, tuple[int, float]]
+    left_out: Mapping[str, int]
+
+    def difference(
+        self, levels: Sequence[int] | None = None, *, confidence: float = 0.95, seed: int = 0
+    ) -> PairedDifference:
+        """Return the mean difference over items.
+
+        Args:
+            levels: the levels to compare, each of which has the same weight, as in a band; by default all items of all
+                levels have the same weight.
+            confidence: of the interval.
+            seed: of the permutation test, where it is not exact.
+        """
+        wanted = None if levels is None else frozenset(levels)
+        pairs = [pair for pair in self.differences.values() if wanted is None or pair[0] in wanted]
+        left_out = tuple(name for name, level in self.left_out.items() if wanted is None or level in wanted)
+        values, counts = [value for _, value in pairs], Counter(level for level, _ in pairs)
+        if levels is None:
+            weights = [1 / len(values) for _ in values]
+        elif all(counts[level] for level in levels):
+            weights = [1 / (len(counts) * counts[level]) for level, _ in pairs]
+        else:
+            weights = []
+        return _paired_difference(values, weights, left_out, confidence, seed)
+
+    def group_difference(self, *, confidence: float = 0.95, seed: int = 0) -> PairedDifference:
+        """Return the mean difference over groups, each by the mean over the levels that both runs have a score for."""
+        groups: dict[str, list[float]] = {}
+        for name, (_, value) in self.differences.items():
+            groups.setdefault(_group(name), []).append(value)
+        values = [round(fsum(those) / len(those), _ROUNDING) for those in groups.values()]
+        left_out = dict.fromkeys(group for group in map(_group, self.left_out) if group not in groups)
+        return _paired_difference(values, [1 / len(values) for _ in values], tuple(left_out), confidence, seed)
+
+
+def pair_items(first: ItemMeans, second: ItemMeans) -> PairedItems:
+    """Put two runs side by side, item by item.
+
+    Args:
+        first: what `item_rates` or `group_means` returned for one run.
+        second: the same for the other.
+
+    Raises:
+        FormalimgError: if an item is at different levels in the two runs.
+    """
+    differences: dict[str, tuple[int, float]] = {}
+    left_out: dict[str, int] = {}
+    for name in sorted({*first, *second}):
+        here, there = first.get(name), second.get(name)
+        if here is None or there is None:
+            left_out[name] = (here or there or ItemMean(0, None)).level
+            continue
+        if here.level != there.level:
+            raise FormalimgError(
+                f"item {name!r} is at level {here.level} in one run and at level {there.level} in the other: "
+                "compare runs over the same items"
+            )
+        if here.value is None or there.value is None:
+            left_out[name] = here.level
+        else:
+            differences[name] = here.level, round(here.value - there.value, _ROUNDING)
+    return PairedItems(differences, left_out)
 
 
 def compare_paired(
     first: Iterable[Observation],
     second: Iterable[Observation],
     *,
+    levels: Sequence[int] | None = None,
+    missing: MissingPolicy = "exclude",
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
-) -> PairedComparison:
-    """Compare two runs item by item.
+) -> PairedDifference:
+    """Compare the pass rates of two runs item by item.
 
     An item with several images counts once, by the share of its scored images that passed. Items without a verdict
     on both sides take no part in the comparison; they are named instead.
@@ -61,33 +188,26 @@ def compare_paired(
     Args:
         first: the observations of one run.
         second: the observations of the other.
+        levels: as for `PairedItems.difference`.
+        missing: how to treat images without a verdict: left out, or counted as failures (`fail`).
         confidence: of the interval.
-        resamples: number of bootstrap resamples.
-        seed: of the bootstrap.
+        seed: of the permutation test, where it is not exact.
 
     Raises:
         FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
-    config = bootstrap_config(confidence, resamples, seed)
-    here, there = _by_item(first), _by_item(second)
-    names = sorted({*here, *there})
-    for name in names:
-        if name in here and name in there and here[name][0] != there[name][0]:
-            raise FormalimgError(
-                f"item {name!r} is at level {here[name][0]} in one run and at level {there[name][0]} in the other: "
-                "compare runs over the same items"
-            )
-    return _comparison({name: (_share(here.get(name)), _share(there.get(name))) for name in names}, config)
+    found = pair_items(item_rates(first, missing), item_rates(second, missing))
+    return found.difference(levels, confidence=confidence, seed=seed)
 
 
 def compare_paired_scores(
     first: Iterable[ScoreObservation],
     second: Iterable[ScoreObservation],
     *,
+    missing: MissingPolicy = "exclude",
     confidence: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
-) -> PairedComparison:
+) -> PairedDifference:
     """Compare the scores of two runs group by group, as `compare_paired` compares items.
 
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
@@ -96,76 +216,105 @@ def compare_paired_scores(
     Args:
         first: the scores in one run.
         second: the scores in the other.
+        missing: how to treat images without a score: left out, or counted as 0 (`fail`).
         confidence: of the interval.
-        resamples: number of bootstrap resamples.
-        seed: of the bootstrap.
+        seed: of the permutation test, where it is not exact.
 
     Raises:
         FormalimgError: if a score is not between 0 and 1.
     """
-    config = bootstrap_config(confidence, resamples, seed)
-    here, there = _level_means(first), _level_means(second)
-    return _comparison(
-        {name: _means(here.get(name, {}), there.get(name, {})) for name in sorted({*here, *there})}, config
-    )
+    found = pair_items(group_means(first, missing), group_means(second, missing))
+    return found.group_difference(confidence=confidence, seed=seed)
 
 
-def _comparison(
-    rates: Mapping[str, tuple[Fraction | None, Fraction | None]], config: BootstrapConfig
-) -> PairedComparison:
-    differences = [one - other for one, other in rates.values() if one is not None and other is not None]
-    wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
-    difference, interval = None, None
-    if differences:
-        difference = float(sum(differences) / len(differences))
-        counts = {float(each): n for each, n in sorted(Counter(differences).items())}
-        interval = difference_interval(counts, difference, config)
-    return PairedComparison(
+def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
+    """Return the comparisons with p-values corrected for all of them; those without a p-value are no tests."""
+    corrected = iter(holm([one.p for one in differences if one.p is not None]))
+    return tuple(one if one.p is None else one._replace(adjusted_p=next(corrected)) for one in differences)
+
+
+class RankRange(NamedTuple):
+    """The ranks that a run may have: more than one where it is tied."""
+
+    best: int
+    worst: int
+
+
+def rank_ranges(
+    runs: int, pairs: Mapping[tuple[int, int], PairedDifference], *, confidence: float = 0.95
+) -> tuple[RankRange, ...]:
+    """Return the ranks of runs, with ties as ties.
+
+    A run is behind those that are significantly better, and ahead of those that are significantly worse; all others
+    are tied with it.
+
+    Args:
+        runs: how many there are.
+        pairs: the comparisons of two of them, by their numbers from 0, with adjusted p-values.
+        confidence: a difference is significant if its adjusted p-value is at most 1 minus this.
+    """
+    ahead, behind = [0] * runs, [0] * runs
+    for (one, other), found in pairs.items():
+        if found.estimate and found.adjusted_p is not None and found.adjusted_p <= 1 - confidence + _NO_SPREAD:
+            better, worse = (one, other) if found.estimate > 0 else (other, one)
+            ahead[worse] += 1
+            behind[better] += 1
+    return tuple(RankRange(1 + more, runs - fewer) for more, fewer in zip(ahead, behind, strict=True))
+
+
+def difference_interval(
+    differences: Sequence[float], *, weights: Sequence[float] | None = None, confidence: float = 0.95
+) -> Interval:
+    """Return the confidence interval of a weighted mean of differences that lie between -1 and 1.
+
+    In simulations it held the true mean in about 95 % of cases for ten items or more, whether their differences are
+    -1, 0 and 1 or scores. A single item says nothing: the interval is then all from -1 to 1.
+
+    Args:
+        differences: one for each item, at least one.
+        weights: of the items, which add up to 1; by default all weigh the same.
+        confidence: how often the interval should hold the true mean.
+    """
+    validate_confidence(confidence)
+    shares = weights or [1 / len(differences)] * len(differences)
+    mean = fsum(share * each for share, each in zip(shares, differences, strict=True))
+    squares = fsum(share * share for share in shares)
+    items = 1 / squares  # the effective number, which is that of the items if all weigh the same
+    if items < 2 - _NO_SPREAD:
+        return Interval(-1.0, 1.0)
+    farthest = max(abs(each - mean) for each in differences)
+    if farthest < _NO_SPREAD:  # nothing is known of how far others may be
+        farthest = 1.0
+    spread = fsum((share * (each - mean)) ** 2 for share, each in zip(shares, differences, strict=True)) / squares
+    error = sqrt((items * spread + 2 * farthest**2) / (items * (items + 1)))
+    width = student_quantile(confidence, int(items - 1 + _NO_SPREAD)) * error
+    return Interval(max(-1.0, mean - width), min(1.0, mean + width))
+
+
+def _paired_difference(
+    values: Sequence[float], weights: Sequence[float], left_out: tuple[str, ...], confidence: float, seed: int
+) -> PairedDifference:
+    """Return the weighted mean of differences; without weights there is none."""
+    validate_confidence(confidence)
+    wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
+    if not weights:
+        return PairedDifference(None, None, None, None, len(values), left_out, wins, losses)
+    weighted = [weight * value for weight, value in zip(weights, values, strict=True)]
+    p = sign_flip_test(weighted, seed=seed)
+    low, high = difference_interval(values, weights=weights, confidence=confidence)
+    if p > 1 - confidence:  # a test that finds no difference and an interval without 0 would contradict each other
+        low, high = min(low, 0.0), max(high, 0.0)
+    return PairedDifference(
+        fsum(weighted),
+        Interval(low, high),
+        p,
+        None,
+        len(values),
+        left_out,
         wins,
         losses,
-        len(differences) - wins - losses,
-        difference,
-        interval,
-        _sign_test(wins, losses) if differences else None,
-        tuple(name for name, (one, other) in rates.items() if one is not None and other is None),
-        tuple(name for name, (one, other) in rates.items() if one is None and other is not None),
-        tuple(name for name, (one, other) in rates.items() if one is None and other is None),
     )
 
 
-def _level_means(observations: Iterable[ScoreObservation]) -> dict[str, dict[int, Fraction]]:
-    """Return the exact mean score of each level, by group; levels without a score are left out."""
-    scores: dict[str, dict[int, list[Fraction]]] = {}
-    for group, level, _, score in observations:
-        levels = scores.setdefault(group, {})
-        if score is not None:
-            levels.setdefault(level, []).append(Fraction(validate_score(score)))
-    return {group: {level: _mean(scored) for level, scored in levels.items()} for group, levels in scores.items()}
-
-
-def _means(here: Mapping[int, Fraction], there: Mapping[int, Fraction]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the means over the levels that both have; over one side's own where the other has none of them."""
-    both = here.keys() & there.keys()
-    one, other = ([side[level] for level in (both or side)] for side in (here, there))
-    if not both and here and there:  # nothing to compare, so neither counts
-        return None, None
-    return _mean(one) if one else None, _mean(other) if other else None
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    return sum(values, Fraction()) / len(values)
-
-
-def _by_item(observations: Iterable[Observation]) -> dict[str, tuple[int, ItemTally]]:
-    return {item: (level, counts) for level, items in tally(observations).items() for item, counts in items.items()}
-
-
-def _share(item: tuple[int, ItemTally] | None) -> Fraction | None:
-    return Fraction(item[1].passed, item[1].scored) if item and item[1].scored else None
-
-
-def _sign_test(wins: int, losses: int) -> float:
-    """Return the two-sided p-value of the exact sign test (a permutation test)."""
-    if wins == losses:
-        return 1.0
-    return min(1.0, 2 * exp(log_binomial_tail(max(wins, losses), wins + losses, log(0.5))))
+def _group(name: str) -> str:
+    return name.rpartition(_BEFORE_LEVEL)[0]

@@ -1,61 +1,27 @@
 """Pass rates and means corrected for errors of the judge, by human labels of a random sample of the same run.
 
-Double sampling: the judge saw all images, people saw some. With p the share of images that the judge passed, the true
-rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two probabilities. It
-holds whatever errors the judge makes, because the labels are of the images that it judged.
+Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
+the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
+probabilities. This holds whatever errors the judge makes, because the labels are of the images that it judged. For a
+yes/no judge it is prediction-powered inference with the best weight (PPI++), which `corrected_mean` does for scores.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import fsum, isfinite, sqrt
-from typing import NamedTuple
+from math import fsum, isfinite
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import normal_quantile
-from formalimg.stats.observations import Interval
+from formalimg.stats.intervals import jeffreys_interval, normal_quantile, student_quantile
+from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
 
+__all__ = ["CorrectedRate", "corrected_mean", "corrected_rate"]
 
-class CorrectedRate(NamedTuple):
-    """A pass rate or a mean, corrected by human labels.
+_IMAGINED = 0.5
+"""Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated.
 
-    Attributes:
-        estimate: the corrected rate, 0 to 1.
-        low, high: its confidence interval, for the sampling of images and of labels.
-        labels: how many images people labelled.
-        effective_labels: how many labels alone, without a judge, would give the same variance.
-        raw: the judge's own rate.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    labels: int
-    effective_labels: float
-    raw: float
-
-
-class AnswerCell(NamedTuple):
-    """The images of a level to which the judge gave the same answer.
-
-    Attributes:
-        images: how many there are; a fraction where images of an item are alike.
-        labels: how many of them people labelled.
-        passed: how many of these people passed.
-    """
-
-    images: float
-    labels: float
-    passed: float
-
-
-class LabelledLevel(NamedTuple):
-    """The images of a level, and what it weighs among all levels; the weights add up to 1."""
-
-    weight: float
-    judge_yes: AnswerCell
-    judge_no: AnswerCell
+By simulation: with less, means of few labels near the bounds are covered too rarely."""
 
 
 def corrected_rate(
@@ -74,7 +40,7 @@ def corrected_rate(
         FormalimgError: if the counts are impossible, or the labels cannot be of these images.
     """
     pairs = Counter(_validate_pair(pair) for pair in labelled)
-    if not 0 <= judge_passes <= judge_total or judge_total < 1:
+    if not (judge_total > 0 and 0 <= judge_passes <= judge_total):
         raise FormalimgError(
             f"the judge passed {judge_passes} of {judge_total} images, which is not a rate: give at least one image"
         )
@@ -87,46 +53,9 @@ def corrected_rate(
                 "give labels of this run only, one for each image"
             )
         cells.append(AnswerCell(images, labels, pairs[answer, True]))
+    if not pairs:
+        raise FormalimgError("there are no labels to correct by: label some images of the run")
     return rate_of_levels([LabelledLevel(1.0, *cells)], confidence)
-
-
-def rate_of_levels(levels: Sequence[LabelledLevel], confidence: float) -> CorrectedRate:
-    """Return the corrected rate of several levels together."""
-    width = normal_quantile(confidence)
-    estimate = raw = below = above = variance = 0.0
-    labels = 0
-    for weight, yes, no in levels:
-        images = yes.images + no.images
-        share = yes.images / images
-        raw += weight * share
-        labels += round(yes.labels + no.labels)
-        rates = []
-        for cell in (yes, no):
-            part = weight * cell.images / images
-            rate = cell.passed / cell.labels if cell.labels else 0.5
-            low, high = _wilson(rate, cell.labels, width) if cell.labels else Interval(0.0, 1.0)
-            estimate += part * rate
-            below += (part * (rate - low)) ** 2
-            above += (part * (high - rate)) ** 2
-            smooth = (cell.passed + 0.5) / (cell.labels + 1)
-            variance += part**2 * smooth * (1 - smooth) / max(cell.labels, 1)
-            rates.append(rate)
-        between = (weight * (rates[0] - rates[1])) ** 2
-        low, high = _wilson(share, images, width)
-        risen = (share - low, high - share) if rates[0] >= rates[1] else (high - share, share - low)
-        below += between * risen[0] ** 2
-        above += between * risen[1] ** 2
-        variance += between * share * (1 - share) / images
-    estimate = min(1.0, max(0.0, estimate))
-    spread = max(estimate * (1 - estimate), variance)
-    return CorrectedRate(
-        estimate,
-        max(0.0, estimate - sqrt(below)),
-        min(1.0, estimate + sqrt(above)),
-        labels,
-        spread / variance if variance else float(labels),
-        raw,
-    )
 
 
 def corrected_mean(
@@ -138,6 +67,9 @@ def corrected_mean(
 ) -> CorrectedRate:
     """Return the mean of a judge's scores, corrected by labels of a random sample of the images (PPI++).
 
+    The judge counts as much as its scores go along with the labels: a judge whose scores are noise changes nothing,
+    and with one that always agrees the mean is that of its scores of all images.
+
     Args:
         judge_scores: the judge's score of every image, the labelled ones among them.
         labelled: for each labelled image the judge's score and the score by people.
@@ -145,37 +77,48 @@ def corrected_mean(
         bounds: the least and the largest possible score.
 
     Raises:
-        FormalimgError: if a score lies outside the bounds, or there are more labels than images.
+        FormalimgError: if a score lies outside the bounds, or there are no labels or more than images.
     """
-    width = normal_quantile(confidence)
-    pairs = [(float(judge), float(human)) for judge, human in labelled]
+    normal = normal_quantile(confidence)
     least, most = bounds
-    for score in (*judge_scores, *(score for pair in pairs for score in pair)):
-        if not (isfinite(score) and least <= score <= most):
-            raise FormalimgError(f"the score {score!r} does not lie between {least} and {most}: give other bounds")
-    total, n = len(judge_scores), len(pairs)
+    if not least < most:
+        raise FormalimgError(f"scores from {least} to {most} are not a range: give the least and the largest score")
+    scores = [_scaled(score, least, most) for score in judge_scores]
+    pairs = [(_scaled(judge, least, most), _scaled(human, least, most)) for judge, human in labelled]
+    total, n = len(scores), len(pairs)
     if not 0 < n <= total:
-        raise FormalimgError(f"{n} of {total} images are labelled: give at least one label, of this run only")
-    raw = fsum(judge_scores) / total
+        raise FormalimgError(f"{n} labels were given for {total} images: give at least one, of this run only")
+    raw = fsum(scores) / total
     judged, true = fsum(judge for judge, _ in pairs) / n, fsum(human for _, human in pairs) / n
-    spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
-    slope = fsum((judge - judged) * (human - true) for judge, human in pairs) / spread if spread else 0.0
-    slope = min(1.0, max(0.0, slope))
-    estimate = min(most, max(least, true + slope * (raw - judged)))
-    freedom = max(1, n - 1)
-    alone = fsum((human - true) ** 2 for _, human in pairs) / freedom
-    rest = fsum((human - true - slope * (judge - judged)) ** 2 for judge, human in pairs) / freedom
-    variance = rest * (1 / n - 1 / total) + alone / total
-    error = width * sqrt(variance)
-    effective = alone / variance if variance else float(n)
-    return CorrectedRate(estimate, max(least, estimate - error), min(most, estimate + error), n, effective, raw)
+    judge_spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
+    together = fsum((judge - judged) * (human - true) for judge, human in pairs)
+    weight = min(1.0, max(0.0, together / judge_spread)) if judge_spread else 0.0
+    mean = min(1.0, max(0.0, true + weight * (raw - judged)))
+    # What few labels near a bound do not show is imagined, and not predicted by the judge.
+    smooth = (n * mean + _IMAGINED) / (n + 2 * _IMAGINED)
+    unseen = _IMAGINED * (smooth**2 + (1 - smooth) ** 2)
+    alone = unseen + fsum((human - true) ** 2 for _, human in pairs)
+    apart = unseen + fsum((human - true - weight * (judge - judged)) ** 2 for judge, human in pairs)
+    freedom = max(1.0, n - 2 + 2 * _IMAGINED)
+    variance = apart / freedom * (1 / n - 1 / total) + alone / (freedom + 1) / total
+    spread = smooth * (1 - smooth)
+    trials = spread / variance * (normal / student_quantile(confidence, max(1, n - 2))) ** 2
+    low, high = jeffreys_interval(mean * trials, trials, confidence)
+    scale = most - least
+    return CorrectedRate(
+        least + scale * mean,
+        least + scale * min(low, mean),
+        least + scale * max(high, mean),
+        n,
+        min(float(total), alone / (freedom + 1) / variance),
+        least + scale * raw,
+    )
 
 
-def _wilson(rate: float, n: float, width: float) -> Interval:
-    square = width * width
-    middle = (rate + square / (2 * n)) / (1 + square / n)
-    half = width * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+def _scaled(score: float, least: float, most: float) -> float:
+    if not (isfinite(score) and least <= score <= most):
+        raise FormalimgError(f"the score {score!r} does not lie between {least} and {most}: give the bounds of scores")
+    return (score - least) / (most - least)
 
 
 def _validate_pair(pair: tuple[bool, bool]) -> tuple[bool, bool]:

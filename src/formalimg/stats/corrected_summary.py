@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.corrected import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
-from formalimg.stats.generalizability import generalizability_interval, held_level, validate_epsilon
-from formalimg.stats.intervals import EffectiveCount, validate_confidence
-from formalimg.stats.observations import Generalizability, Observation, tally
+from formalimg.stats.generalizability import held_level, highest_level, validate_epsilon
+from formalimg.stats.intervals import EffectiveCount, design_effect, validate_confidence
+from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
+from formalimg.stats.observations import Generalizability, Observation, PassCount, tally
 from formalimg.stats.summary import all_levels, validate_bands
 
 
@@ -63,42 +65,90 @@ def summarize_corrected(
         FormalimgError: if an observation or an argument is invalid.
     """
     validate_confidence(confidence)
-    chosen = validate_bands(bands)
+    if epsilon is not None:
+        validate_epsilon(epsilon)
+    chosen = {name: sorted(those) for name, those in validate_bands(bands).items()}
     seen = list(observations)
     tally(Observation(one.item, one.level, one.passed) for one in seen)
+    by_level: dict[int, list[LabelledObservation]] = {level: [] for level in sorted({one.level for one in seen})}
     for one in seen:
-        if one.human not in (True, False, None):
+        if one.human not in (True, False, None):  # what merely counts as true is not a label
             raise FormalimgError(f"the label of item {one.item!r} is {one.human!r}: give True, False or None")
-    scored = [one for one in seen if one.passed is not None]
-    levels = sorted({one.level for one in seen})
-    cells = {level: (_cell(scored, level, True), _cell(scored, level, False)) for level in levels}
-    images = {level: yes.images + no.images for level, (yes, no) in cells.items()}
-
-    def combined(weights: Mapping[int, float]) -> CorrectedRate | None:
-        parts = [LabelledLevel(weight, *cells[level]) for level, weight in weights.items()]
-        if not parts or not any(yes.labels + no.labels for _, yes, no in parts):
-            return None
-        return rate_of_levels(parts, confidence)
-
-    rates = {level: combined({level: 1.0}) if images[level] else None for level in levels}
-    total = sum(images.values())
-    labels = sum(one.human is not None for one in scored)
+        if one.passed is not None:
+            by_level[one.level].append(one)
+    total = sum(map(len, by_level.values()))
+    weights = {level: len(images) / total for level, images in by_level.items() if images}
+    rates = {level: _combined({level: 1.0}, by_level, confidence) for level in by_level}
     return CorrectedSummary(
         rates,
-        combined({level: images[level] / total for level in levels if images[level]}),
+        _combined(weights, by_level, confidence),
         {
-            name: combined(dict.fromkeys(those, 1 / len(those))) if all(images.get(n) for n in those) else None
+            name: _combined(dict.fromkeys(sorted(those), 1 / len(those)), by_level, confidence)
             for name, those in chosen.items()
         },
         None if epsilon is None else _generalizability(epsilon, rates, chosen, confidence),
-        labels,
+        sum(one.human is not None for images in by_level.values() for one in images),
         confidence,
     )
 
 
-def _cell(scored: Sequence[LabelledObservation], level: int, passed: bool) -> AnswerCell:
-    here = [one.human for one in scored if one.level == level and one.passed == passed]
-    return AnswerCell(len(here), sum(human is not None for human in here), sum(human is True for human in here))
+def _combined(
+    weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
+) -> CorrectedRate | None:
+    """Return the corrected rate of levels with these weights; None where one has no images, or none has labels."""
+    if not all(by_level.get(level) for level in weights):
+        return None
+    levels = [_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
+    if not sum(level.labels for level in levels):
+        return None
+    images = [by_level[level] for level in weights]
+    image_effect, label_effect = _design_effects(levels, images)
+    return rate_of_levels(levels, confidence, image_effect=image_effect, label_effect=label_effect)
+
+
+def _labelled_level(weight: float, images: Iterable[LabelledObservation]) -> LabelledLevel:
+    counts = Counter((one.passed, one.human) for one in images)
+    yes, no = (
+        AnswerCell(
+            sum(counts[answer, human] for human in (True, False, None)),
+            counts[answer, True] + counts[answer, False],
+            counts[answer, True],
+        )
+        for answer in (True, False)
+    )
+    return LabelledLevel(weight, yes, no)
+
+
+def _design_effects(
+    levels: Sequence[LabelledLevel], images: Sequence[Sequence[LabelledObservation]]
+) -> tuple[float, float]:
+    """Return how many images, and how many labels, are worth an independent one: 1 where items have one image.
+
+    It is the variance of the corrected rate when items are drawn, divided by the variance when single images are.
+    """
+    items = Counter(one.item for those in images for one in those)
+    if not items or max(items.values()) == 1:
+        return 1.0, 1.0
+    moved: dict[str, float] = dict.fromkeys(items, 0.0)
+    alone = 0.0
+    agreed, labelled = Counter[str](), Counter[str]()
+    for level, those in zip(levels, images, strict=True):
+        yes, no = ((cell.passed + 0.5) / (cell.labels + 1) for cell in (level.judge_yes, level.judge_no))
+        mean = (level.judge_yes.images * yes + level.judge_no.images * no) / level.images
+        for one in those:
+            cell, rate = (level.judge_yes, yes) if one.passed else (level.judge_no, no)
+            by = rate - mean
+            if one.human is not None:
+                by += cell.images / cell.labels * (one.human - rate)
+                labelled[one.item] += 1
+                agreed[one.item] += one.human == one.passed
+            by *= level.weight / level.images
+            moved[one.item] += by
+            alone += by * by
+    together = fsum(each * each for each in moved.values())
+    effect = max(1.0, together / alone) if alone else 1.0
+    # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
+    return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
 
 
 def _generalizability(
@@ -107,14 +157,14 @@ def _generalizability(
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
-    validate_epsilon(epsilon)
+    """Return G_ε by the corrected rates, with the rule of `stats.generalizability` for its interval."""
     found = {level: rates.get(level) for level in all_levels(rates, bands)}
     value = held_level({level: None if rate is None else rate.estimate for level, rate in found.items()}, epsilon)
-    if value is None:
+    if value is None or not any(found.values()):
         return Generalizability(epsilon, None, None, None)
+    low = held_level({level: 0.0 if rate is None else rate.low for level, rate in found.items()}, epsilon) or 0
     counts = {
         level: None if rate is None else EffectiveCount(rate.estimate * rate.effective_labels, rate.effective_labels)
         for level, rate in found.items()
     }
-    low, high = generalizability_interval(counts, epsilon, confidence)
-    return Generalizability(epsilon, value, low, high)
+    return Generalizability(epsilon, value, min(low, value), max(value, highest_level(counts, epsilon, confidence)))

@@ -78,10 +78,12 @@ def generalizability_interval(
     Levels without a rate count as lost for the lower end and as held for the upper one.
     """
     lows = {level: 0.0 if seen is None else binomial_interval(*seen, confidence).low for level, seen in levels.items()}
-    return held_level(lows, epsilon) or 0, _upper_level(levels, epsilon, (1 - confidence) / 2)
+    return held_level(lows, epsilon) or 0, highest_level(levels, epsilon, confidence)
 
 
-def _upper_level(levels: Mapping[int, EffectiveCount | None], epsilon: float, chance: float) -> int:
+def highest_level(levels: Mapping[int, EffectiveCount | None], epsilon: float, confidence: float) -> int:
+    """Return the highest plausible G_ε: the highest level for which it is not refuted that all up to it are held."""
+    chance = (1 - confidence) / 2
     highest, known, pooled, smallest = 0, 0, EffectiveCount(0.0, 0.0), 1.0
     for level in sorted(levels):
         seen = levels[level]

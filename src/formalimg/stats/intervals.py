@@ -1,4 +1,4 @@
-"""Confidence intervals of rates and means: exact binomial (Clopper-Pearson), clustered by item, pooled, and normal.
+"""Confidence intervals of rates and means: exact (Clopper-Pearson), clustered by item, pooled, Jeffreys, normal.
 
 Images of one item are correlated: four images of each of 200 items carry more information than 200 images, and less
 than 800. The design effect is the number of images worth one independent image. `clustered_interval` takes the exact
@@ -9,6 +9,9 @@ is 1 and the interval is the plain one.
 items about unseen ones. The mean of several rates varies no more than the rate of as many trials that all have the
 same chance (Hoeffding, 1956), so the exact interval of the pooled trials is safe, and rather too wide where the levels
 differ.
+
+`fraction_interval` is for means of values between 0 and 1, such as shares of concepts. Their variance is at most that
+of yes and no with the same mean, so they are worth at least as many yes/no trials, whose exact interval it takes.
 """
 
 from __future__ import annotations
@@ -89,8 +92,8 @@ def _log_lower_limit(successes: float, n: float, chance: float) -> float:
     """
     if successes == n:
         return log(chance) / n
-    below, above = _LOG_MIN_FLOAT, log(successes / n)
-    log_p = above
+    below, above = _LOG_MIN_FLOAT, 0.0
+    log_p = log(successes / max(n, successes + 0.5))
     for _ in range(200):
         continued = _continued_fraction(successes, n, log_p)
         excess = _log_probability(successes, n, log_p) + log(continued) - log(chance)
@@ -109,6 +112,9 @@ def _log_probability(successes: float, n: float, log_p: float) -> float:
     logarithms of factorials would cost six digits for a million tries.
     """
     failures, p, q = n - successes, exp(log_p), -expm1(log_p)
+    if failures <= 0:  # half a failure less than none, which Jeffreys' interval of n out of n asks for
+        factorials = lgamma(n + 1) - lgamma(successes + 1) - lgamma(failures + 1)
+        return factorials + successes * log_p + failures * log(q)
     return (
         _stirling_error(n)
         - _stirling_error(successes)
@@ -154,6 +160,27 @@ def _continued_fraction(successes: float, n: float, log_p: float) -> float:
         if abs(change - 1) < 4e-16:
             break
     return value * -expm1(log_p)
+
+
+def jeffreys_interval(passed: float, n: float, confidence: float) -> Interval:
+    """Return the Jeffreys interval of a rate, also for fractional counts.
+
+    It covers the true rate as often as it says on average over rates, where Clopper-Pearson covers it at least as
+    often at each. Use it for parts of a sum, whose errors are averaged. Without trials it is 0 to 1.
+    """
+    if n <= 0:
+        return Interval(0.0, 1.0)
+    chance = (1 - confidence) / 2
+    low = exp(_log_lower_limit(passed + 0.5, n, chance)) if passed > 0 else 0.0
+    high = -expm1(_log_lower_limit(n - passed + 0.5, n, chance)) if passed < n else 1.0
+    return Interval(min(low, passed / n), max(high, passed / n))
+
+
+def student_quantile(confidence: float, freedom: float) -> float:
+    """Return how many standard errors Student's interval extends on either side: 2.06 for 95 % and 25."""
+    # (freedom / (freedom + t^2)) has a beta distribution.
+    share = exp(_log_lower_limit(freedom / 2, (freedom - 1) / 2, 1 - validate_confidence(confidence)))
+    return sqrt(freedom * (1 - share) / share)
 
 
 class EffectiveCount(NamedTuple):
@@ -259,6 +286,43 @@ def mean_interval(
     if error <= _ROUNDING * max(map(abs, measured)):
         return None
     return Interval(mean - width * error, mean + width * error)
+
+
+def fraction_interval(
+    values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Return the confidence interval of the mean of values between 0 and 1; None without values.
+
+    It is the exact interval of as many yes/no trials as the values are worth, by their variance. Two imagined items,
+    one all 0 and one all 1, are added for it, as for `design_effect`: from values that are all the same nothing can be
+    learned about how much others differ. For values of 0 and 1 it is the interval of Clopper and Pearson.
+
+    Args:
+        values: what was measured, each from 0 to 1.
+        confidence: how often the interval should hold the true mean, between 0 and 1.
+        items: for each value the item it belongs to, where items have several values.
+
+    Raises:
+        FormalimgError: if a value does not lie between 0 and 1, or the confidence is invalid.
+    """
+    validate_confidence(confidence)
+    measured = [float(value) for value in values]
+    if not all(0 <= value <= 1 for value in measured):
+        raise FormalimgError("a fraction lies between 0 and 1: leave out what was not measured")
+    names: Sequence[Hashable] = range(len(measured)) if items is None else items
+    if len(names) != len(measured):
+        raise FormalimgError(f"{len(measured)} values belong to {len(names)} items: name an item for each value")
+    if not measured:
+        return None
+    total, n = fsum(measured), len(measured)
+    imagined = n / len(set(names))
+    mean = (total + imagined) / (n + 2 * imagined)
+    apart: dict[Hashable, float] = {}
+    for name, value in zip(names, measured, strict=True):
+        apart[name] = apart.get(name, 0.0) + value - mean
+    spread = imagined**2 * (mean**2 + (1 - mean) ** 2) + fsum(each * each for each in apart.values())
+    trials = n * (n + 2 * imagined) * mean * (1 - mean) / spread
+    return binomial_interval(min(total / n, 1.0) * trials, trials, confidence)
 
 
 def normal_quantile(confidence: float) -> float:

@@ -9,10 +9,10 @@ added for each limit (`unseen_limits`), as the bootstrap of rates draws an unsee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import atanh, cos, fsum, pi, sin, sqrt, tan, tanh
+from math import atanh, fsum, sqrt, tanh
 from typing import NamedTuple
 
-from formalimg.stats.intervals import normal_quantile
+from formalimg.stats.intervals import student_quantile
 from formalimg.stats.observations import Interval
 
 MIN_ITEMS = 4
@@ -26,8 +26,6 @@ _LAST_BELOW_ONE = 1 - 1e-6
 
 _LINE = 1e-12
 """Correlations nearer to 1 than this are 1 up to rounding."""
-
-_MAX_EXACT_DEGREES = 60
 
 
 class WithoutItem(NamedTuple):
@@ -78,40 +76,3 @@ def unseen_limits(value: float, limit: Callable[[bool], float]) -> Interval:
 
 def _fisher(value: float) -> float:
     return atanh(max(-_LAST_BELOW_ONE, min(_LAST_BELOW_ONE, value)))
-
-
-def student_quantile(confidence: float, degrees: int) -> float:
-    """Return how many standard errors an interval extends on either side if the error is itself estimated.
-
-    Args:
-        confidence: of the interval; 0.95 gives 12.7 for one degree of freedom, and 1.96 for very many.
-        degrees: of freedom, at least 1.
-
-    Raises:
-        FormalimgError: if the confidence does not lie between 0 and 1.
-    """
-    z = normal_quantile(confidence)
-    if degrees > _MAX_EXACT_DEGREES:  # the expansion of Cornish and Fisher: right to six digits from here on
-        terms = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        )
-        return z + fsum(term / degrees**power for power, term in enumerate(terms, 1))
-    low, high = 0.0, pi / 2
-    for _ in range(100):
-        angle = (low + high) / 2
-        low, high = (angle, high) if _within(angle, degrees) < confidence else (low, angle)
-    return sqrt(degrees) * tan((low + high) / 2)
-
-
-def _within(angle: float, degrees: int) -> float:
-    """Return the probability that |t| is at most √degrees · tan(angle), by the finite series for whole degrees."""
-    odd = degrees % 2
-    term = cos(angle) if odd else 1.0
-    terms = []
-    for step in range((degrees - odd) // 2):
-        terms.append(term)
-        term *= cos(angle) ** 2 * (2 * step + 1 + odd) / (2 * step + 2 + odd)
-    series = sin(angle) * fsum(terms)
-    return 2 / pi * (angle + series) if odd else series

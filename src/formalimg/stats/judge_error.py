@@ -20,7 +20,8 @@ class RoganGladen(NamedTuple):
 
     Attributes:
         estimate: the corrected rate, 0 to 1.
-        low, high: its confidence interval; None without the counts behind the rates.
+        low, high: its confidence interval; None without the counts behind the rates. From 0 to 1 where the counts
+            refute the assumption, or are too few to tell the judge from chance.
         assumption: what must be said beside it.
     """
 
@@ -64,11 +65,14 @@ def rogan_gladen(
             "nothing can be corrected by it, use another judge or label images of the run"
         )
     estimate = min(1.0, max(0.0, (rate + specificity - 1) / (sensitivity + specificity - 1)))
-    if images is None or positives is None or negatives is None:
+    if images is None and positives is None and negatives is None:
         return RoganGladen(estimate, None, None)
+    if images is None or positives is None or negatives is None:
+        raise FormalimgError("an interval needs all three counts: give images, positives and negatives, or none")
     for name, count in (("images", images), ("positives", positives), ("negatives", negatives)):
         if count < 1:
             raise FormalimgError(f"there are {count} {name}: give at least 1, or none of the counts")
+    # Adjusted counts, as Lang and Reiczigel propose: z^2 more images, and two more of either kind.
     square = width * width
     n, good, bad = images + square, positives + 2, negatives + 2
     p = (images * rate + square / 2) / n
@@ -80,4 +84,7 @@ def rogan_gladen(
     from_yes, from_no = true_yes * (1 - true_yes) / good, true_no * (1 - true_no) / bad
     half = width * sqrt(p * (1 - p) / n + middle**2 * from_yes + (1 - middle) ** 2 * from_no) / power
     middle += 2 * square * (middle * from_yes - (1 - middle) * from_no)
-    return RoganGladen(estimate, min(1.0, max(0.0, middle - half)), max(0.0, min(1.0, middle + half)))
+    low, high = middle - half, middle + half
+    if high <= 0 or low >= 1:  # a judge with these errors hardly gives such a rate, so that it errs otherwise here
+        return RoganGladen(estimate, 0.0, 1.0)
+    return RoganGladen(estimate, max(0.0, min(low, estimate)), min(1.0, max(high, estimate)))

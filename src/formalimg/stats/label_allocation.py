@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import sqrt
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import normal_quantile
+from formalimg.stats.intervals import validate_confidence
+from formalimg.stats.labelled_levels import AnswerCell, LabelledLevel, rate_of_levels
 
 _GUESSED_ERROR = 0.2
 """How often a judge is taken to be wrong before there are labels."""
@@ -16,6 +17,7 @@ _GUESS_WEIGHT = 4
 """How many labels the guess is worth."""
 
 _LEAST = 2
+"""How many labels each cell gets first, so that every part of the rate rests on some."""
 
 
 class LabelAllocation(NamedTuple):
@@ -48,43 +50,58 @@ def allocate_labels(
     Raises:
         FormalimgError: if a count is impossible, or there are more labels than images.
     """
-    width = normal_quantile(confidence)
-    so_far = dict(known or {})
-    for cell, images in cells.items():
-        yes, done = so_far.get(cell, (0, 0))
-        if images < 0 or not 0 <= yes <= done <= images:
-            raise FormalimgError(f"{yes} of {done} labels say yes, of {images} images of {cell}: give possible counts")
-    for cell in so_far:
-        if cell not in cells:
-            raise FormalimgError(f"there are labels of {cell}, but no images: give labels of this run only")
-    left = {cell: images - so_far.get(cell, (0, 0))[1] for cell, images in cells.items()}
-    if not 0 <= labels <= sum(left.values()):
-        raise FormalimgError(f"{labels} labels are asked for, of {sum(left.values())} images: ask for no more")
-    total = sum(cells.values())
-    if not total:
-        raise FormalimgError("there are no images: give the number of images of each cell")
-    rates = {cell: _guess(cell[1], *so_far.get(cell, (0, 0))) for cell in cells}
-    given = dict.fromkeys(cells, 0)
-    done_of = {cell: so_far.get(cell, (0, 0))[1] for cell in cells}
-
-    def gain(cell: tuple[int, bool]) -> tuple[float, float, int, bool]:
-        n = done_of[cell] + given[cell]
-        scale = cells[cell] ** 2 * rates[cell] * (1 - rates[cell])
-        return (float(n < _LEAST), scale / (n * (n + 1)) if n else scale * 2, *cell)
-
+    validate_confidence(confidence)
+    so_far = dict.fromkeys(cells, (0, 0)) | dict(known or {})
+    for cell, (yes, done) in so_far.items():
+        if not 0 <= yes <= done <= cells.get(cell, 0):
+            raise FormalimgError(
+                f"{yes} of {done} labels say yes, of {cells.get(cell, 0)} images at level {cell[0]} that the judge "
+                f"{'passed' if cell[1] else 'failed'}: give labels of this run only"
+            )
+    labelled = {cell: done for cell, (_, done) in so_far.items()}
+    left = sum(cells.values()) - sum(labelled.values())
+    if not 0 <= labels <= left:
+        raise FormalimgError(f"{labels} labels were asked for, of {left} images without one: ask for {left} or fewer")
+    if not sum(cells.values()):
+        raise FormalimgError("there are no images to label: give the number of images of each level and answer")
+    rates = {cell: _guess(cell[1], *so_far[cell]) for cell in cells}
+    queue = [(_priority(cells[cell], rates[cell], labelled[cell]), cell) for cell in cells]
+    queue = [(priority, cell) for priority, cell in queue if labelled[cell] < cells[cell]]
+    heapify(queue)
     for _ in range(labels):
-        best = max((cell for cell in cells if given[cell] < left[cell]), key=gain)
-        given[best] += 1
-    variance = 0.0
-    for cell, images in cells.items():
-        n = max(1, done_of[cell] + given[cell])
-        variance += (images / total) ** 2 * rates[cell] * (1 - rates[cell]) / n
-    for level in {level for level, _ in cells}:
-        yes, no = cells.get((level, True), 0), cells.get((level, False), 0)
-        if yes and no:
-            apart = rates[level, True] - rates[level, False]
-            variance += yes * no / (yes + no) / total**2 * apart**2
-    return LabelAllocation(given, width * sqrt(variance))
+        _, cell = heappop(queue)
+        labelled[cell] += 1
+        if labelled[cell] < cells[cell]:
+            heappush(queue, (_priority(cells[cell], rates[cell], labelled[cell]), cell))
+    given = {cell: labelled[cell] - so_far[cell][1] for cell in cells}
+    return LabelAllocation(given, _half_width(cells, rates, labelled, confidence))
+
+
+def _priority(images: int, rate: float, labels: int) -> tuple[bool, float]:
+    """Return what the cell with the least of gets the next label: too few so far, then how much one more narrows."""
+    scale = images**2 * rate * (1 - rate)
+    return labels >= _LEAST, -scale / (labels * (labels + 1)) if labels else -2 * scale
+
+
+def _half_width(
+    cells: Mapping[tuple[int, bool], int],
+    rates: Mapping[tuple[int, bool], float],
+    labelled: Mapping[tuple[int, bool], int],
+    confidence: float,
+) -> float:
+    """Return half the width of the Overall interval if the labels turn out as expected."""
+    levels = []
+    for level in sorted({level for level, _ in cells}):
+        yes, no = (
+            AnswerCell(cells[cell], labelled[cell], labelled[cell] * rates[cell])
+            if cell in cells
+            else AnswerCell(0, 0, 0)
+            for cell in ((level, True), (level, False))
+        )
+        if yes.images + no.images:
+            levels.append(LabelledLevel((yes.images + no.images) / sum(cells.values()), yes, no))
+    found = rate_of_levels(levels, confidence)
+    return (found.high - found.low) / 2
 
 
 def _guess(passed: bool, yes: int, labels: int) -> float:

@@ -7,9 +7,10 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from formalimg.stats.corrected import CorrectedRate, corrected_mean
-from formalimg.stats.intervals import normal_quantile
+from formalimg.stats.intervals import normal_quantile, student_quantile
 
-_LEAST, _MOST = 0.0, 1.0
+_NARROWEST = 0.6
+"""How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
 
 
 class ScoreCell(NamedTuple):
@@ -27,8 +28,9 @@ class ScoreCell(NamedTuple):
 def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
     """Return the mean score of the images of all cells, corrected by the labels within each of them.
 
-    The interval of a cell is that of two further labels, one at each bound: a few labels that all say the same are no
-    certainty. A cell without labels keeps the judge's mean, and could have any.
+    The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
+    together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
+    judge's mean, and could have any.
 
     Args:
         cells: the images; cells without images are left out.
@@ -42,37 +44,38 @@ def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) ->
     if not labels:
         return None
     total = sum(len(cell.judge) for cell in known)
-    parts = [(len(cell.judge) / total, _mean_of_cell(cell, confidence), _human_variance(cell)) for cell in known]
-    estimate = fsum(weight * part.estimate for weight, part, _ in parts)
+    parts = [(len(cell.judge) / total, _mean_of_cell(cell, confidence)) for cell in known]
+    estimate = fsum(weight * part.estimate for weight, part in parts)
+    between = fsum(weight * (part.estimate - estimate) ** 2 for weight, part in parts)
     width = normal_quantile(confidence)
-    between = fsum(weight * (part.estimate - estimate) ** 2 for weight, part, _ in parts)
     spread = width**2 * between / total  # how many images are in each cell is chance, too
-    below = fsum((weight * (part.estimate - part.low)) ** 2 for weight, part, _ in parts) + spread
-    above = fsum((weight * (part.high - part.estimate)) ** 2 for weight, part, _ in parts) + spread
-    alone = between + fsum(weight * variance for weight, _, variance in parts)
-    variance = (below + above) / 2 / width**2
+    below, above = spread, spread
+    for weight, part in parts:
+        student = student_quantile(confidence, max(1, part.labels - 2))
+        share = weight * max(_NARROWEST, width / student) if part.labels else weight
+        below += (share * (part.estimate - part.low)) ** 2
+        above += (share * (part.high - part.estimate)) ** 2
+    few = student_quantile(confidence, max(1, labels - 2 * len(parts))) / width
+    alone = between + fsum(len(cell.judge) / total * _human_variance(cell) for cell in known)
     return CorrectedRate(
         estimate,
-        max(_LEAST, estimate - sqrt(below)),
-        min(_MOST, estimate + sqrt(above)),
+        max(0.0, estimate - few * sqrt(below)),
+        min(1.0, estimate + few * sqrt(above)),
         labels,
-        alone / variance if variance else float(labels),
-        fsum(weight * part.raw for weight, part, _ in parts),
+        min(float(total), alone * 2 * width**2 / (below + above)),
+        fsum(weight * part.raw for weight, part in parts),
     )
 
 
 def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
+    if cell.labelled:
+        return corrected_mean(cell.judge, cell.labelled, confidence)
     mean = fsum(cell.judge) / len(cell.judge)
-    if not cell.labelled:
-        return CorrectedRate(mean, _LEAST, _MOST, 0, 0.0, mean)
-    found = corrected_mean(cell.judge, cell.labelled, confidence)
-    more = [(mean, _LEAST), (mean, _MOST)]
-    wide = corrected_mean([*cell.judge, mean, mean], [*cell.labelled, *more], confidence)
-    return found._replace(low=min(found.estimate, wide.low), high=max(found.estimate, wide.high))
+    return CorrectedRate(mean, 0.0, 1.0, 0, 0.0, mean)
 
 
 def _human_variance(cell: ScoreCell) -> float:
     """Return the variance of the scores by people, with one further at each bound."""
-    scores = [*(human for _, human in cell.labelled), _LEAST, _MOST]
+    scores = [*(human for _, human in cell.labelled), 0.0, 1.0]
     mean = fsum(scores) / len(scores)
     return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

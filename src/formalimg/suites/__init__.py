@@ -45,7 +45,7 @@ from formalimg.suites.odd_records import (
     odd_text,
     plain_tags,
 )
-from formalimg.suites.record import ItemsError
+from formalimg.suites.record import ItemsError, free_name
 from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, World, suite, suite_names
 
 if TYPE_CHECKING:
@@ -315,6 +315,7 @@ __all__ = [
     "format_repairs",
     "format_scene_verdict",
     "format_scores",
+    "free_name",
     "generate_concept_items",
     "instruction_digest",
     "is_equivalent_as_written",

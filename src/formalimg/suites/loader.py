@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
@@ -18,6 +18,9 @@ from formalimg.suites.odd_records import SkippedRecord
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError
 from formalimg.suites.registry import suite as get_suite
 
+if TYPE_CHECKING:
+    from formalimg.suites.questions.spec import QuestionSpec
+
 
 @overload
 def load(suite: Literal["knolling", "natural"], path: str | Path | None = None) -> list[Item[FormulaSpec]]: ...
@@ -28,6 +31,8 @@ def load(
     suite: Literal["cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"],
     path: str | Path | None = None,
 ) -> list[Item[CounterfactualSpec]]: ...
+@overload
+def load(suite: Literal["questions", "free-prompts"], path: str | Path | None = None) -> list[Item[QuestionSpec]]: ...
 @overload
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]: ...
 

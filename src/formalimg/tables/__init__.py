@@ -7,6 +7,7 @@ from formalimg._util.lazy import lazy_exports
 if TYPE_CHECKING:
     from formalimg.tables.export import csv_rows, csv_text, export_label, json_number, json_table
     from formalimg.tables.format import (
+        BOUNDS_NOTE,
         INCOMPLETE,
         INCOMPLETE_NOTE,
         NOTHING,
@@ -28,6 +29,7 @@ __getattr__ = lazy_exports(
     {
         "export": ["csv_rows", "csv_text", "export_label", "json_number", "json_table"],
         "format": [
+            "BOUNDS_NOTE",
             "INCOMPLETE",
             "INCOMPLETE_NOTE",
             "NOTHING",
@@ -47,6 +49,7 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "BOUNDS_NOTE",
     "INCOMPLETE",
     "INCOMPLETE_NOTE",
     "NOTHING",

@@ -13,7 +13,7 @@ from formalimg.tables.model import Column, Number, Table, TableRow
 
 
 def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
-    """Yield one line for each number of a row: figure, name, counts, value, low and high.
+    """Yield one line for each number of a row: figure, name, counts, value, low, high, worst and best.
 
     By default a number is named by the texts in front of it and the heading of its column.
     """
@@ -28,6 +28,8 @@ def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
                 "value": number.value,
                 "low": number.interval.low if number.interval else None,
                 "high": number.interval.high if number.interval else None,
+                "worst": bounds.low if (bounds := number.missing_bounds(column)) else None,
+                "best": bounds.high if bounds else None,
             }
 
 
@@ -63,13 +65,18 @@ def json_table(table: Table) -> dict[str, object]:
 
 
 def json_number(number: Number, column: Column) -> dict[str, object]:
-    """Return a number as plain data. `plus_minus` is there only where it is not a side of the interval."""
+    """Return a number as plain data.
+
+    `plus_minus` is null where it is a side of the interval; `missing_bounds` is there only if verdicts are missing.
+    """
+    bounds = number.missing_bounds(column)
     return {
         "value": number.value,
         "form": column.type,
         "interval": json_interval(number.interval),
         "plus_minus": number.margin,
         **_counts(number),
+        **({"missing_bounds": list(bounds)} if bounds else {}),
     }
 
 

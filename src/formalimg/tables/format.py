@@ -15,6 +15,10 @@ INCOMPLETE = "†"
 """Marks a number for which some images were not scored."""
 
 INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
+BOUNDS_NOTE = (
+    f"{INCOMPLETE} not all images were scored; in square brackets: the number if all of the others failed, and if all "
+    "passed."
+)
 
 
 def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  # the field's name
@@ -31,6 +35,8 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
         case "difference":
             text = f"{value:+.2f}".replace("-", "−")
             return "0.00" if text in ("+0.00", "−0.00") else text
+        case "p":
+            return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case "points":
             text = f"{100 * value:+.1f}".replace("-", "−")
             return "0.0" if text in ("+0.0", "−0.0") else text
@@ -43,7 +49,7 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
             return f"{value:,.1f}"
         case "dollars":
             return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
-        case "count" | "scored":
+        case "count" | "rank" | "scored":
             return f"{value:,.0f}"
         case "level" | "text":
             return f"{value:g}"
@@ -55,10 +61,11 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
     Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
     must not be two intervals.
     """
-    if interval is None or type in ("share", "steps", "decimal", "dollars", "count", "scored", "text"):
+    if interval is None or type in ("share", "steps", "p", "decimal", "dollars", "count", "rank", "scored", "text"):
         return ""
     if compact and type == "percent":
-        return f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
+        # Rounded first, because 100 * 0.29 is a little less than 29.
+        return f"{floor(round(100 * interval.low, 9))}–{ceil(round(100 * interval.high, 9))}"
     between = " to " if type in ("number", "difference", "points") else "–"
     return f"{format_value(interval.low, type)}{between}{format_value(interval.high, type)}"
 
@@ -67,6 +74,8 @@ def number_text(number: Number, column: Column) -> str:
     """Return a number without its interval and mark."""
     if column.type == "scored" and number.scored is not None:
         return f"{number.scored}/{number.expected}"
+    if column.type == "rank" and number.interval is not None:
+        return "–".join(dict.fromkeys(f"{end:.0f}" for end in number.interval))
     if number.digits is not None and number.value is not None and column.type == "percent":
         return f"{100 * number.value:.{number.digits}f}"
     text = format_value(number.value, column.type)
@@ -85,21 +94,34 @@ def interval_text(number: Number, column: Column, *, compact: bool = False) -> s
     return "" if number.value is None else format_interval(number.interval, column.type, compact=compact)
 
 
-def cell_text(cell: Cell, column: Column, *, mark_first: bool = False) -> str:
-    """Return a cell as text, with the mark of incomplete numbers and the interval: `86.5† (81.0–90.6)`.
+def bounds_text(number: Number, column: Column) -> str:
+    """Return the bounds for missing verdicts, such as `[55–70]`; empty if no verdict is missing."""
+    bounds = number.missing_bounds(column)
+    if bounds is None:
+        return ""
+    if column.type == "share":
+        return f"[{format_value(bounds.low, 'share')}–{format_value(bounds.high, 'share')}]"
+    text = format_interval(bounds, column.type, compact=column.interval == "compact")
+    return f"[{text}]" if text else ""
+
+
+def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False) -> str:
+    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) [78–92]`.
 
     Args:
         cell: the cell.
         column: its column.
         mark_first: put the mark in front, so that the decimals of a column are below each other.
+        compact: whether compact intervals are shown too.
     """
     number = as_number(cell, column)
     if number is None:
         return str(cell)
     text, sign = number_text(number, column), mark(number, column)
     text = f"{sign}{text}" if mark_first else f"{text}{sign}"
-    bounds = interval_text(number, column) if column.interval == "full" else ""
-    return f"{text} ({bounds})" if bounds else text
+    is_full = column.interval == "full"
+    interval = interval_text(number, column, compact=not is_full) if is_full or compact else ""
+    return " ".join(filter(None, [text, f"({interval})" if interval else "", bounds_text(number, column)]))
 
 
 def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:
@@ -110,7 +132,8 @@ def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:
         compact: whether compact intervals are shown too.
     """
     more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
-    more += [INCOMPLETE_NOTE] if table.is_incomplete else []
+    if table.is_incomplete:
+        more.append(BOUNDS_NOTE if _has_bounds(table) else INCOMPLETE_NOTE)
     return (" ".join([*table.notes[:1], *more]), *table.notes[1:]) if more else table.notes
 
 
@@ -124,9 +147,18 @@ def _has_intervals(table: Table, *, compact: bool) -> bool:
     )
 
 
+def _has_bounds(table: Table) -> bool:
+    return any(
+        number.missing_bounds(column) is not None
+        for n, column in enumerate(table.columns)
+        for row in table.rows
+        if (number := table.number(row, n)) is not None
+    )
+
+
 def caption_text(table: Table) -> str:
     """Return the caption and the remarks of a table in one paragraph."""
-    return " ".join(notes_of(table))
+    return " ".join(notes_of(table, compact=True))
 
 
 def count_noun(count: int, noun: str) -> str:

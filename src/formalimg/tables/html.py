@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from formalimg._util.templates import render_template
-from formalimg.tables.format import interval_text, mark, notes_of, number_text
+from formalimg.tables.format import bounds_text, interval_text, mark, notes_of, number_text
 from formalimg.tables.model import Column, Number, Table, TableRow
 
 _MAX_ROWS = 30
@@ -23,6 +23,7 @@ class _HtmlCell(NamedTuple):
     title: str = ""
     kind: str = ""
     swatch: bool = False
+    bounds: str = ""
 
 
 class _HtmlRow(NamedTuple):
@@ -107,12 +108,18 @@ def _cell(table: Table, row: TableRow, n: int, shown: _HtmlColumn) -> _HtmlCell:
     if number is None:
         text = str(row.cells[n])
         return _HtmlCell(text, kind=kind, swatch=bool(text) and text == row.run and not row.is_published)
-    compact = column.interval == "compact"
-    interval = interval_text(number, column, compact=compact)
-    if not interval and not (shown.is_detail and shown.has_intervals):
-        return _HtmlCell(number_text(number, column), mark(number, column), None, _title(number, column), kind)
+    interval: str | None = interval_text(number, column, compact=column.interval == "compact")
     # In a table with headings a number without an interval stands below those that have one.
-    return _HtmlCell(number_text(number, column), mark(number, column), interval, _title(number, column), kind)
+    if not interval and not (shown.is_detail and shown.has_intervals):
+        interval = None
+    return _HtmlCell(
+        number_text(number, column),
+        mark(number, column),
+        interval,
+        _title(number, column),
+        kind,
+        bounds=bounds_text(number, column),
+    )
 
 
 def _title(number: Number, column: Column) -> str:

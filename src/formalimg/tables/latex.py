@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from unicodedata import normalize
 
-from formalimg.tables.format import INCOMPLETE, NOTHING, caption_text, cell_text
-from formalimg.tables.model import Column, Table
+from formalimg.tables.format import (
+    INCOMPLETE,
+    NOTHING,
+    bounds_text,
+    caption_text,
+    cell_text,
+    interval_text,
+    mark,
+    number_text,
+)
+from formalimg.tables.model import Column, Number, Table, TableRow
 
-_MAX_ROWS = 50
-"""The number of rows that fit on a page; longer tables are continued in another."""
+_MAX_LINES = 50
+"""The number of lines that fit on a page; longer tables are continued in another."""
 
 _PACKAGES = r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z"
 
@@ -46,11 +55,24 @@ _LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
 
 def render_latex(table: Table) -> Iterator[str]:
     """Yield the table as one or more `table*` environments; a long one is continued on the next page."""
-    for start in range(0, len(table.rows), _MAX_ROWS):
+    for numbers in _pages(table):
         note = caption_text(table)
         # A caption that begins with the title does not repeat it.
         first = note if note.startswith(table.title) else f"{table.title}. {note}"
-        yield _piece(table, start, first if start == 0 else f"{table.title}, continued.")
+        yield _piece(table, numbers, first if numbers.start == 0 else f"{table.title}, continued.")
+
+
+def _pages(table: Table) -> Iterator[range]:
+    """Yield the rows of each page; one with compact intervals has two lines, and three with bounds."""
+    start = lines = 0
+    for number, row in enumerate(table.rows):
+        height = 1 + sum(any(_below(table, row, text_of)) for text_of in _TEXTS_BELOW)
+        if lines + height > _MAX_LINES:
+            yield range(start, number)
+            start, lines = number, 0
+        lines += height
+    if table.rows:
+        yield range(start, len(table.rows))
 
 
 def latex_escape(text: str) -> str:
@@ -69,7 +91,7 @@ def latex_row(cells: Iterable[str]) -> str:
     return rf"    {guard}{row} \\"
 
 
-def _piece(table: Table, start: int, caption: str) -> str:
+def _piece(table: Table, numbers: range, caption: str) -> str:
     lines = [
         *([_PACKAGES] if table.placement == "result" else []),
         r"\begin{table*}",
@@ -81,7 +103,7 @@ def _piece(table: Table, start: int, caption: str) -> str:
         r"    \toprule",
         *_heads(table),
         r"    \midrule",
-        *_body(table, start),
+        *_body(table, numbers),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table*}",
@@ -116,11 +138,42 @@ def _math(group: str) -> str:
     return f"${group}$" if len(group) == 1 and group.isalpha() else latex_escape(group)
 
 
-def _body(table: Table, start: int) -> Iterator[str]:
-    for number, row in enumerate(table.rows[start : start + _MAX_ROWS], start):
-        if number > start and table.starts_published(number):
+def _body(table: Table, numbers: range) -> Iterator[str]:
+    for number in numbers:
+        row = table.rows[number]
+        if number > numbers.start and table.starts_published(number):
             yield r"    \midrule"
-        yield latex_row(latex_escape(cell_text(*pair)) for pair in zip(row.cells, table.columns, strict=True))
+        yield latex_row(_first_lines(table, row))
+        # Compact intervals stand below their numbers, as there would be no room beside them.
+        for text_of in _TEXTS_BELOW:
+            below = _below(table, row, text_of)
+            if any(below):
+                yield latex_row(rf"{{\scriptsize {latex_escape(text)}}}" if text else "" for text in below)
+
+
+def _first_lines(table: Table, row: TableRow) -> Iterator[str]:
+    for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True)):
+        number = table.number(row, n)
+        if number is None or column.interval == "full":
+            yield latex_escape(cell_text(cell, column))
+        else:
+            yield latex_escape(f"{number_text(number, column)}{mark(number, column)}")
+
+
+def _below(table: Table, row: TableRow, text_of: Callable[[Number, Column], str]) -> list[str]:
+    """Return what stands in small letters below each number of a row."""
+    return [
+        text_of(number, column) if column.interval == "compact" and number is not None else ""
+        for n, column in enumerate(table.columns)
+        for number in [table.number(row, n)]
+    ]
+
+
+def _compact_interval(number: Number, column: Column) -> str:
+    return interval_text(number, column, compact=True)
+
+
+_TEXTS_BELOW: tuple[Callable[[Number, Column], str], ...] = (_compact_interval, bounds_text)
 
 
 def _character(one: str) -> str:

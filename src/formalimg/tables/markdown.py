@@ -11,14 +11,14 @@ from formalimg.tables.model import Table
 
 def render_markdown(table: Table, heading: int = 2) -> str:
     """Return a heading of this level, the table, its caption, and its remarks as a list."""
-    caption, *remarks = notes_of(table) or ("",)
+    caption, *remarks = notes_of(table, compact=True) or ("",)
     lines = [
         f"{'#' * heading} {markdown_escape(table.title)}",
         "",
         _row(markdown_escape(column.title) for column in table.columns),
         _row("---" if column.is_left else "---:" for column in table.columns),
         *(
-            _row(markdown_escape(cell_text(*pair)) for pair in zip(row.cells, table.columns, strict=True))
+            _row(markdown_escape(cell_text(*pair, compact=True)) for pair in zip(row.cells, table.columns, strict=True))
             for row in table.rows
         ),
         "",

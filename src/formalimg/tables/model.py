@@ -14,6 +14,7 @@ ColumnType: TypeAlias = Literal[
     "score",  # 0.52 (0.48–0.55)
     "number",  # 0.52 (0.48 to 0.55), such as kappa, which may be negative
     "difference",  # +0.07 (−0.01 to +0.12)
+    "p",  # 0.031, < 0.001: a p-value
     "points",  # +3.5 (−1.2 to +8.0): a difference of percents, of values 0 to 1
     "steps",  # +3: a difference of levels
     "share",  # .52 ± .06
@@ -21,12 +22,14 @@ ColumnType: TypeAlias = Literal[
     "dollars",  # $0.0038
     "count",  # 1,234
     "level",  # 4 (3–5)
+    "rank",  # 2, or 1–3 where the number is tied: the ends of its interval
     "scored",  # 198/200: the counts of the number, not its value
 ]
 """How the cells of a column are written."""
 
-Placement: TypeAlias = Literal["result", "more", "detail"]
-"""Where a table belongs: among the results, below them, or where it is looked up. HTML pages collapse details."""
+Placement: TypeAlias = Literal["result", "more", "detail", "data"]
+"""Where a table belongs: among the results, below them, where it is looked up, or in files for programs alone. HTML
+pages collapse details."""
 
 
 class _Estimate(Protocol):
@@ -46,6 +49,8 @@ class Number(NamedTuple):
         passed, scored, expected: the counts behind it.
         coverage: the share of images that were scored, where it does not follow from the counts.
         digits: the decimals of a percent that was printed with others than one.
+        bounds: the lowest and the highest that it can be, whatever the missing verdicts are, where this does not
+            follow from the counts.
     """
 
     value: float | None
@@ -56,6 +61,7 @@ class Number(NamedTuple):
     expected: int | None = None
     coverage: float | None = None
     digits: int | None = None
+    bounds: Interval | None = None
 
     @classmethod
     def of(cls, estimate: _Estimate | None) -> Number:
@@ -64,7 +70,8 @@ class Number(NamedTuple):
             return cls(None)
         passed, scored, expected = (getattr(estimate, name, None) for name in ("passed", "scored", "expected"))
         coverage = getattr(estimate, "coverage", None) if scored is None else None
-        return cls(estimate.value, estimate.interval, None, passed, scored, expected, coverage)
+        bounds = getattr(estimate, "bounds", None)
+        return cls(estimate.value, estimate.interval, None, passed, scored, expected, coverage, bounds=bounds)
 
     @property
     def plus_minus(self) -> float | None:
@@ -81,6 +88,16 @@ class Number(NamedTuple):
         if self.coverage is not None:
             return self.coverage < 1
         return self.scored is not None and self.expected is not None and self.scored < self.expected
+
+    def missing_bounds(self, column: Column) -> Interval | None:
+        """Return what it would be if all missing verdicts were failures, and if all were passes; None if none is."""
+        if self.value is None or not self.is_incomplete or column.type == "count":
+            return None
+        if self.bounds is not None or column.type not in ("percent", "share"):
+            return self.bounds
+        if self.passed is None or self.scored is None or not self.expected or self.coverage is not None:
+            return None
+        return Interval(self.passed / self.expected, (self.passed + self.expected - self.scored) / self.expected)
 
 
 Cell: TypeAlias = str | float | Number | None

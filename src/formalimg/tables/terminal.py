@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.text import visible
-from formalimg.tables.format import NOTHING, cell_text, interval_text, mark, notes_of, number_text
+from formalimg.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
 from formalimg.tables.model import Column, Number, Table
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
         for n in used:
             grid.add_column(justify="right" if n else "left")
         for line in lines:
-            grid.add_row(*(Text(_visible(line[n])) for n in used))
+            grid.add_row(*(Text("\n".join(map(_visible, line[n].split("\n")))) for n in used))
         yield grid
 
 
@@ -155,7 +155,8 @@ def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
     counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
     if number.coverage is not None:
         counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
-    return column.title, mark(number, column) + number_text(number, column), interval_text(number, column), counts
+    below = filter(None, [interval_text(number, column), bounds_text(number, column)])
+    return column.title, mark(number, column) + number_text(number, column), "\n".join(below), counts
 
 
 def _empty_grid(with_heads: bool = True) -> RichTable:

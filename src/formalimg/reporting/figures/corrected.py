@@ -9,8 +9,9 @@ from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel
 from formalimg.reporting.figures.ratings import JUDGE, PEOPLE
 from formalimg.reporting.figures.series import Series, known_points, point_of_number
 from formalimg.reporting.figures.svg import Figure
-from formalimg.reporting.labels import epsilon_text, generalizability_text, level_head, level_word
+from formalimg.reporting.labels import epsilon_text, level_head, level_word
 from formalimg.reporting.model import Section
+from formalimg.tables import NOTHING
 
 _RAW, _CORRECTED = "judge alone", "corrected by people"
 
@@ -41,6 +42,10 @@ def _panel(section: Section, run: CorrectedRun) -> LinePanel:
     heads = {level: level_head(section.suite, level) for level in run.levels}
     raw = {heads[level]: point_of_number(one.raw) for level, one in run.levels.items()}
     corrected = {heads[level]: point_of_number(one.number) for level, one in run.levels.items()}
-    held = "" if run.held is None else f"G {' → '.join(map(generalizability_text, run.held))}"
+    held = (
+        ""
+        if run.held is None
+        else f"G {' → '.join(NOTHING if one.value is None else str(one.value) for one in run.held)}"
+    )
     series = (Series(_CORRECTED, PEOPLE, known_points(corrected)), Series(_RAW, JUDGE, known_points(raw)))
-    return LinePanel(run.name, series, remark=held)
+    return LinePanel(run.name, series, remark=f"G {' → '.join(held)}" if held else "")

@@ -206,7 +206,7 @@ def _labels(section: Section, plane: _Plane) -> list[Markup]:
 
 
 def _label_text(name: str, row: RunRow, section: Section) -> str:
-    held = generalizability_text(row.summary.generalizability)
+    held = generalizability_text(row.summary)
     return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
 
 

@@ -1,10 +1,9 @@
-"""Compare several runs: curves, tables, wins and losses per item, and the items where they differ."""
+"""Compare several runs: curves, tables, paired differences, and the items where they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import repeat
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -12,13 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.analysis import group_scores
-from formalimg.reporting import Comparison, Section, compare, curve_svg, main_table_html, table_html
+from formalimg.reporting import Comparison, Section, compare, curve_svg, main_table_html, same_items, table_html
 from formalimg.runs import StoredRun
-from formalimg.stats import Observation, PairedComparison, ScoreObservation, compare_paired, compare_paired_scores
-from formalimg.web.rendering import NOTHING, page, trusted_markup
+from formalimg.stats import Observation
+from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.gallery import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name, thumbnail_url
-from formalimg.web.viewer.item import failure_text, same_items
+from formalimg.web.viewer.item import failure_text
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.urls import build_url, parse_number
 
@@ -26,24 +24,13 @@ _PER_PAGE = 24
 _MAX_RUNS = 12
 
 
-class _RunPair(NamedTuple):
-    """A paired comparison of a run with the first of its suite, with formatted numbers."""
-
-    first: str
-    second: str
-    found: PairedComparison
-    difference: str
-    interval: str
-    p_value: str
-
-
 class _Suite(NamedTuple):
     title: str
     curve: Markup
     table: Markup
     more: str
+    pairs: tuple[Markup, ...]
     tables: tuple[Markup, ...]
-    pairs: tuple[_RunPair, ...]
     has_scores: bool
 
 
@@ -116,7 +103,7 @@ def _compare_runs(site: Site, names: Sequence[str]) -> _ComparedRuns:
     with _opened(site, names) as runs:
         compared = compare(list(runs.values()))
         outcomes = {name: list(_observed(run)) for name, run in runs.items()}
-        suites = tuple(_suite(section, compared, runs, outcomes) for section in compared.sections)
+        suites = tuple(_suite(section, compared) for section in compared.sections)
         differing = _differing(outcomes, same_items(list(runs.values()))) if len(suites) == 1 else []
     return _ComparedRuns(suites, differing)
 
@@ -125,77 +112,20 @@ def _observed(run: StoredRun) -> Iterator[Observation]:
     return (Observation(outcome.item, outcome.level, outcome.passed) for outcome in run.outcomes())
 
 
-def _suite(
-    section: Section,
-    compared: Comparison,
-    runs: Mapping[str, StoredRun],
-    outcomes: Mapping[str, Sequence[Observation]],
-) -> _Suite:
-    of_suite = [name for name, run in runs.items() if run.manifest.suite == section.suite.name]
-    titles = [row.name for row in section.rows]
-    has_scores = section.suite.traits.has_scores
-    pairs = [
-        _pair(
-            titles[0],
-            title,
-            _paired_scores(runs[of_suite[0]], runs[name])
-            if has_scores
-            else compare_paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
-            has_scores,
-        )
-        for name, title in zip(of_suite[1:], titles[1:], strict=True)
-    ]
+def _suite(section: Section, compared: Comparison) -> _Suite:
+    """Return the figures and tables of a suite: those of a report, with the same numbers."""
+    shown = section.shown_tables
+    results = [table_html(one, section) for one in shown if one.placement == "result"]
+    others = [table_html(one, section) for one in shown if one.placement != "result"]
     return _Suite(
         section.suite.title,
         trusted_markup(curve_svg(section)),
         trusted_markup(main_table_html(section, compared)),
         section.suite.traits.tables_heading,
-        tuple(map(trusted_markup, map(table_html, section.tables, repeat(section)))),
-        tuple(pairs),
-        has_scores,
+        tuple(map(trusted_markup, results)),
+        tuple(map(trusted_markup, others)),
+        section.suite.traits.has_scores,
     )
-
-
-def _pair(first: str, second: str, found: PairedComparison, has_scores: bool) -> _RunPair:
-    """Format a paired comparison: differences of rates in percentage points, those of scores as they are."""
-    factor, places = (1, 3) if has_scores else (100, 1)
-
-    def format_signed(value: float) -> str:
-        return f"{factor * value:+.{places}f}".replace("-", "−")
-
-    difference = NOTHING if found.difference is None else format_signed(found.difference)
-    interval = (
-        f"{format_signed(found.interval.low)} to {format_signed(found.interval.high)}" if found.interval else NOTHING
-    )
-    return _RunPair(first, second, found, difference, interval, _p_value(found.p_value))
-
-
-def _p_value(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _paired_scores(first: StoredRun, second: StoredRun) -> PairedComparison:
-    """Compare scores as the judges gave them, before any gate, which would count one image for another."""
-    same = same_items([first, second])
-    here, there = (
-        [
-            ScoreObservation(seen.group, seen.level, seen.sample, seen.score)
-            for seen in group_scores(run)
-            if seen.item in same
-        ]
-        for run in (first, second)
-    )
-    return compare_paired_scores(here, there)
-
-
-def _of_same_items(
-    first: str, second: str, runs: Mapping[str, StoredRun], outcomes: Mapping[str, Sequence[Observation]]
-) -> tuple[list[Observation], list[Observation]]:
-    same = same_items([runs[first], runs[second]])
-    here, there = ([seen for seen in outcomes[name] if seen.item in same] for name in (first, second))
-    return here, there
 
 
 def _differing(outcomes: Mapping[str, Sequence[Observation]], same: set[str]) -> list[str]:

@@ -17,7 +17,7 @@ from formalimg._util.text import truncate
 from formalimg.analysis import counterfactual_specs
 from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, count_boxes, explanation_title
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
-from formalimg.reporting import ExampleImage, image_html, level_name
+from formalimg.reporting import ExampleImage, image_html, is_same_item, level_name
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
 from formalimg.suites import suite as suite_of
@@ -339,29 +339,3 @@ def _related_image(name: str, judged: Judged, url: str, thumbnail: str, is_here:
 def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:
     found = run.image_file(item, sample)
     return "" if found is None else thumbnail_url(name, item, sample, found.sha256)
-
-
-def is_same_item(run: StoredRun, item: PlannedItem, other: StoredRun) -> bool:
-    """Return whether another run has the same item under the same id."""
-    there = other.item(item.id)
-    return there is not None and (_share_items(run, other) or _requirement(there) == _requirement(item))
-
-
-def same_items(runs: Sequence[StoredRun]) -> set[str]:
-    """Return the ids that stand for the same item in all runs."""
-    first, *others = runs
-    same = set(first.items)
-    for other in others:
-        if _share_items(first, other):
-            continue
-        there = other.items
-        same = {name for name in same if name in there and _requirement(there[name]) == _requirement(first.items[name])}
-    return same
-
-
-def _share_items(run: StoredRun, other: StoredRun) -> bool:
-    return run.manifest.items_digest == other.manifest.items_digest
-
-
-def _requirement(item: PlannedItem) -> tuple[int, str]:
-    return item.level, item.formula or item.prompt

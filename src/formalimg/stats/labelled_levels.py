@@ -1,0 +1,206 @@
+"""The corrected pass rate of one or more levels, some of whose images people labelled, and its confidence interval.
+
+The rate is a sum over levels and answers of the judge: how often the answer was given, times how often people pass such
+images. Normal intervals fail here, as some of these cells have few labels or labels that all agree. So each answer gets
+the Jeffreys interval of its labels and each level the Wilson interval of its judge's rate, and the distances from the
+estimate to the limits are added as squares, separately below and above (MOVER, the method of variance estimates
+recovery).
+
+Over several levels, the labels of an answer are worth fewer labels where they are spread unevenly, and more where
+levels differ. For this each level's rate is drawn towards that of all levels, because few labels do not tell it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, sqrt
+from typing import NamedTuple
+
+from formalimg.stats.intervals import jeffreys_interval, normal_quantile
+from formalimg.stats.observations import Interval
+
+_TOWARDS_ALL = 16
+"""How many labels the rate of all levels is worth beside those of a level, when a variance is estimated.
+
+By simulation: the intervals of six models over ten levels, with 25 to 400 labels, then hold."""
+
+
+class CorrectedRate(NamedTuple):
+    """A pass rate or a mean, corrected by human labels.
+
+    Attributes:
+        estimate: the corrected rate, 0 to 1.
+        low, high: its confidence interval, for the sampling of images and of labels.
+        labels: how many images people labelled.
+        effective_labels: how many labels alone, without a judge, would give the same variance. Next to nothing where
+            the judge gave an answer of which no image is labelled.
+        raw: the judge's own rate.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    labels: int
+    effective_labels: float
+    raw: float
+
+
+class AnswerCell(NamedTuple):
+    """The images of a level to which the judge gave the same answer.
+
+    Attributes:
+        images: how many there are.
+        labels: how many of them people labelled.
+        passed: how many of these people passed; a fraction where it is what is expected.
+    """
+
+    images: int
+    labels: int
+    passed: float
+
+
+class LabelledLevel(NamedTuple):
+    """The images of a level by the judge's answer, and what the level weighs; the weights of levels add up to 1."""
+
+    weight: float
+    judge_yes: AnswerCell
+    judge_no: AnswerCell
+
+    @property
+    def images(self) -> int:
+        """Number of images with either answer."""
+        return self.judge_yes.images + self.judge_no.images
+
+    @property
+    def labels(self) -> int:
+        """Number of labelled images."""
+        return self.judge_yes.labels + self.judge_no.labels
+
+
+class _WeightedCell(NamedTuple):
+    """What a cell weighs in the sum, together with cells without labels for which it stands."""
+
+    weight: float
+    cell: AnswerCell
+
+    @property
+    def rate(self) -> float:
+        return self.cell.passed / self.cell.labels
+
+
+class _AnswerRate(NamedTuple):
+    """All images to which the judge gave one answer.
+
+    Attributes:
+        weight: share of the images that the labels speak for.
+        unknown: share of the images that no label speaks for.
+        rate: how many of them people pass.
+        smooth: the same, drawn away from 0 and 1 by half a label each.
+        trials: effective number of labels.
+    """
+
+    weight: float
+    unknown: float
+    rate: float
+    smooth: float
+    trials: float
+
+
+def rate_of_levels(
+    levels: Sequence[LabelledLevel], confidence: float, *, image_effect: float = 1.0, label_effect: float = 1.0
+) -> CorrectedRate:
+    """Return the corrected rate of levels together.
+
+    A cell without labels takes the rate of the nearest levels that have labels of the same answer. Where most images
+    of an answer are in such cells, nothing is known of them: the interval allows for all of them to pass, or none.
+
+    Args:
+        levels: in order; each with at least one image.
+        confidence: of the interval.
+        image_effect: how many images are worth an independent one, where items have several.
+        label_effect: the same for labels.
+    """
+    answers = (
+        _answer([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),
+        _answer([(level.weight * level.judge_no.images / level.images, level.judge_no) for level in levels]),
+    )
+    normal = normal_quantile(confidence)
+    below, above, variance = [], [], []
+    for answer in answers:
+        trials = answer.trials / label_effect
+        low, high = jeffreys_interval(answer.rate * trials, trials, confidence)
+        below.append((answer.weight * (answer.rate - low)) ** 2)
+        above.append((answer.weight * (high - answer.rate)) ** 2)
+        if answer.weight:
+            variance.append(answer.weight**2 * answer.smooth * (1 - answer.smooth) / trials)
+    for level in levels:
+        if not (level.judge_yes.images and level.judge_no.images):
+            continue  # nothing tells what people would say of the other answer
+        gain = level.weight * (_drawn(level.judge_yes, answers[0]) - _drawn(level.judge_no, answers[1]))
+        share, images = level.judge_yes.images / level.images, level.images / image_effect
+        low, high = _wilson(share, images, normal)
+        fewer, more = (low, high) if gain > 0 else (high, low)
+        below.append((gain * (share - fewer)) ** 2)
+        above.append((gain * (more - share)) ** 2)
+        variance.append(gain**2 * share * (1 - share) / images)
+    unknown = fsum(answer.unknown for answer in answers)
+    variance.append(unknown**2 / 4)
+    known = fsum(answer.weight * answer.rate for answer in answers)
+    smooth = fsum(answer.weight * answer.smooth for answer in answers) + unknown / 2
+    return CorrectedRate(
+        min(1.0, known + unknown / 2),
+        max(0.0, known - sqrt(fsum(below))),
+        min(1.0, known + unknown + sqrt(fsum(above))),
+        sum(level.labels for level in levels),
+        smooth * (1 - smooth) / fsum(variance),
+        fsum(level.weight * level.judge_yes.images / level.images for level in levels),
+    )
+
+
+def _answer(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
+    everything = fsum(weight for weight, _ in cells)
+    cells_used, unknown = _stand_in(cells)
+    weight = fsum(each.weight for each in cells_used)
+    if not weight:
+        return _AnswerRate(0.0, everything, 0.5, 0.5, 0.0)
+    rate = min(1.0, fsum(each.weight * each.rate for each in cells_used) / weight)
+    if len(cells_used) == 1:
+        labels = cells_used[0].cell.labels
+        return _AnswerRate(weight, unknown, rate, (rate * labels + 0.5) / (labels + 1), labels)
+    evenly = weight**2 / fsum(each.weight**2 / each.cell.labels for each in cells_used)
+    smooth = (rate * evenly + 0.5) / (evenly + 1)
+    spread = 0.0
+    for each in cells_used:
+        own = (each.rate * evenly + 0.5) / (evenly + 1)
+        drawn = (each.cell.labels * own + _TOWARDS_ALL * smooth) / (each.cell.labels + _TOWARDS_ALL)
+        spread += each.weight**2 * drawn * (1 - drawn) / each.cell.labels
+    return _AnswerRate(weight, unknown, rate, smooth, weight**2 * smooth * (1 - smooth) / spread)
+
+
+def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_WeightedCell], float]:
+    """Return the cells with labels, which stand for those without, and the weight that they do not stand for."""
+    labelled = [place for place, (_, cell) in enumerate(cells) if cell.labels]
+    weights = {place: cells[place][0] for place in labelled}
+    lacking = [place for place, (weight, cell) in enumerate(cells) if weight and not cell.labels]
+    unknown = fsum(cells[place][0] for place in lacking)
+    if unknown <= fsum(weights.values()):
+        for place in lacking:
+            distance = min(abs(place - other) for other in labelled)
+            nearest = [other for other in labelled if abs(place - other) == distance]
+            for other in nearest:
+                weights[other] += cells[place][0] / len(nearest)
+        unknown = 0.0
+    return [_WeightedCell(weight, cells[place][1]) for place, weight in weights.items()], unknown
+
+
+def _drawn(cell: AnswerCell, answer: _AnswerRate) -> float:
+    """Return the rate of a cell, drawn towards that of all levels by two labels."""
+    return (cell.passed + 2 * answer.smooth) / (cell.labels + 2)
+
+
+def _wilson(rate: float, n: float, normal: float) -> Interval:
+    """Return Wilson's interval of a rate. There are many images, so that it need not be as careful as for labels."""
+    square = normal * normal
+    middle = (rate + square / (2 * n)) / (1 + square / n)
+    half = normal * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
+    return Interval(min(rate, middle - half), max(rate, middle + half))

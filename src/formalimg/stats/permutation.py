@@ -1,0 +1,164 @@
+"""Sign-flip permutation test of a mean difference, and Holm's correction for several tests.
+
+If neither of two runs is better, the difference on an item could as well have had the other sign. The p-value is the
+share of all ways to choose the signs that move the sum at least as far from 0 as the observed ones. With one image per
+item every difference is -1, 0 or 1, and this is McNemar's exact test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import exp, isfinite, log
+from typing import TYPE_CHECKING
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.intervals import log_binomial_tail
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 9_999
+"""Random choices of signs where there are too many to try all: p is 0.0001 at least."""
+
+_MAX_ENUMERATED = 16
+"""With so many differences or fewer, all choices of signs are tried."""
+
+_MAX_DENOMINATOR = 60
+"""Differences are taken to be multiples of the smallest one divided by 1, 2, … up to this."""
+
+_MAX_CONVOLUTION = 30_000_000
+"""How many additions an exact distribution may take, about a tenth of a second."""
+
+_CHUNK = 4_000_000
+"""How many signs are drawn at once, to bound memory."""
+
+_ROUNDING = 1e-9
+"""Sums that differ by less than this share are equal up to rounding."""
+
+
+def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float:
+    """Return the two-sided p-value of the hypothesis that each difference is as likely to be positive as negative.
+
+    The statistic is the sum, so that differences that are weighted before make a weighted mean. The p-value is exact
+    for up to sixteen differences other than 0, and where all of them are multiples of one step, as shares of the same
+    number of images are. Otherwise the signs are drawn at random.
+
+    Args:
+        differences: one for each item, such as the share of images that pass in one run minus that in the other.
+        resamples: how often signs are drawn, where the p-value is not exact. It is then (b + 1) / (resamples + 1),
+            where b is how often they move the sum as far as observed; this never rejects too often.
+        seed: of the signs. The same differences and seed give the same p-value.
+
+    Raises:
+        FormalimgError: if a difference is not a number, or there are no resamples.
+    """
+    if not all(map(isfinite, differences)):
+        raise FormalimgError("a difference is not a number: leave out items that one of the runs has no number for")
+    if resamples < 1:
+        raise FormalimgError(f"{resamples} resamples are none: use {RESAMPLES}")
+    sizes = Counter(sorted(abs(each) for each in differences if each))
+    observed = abs(sum(sorted(differences)))  # sorted, so that the order of items does not matter
+    if not sizes or observed <= _ROUNDING * max(sizes):
+        return 1.0
+    steps = _as_steps(sizes)
+    if steps is not None and len(steps) == 1:
+        return _binomial_p(steps, observed, sizes)
+    if sizes.total() <= _MAX_ENUMERATED:
+        return _enumerated_p(sizes, observed)
+    if steps is not None and sizes.total() * sum(size * n for size, n in steps.items()) <= _MAX_CONVOLUTION:
+        return _convolved_p(steps, round(observed * max(steps) / max(sizes)))
+    return _drawn_p(sizes, observed, resamples, seed)
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values corrected for testing several hypotheses (Holm, 1979), in the same order.
+
+    The chance that any true hypothesis has a corrected p-value of 0.05 or less is at most 5 %, however they depend on
+    each other.
+
+    Raises:
+        FormalimgError: if one is not a probability.
+    """
+    for p in p_values:
+        if not 0 <= p <= 1:
+            raise FormalimgError(f"the p-value {p!r} does not lie between 0 and 1: leave out tests without one")
+    order = sorted(range(len(p_values)), key=lambda n: p_values[n])
+    scaled = (min(1.0, (len(order) - rank) * p_values[n]) for rank, n in enumerate(order))
+    corrected = dict(zip(order, accumulate(scaled, max), strict=True))
+    return tuple(corrected[n] for n in range(len(p_values)))
+
+
+def _as_steps(sizes: Mapping[float, int]) -> dict[int, int] | None:
+    """Return the sizes as whole multiples of a step, with their numbers; None if there is no such step."""
+    smallest = min(sizes)
+    for parts in range(1, _MAX_DENOMINATOR + 1):
+        multiples = [size * parts / smallest for size in sizes]
+        if all(abs(it - round(it)) <= _ROUNDING * it for it in multiples):
+            steps: Counter[int] = Counter()
+            for it, n in zip(multiples, sizes.values(), strict=True):
+                steps[round(it)] += n
+            return dict(steps)
+    return None
+
+
+def _binomial_p(steps: Mapping[int, int], observed: float, sizes: Mapping[float, int]) -> float:
+    """All differences are of one size, so that only the number of positive ones matters."""
+    (n,) = steps.values()
+    more = round((n + observed / max(sizes)) / 2)
+    return min(1.0, 2 * exp(log_binomial_tail(more, n, log(0.5))))
+
+
+def _enumerated_p(sizes: Mapping[float, int], observed: float) -> float:
+    import numpy as np
+
+    sums = np.zeros(1)
+    for size, n in sizes.items():
+        for _ in range(n):
+            sums = np.concatenate([sums - size, sums + size])
+    return float(np.mean(np.abs(sums) >= observed * (1 - _ROUNDING)))
+
+
+def _convolved_p(steps: Mapping[int, int], observed: int) -> float:
+    """Add up the exact distribution of the sum of positive differences, one size after the other."""
+    import numpy as np
+
+    found = np.ones(1)
+    for size, n in sorted(steps.items(), reverse=True):
+        longer = np.zeros(len(found) + size * n)
+        for positive, chance in enumerate(_binomial_chances(n)):
+            longer[positive * size : positive * size + len(found)] += chance * found
+        found = longer
+    # The sum is twice the positive part minus all; the distribution is symmetric.
+    at_least = (len(found) - 1 + observed) // 2
+    return min(1.0, 2 * float(found[at_least:].sum()))
+
+
+def _binomial_chances(n: int) -> NDArray[np.float64]:
+    import numpy as np
+
+    ratios = np.log(np.arange(n, 0, -1) / np.arange(1, n + 1))
+    chances: NDArray[np.float64] = np.exp(np.concatenate([[0.0], np.cumsum(ratios)]) - n * log(2))
+    return chances
+
+
+def _drawn_p(sizes: Mapping[float, int], observed: float, resamples: int, seed: int) -> float:
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    values, numbers = np.array([*sizes]), np.array([*sizes.values()])
+    rows = max(1, _CHUNK // max(len(values), 1))
+    reached, left = 0, resamples
+    while left:
+        count = min(rows, left)
+        if numbers.max() == 1:
+            signs = np.unpackbits(np.frombuffer(generator.bytes(count * (-(-len(values) // 8))), np.uint8))
+            positive = signs.reshape(count, -1)[:, : len(values)].astype(np.float64)
+        else:
+            positive = generator.binomial(numbers, 0.5, size=(count, len(values))).astype(np.float64)
+        sums = 2 * positive @ values - values @ numbers
+        reached += int(np.count_nonzero(np.abs(sums) >= observed * (1 - _ROUNDING)))
+        left -= count
+    return (reached + 1) / (resamples + 1)

@@ -1,0 +1,292 @@
+"""Rates and means corrected by human labels: estimates, corner cases, and intervals that cover the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from math import comb
+from statistics import fmean
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from formalimg.errors import FormalimgError
+from formalimg.stats import CorrectedRate, corrected_mean, corrected_rate, mean_interval
+from formalimg.stats.intervals import jeffreys_interval, student_quantile
+from tests.support.sizes import tries
+
+PAIRS = ((True, True), (True, False), (False, True), (False, False))
+"""Judge and human."""
+
+
+@st.composite
+def labelled_runs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    """Images by the pairs above, and how many of each are labelled."""
+    images = [draw(st.integers(0, 60)) for _ in PAIRS]
+    labels = [draw(st.integers(0, most)) for most in images]
+    assume(sum(labels))
+    return images, labels
+
+
+def corrected(images: Sequence[int], labels: Sequence[int], confidence: float = 0.95) -> CorrectedRate:
+    return corrected_rate(images[0] + images[1], sum(images), pairs_of(labels), confidence)
+
+
+def pairs_of(counts: Iterable[int]) -> list[tuple[bool, bool]]:
+    return [pair for pair, times in zip(PAIRS, counts, strict=True) for _ in range(times)]
+
+
+def test_the_estimate_is_the_sum_over_both_answers() -> None:
+    """590 of 795 passed; people pass 49 of 74 of those labelled, and 5 of 26 of those that the judge failed."""
+    found = corrected_rate(590, 795, pairs_of([49, 25, 5, 21]))
+    assert found.estimate == pytest.approx(590 / 795 * 49 / 74 + 205 / 795 * 5 / 26)
+    assert found.raw == pytest.approx(590 / 795)
+    assert found.labels == 100
+    assert found.low < 0.538 < found.high < found.raw
+
+
+@given(labelled_runs())
+def test_the_interval_holds_the_estimate_and_stays_within_0_and_1(run: tuple[list[int], list[int]]) -> None:
+    found, wider = corrected(*run), corrected(*run, confidence=0.99)
+    assert 0 <= wider.low <= found.low <= found.estimate <= found.high <= wider.high <= 1
+    assert found.effective_labels > 0
+
+
+@given(labelled_runs())
+def test_yes_and_no_can_be_exchanged(run: tuple[list[int], list[int]]) -> None:
+    """A rate of failures is 1 less the rate of passes."""
+    images, labels = run
+    found, other = corrected(images, labels), corrected(images[::-1], labels[::-1])
+    assert (1 - other.high, 1 - other.estimate, 1 - other.low) == pytest.approx(
+        (found.low, found.estimate, found.high), abs=1e-9
+    )
+
+
+@given(labelled_runs())
+def test_a_contrary_judge_is_as_good_as_its_opposite(run: tuple[list[int], list[int]]) -> None:
+    images, labels = run
+    contrary = corrected([*images[2:], *images[:2]], [*labels[2:], *labels[:2]])
+    assert contrary[:3] == pytest.approx(corrected(images, labels)[:3], abs=1e-9)
+
+
+@given(st.tuples(*[st.integers(0, 300)] * 4))
+def test_with_all_images_labelled_only_the_sampling_of_images_is_left(counts: tuple[int, int, int, int]) -> None:
+    passed, n = counts[0] + counts[2], sum(counts)
+    assume(n >= 20)
+    found, plain = corrected(counts, counts), jeffreys_interval(passed, n, 0.95)
+    assert found.estimate == pytest.approx(passed / n)
+    assert (found.low, found.high) == pytest.approx(plain, abs=2.5 / n + 0.015)
+    assert found.effective_labels <= n + 1
+
+
+def test_a_judge_that_always_says_yes_leaves_the_labels_alone() -> None:
+    found = corrected_rate(500, 500, [(True, True)] * 30 + [(True, False)] * 10)
+    assert (found.low, found.high) == pytest.approx(jeffreys_interval(30, 40, 0.95))
+    assert found.effective_labels == pytest.approx(40)
+    assert (found.estimate, found.raw) == (0.75, 1.0)
+
+
+def test_a_judge_that_is_noise_is_worth_no_label() -> None:
+    found = corrected_rate(1000, 2000, pairs_of([30, 20, 30, 20]))
+    assert found.estimate == pytest.approx(0.6)
+    assert found.effective_labels == pytest.approx(100, rel=0.03)
+
+
+def test_a_good_judge_is_worth_many_labels() -> None:
+    found = corrected_rate(1000, 2000, pairs_of([50, 0, 0, 50]))
+    assert found.estimate == 0.5
+    assert found.effective_labels > 800
+    assert 0.02 < found.high - found.low < 0.07, "that all labels agree does not show that the judge never errs"
+
+
+def test_nothing_is_known_of_an_answer_without_labels() -> None:
+    found = corrected_rate(100, 200, [(True, True)] * 50)
+    assert found.estimate == 0.75
+    assert found.low < 0.5
+    assert found.high == 1
+    assert found.effective_labels < 4
+    few = corrected_rate(1999, 2000, [(True, True), (True, False)] * 50)
+    assert few.effective_labels == pytest.approx(100, rel=0.02), "a single image hardly matters"
+
+
+@pytest.mark.parametrize(
+    ("passes", "total", "labelled", "message"),
+    [
+        (5, 4, [(True, True)], "not a rate"),
+        (0, 0, [], "not a rate"),
+        (-1, 4, [(True, True)], "not a rate"),
+        (2, 4, [], "no labels"),
+        (2, 4, [(True, True)] * 3, "3 labelled images were passed by the judge, of only 2"),
+        (2, 4, [(False, True)] * 3, "3 labelled images were failed by the judge, of only 2"),
+        (2, 4, [(True, "yes")], "not a label"),
+        (2, 4, [(None, True)], "not a label"),
+    ],
+)
+def test_impossible_labels_are_refused(
+    passes: int, total: int, labelled: list[tuple[bool, bool]], message: str
+) -> None:
+    with pytest.raises(FormalimgError, match=message) as raised:
+        corrected_rate(passes, total, labelled)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95])
+def test_impossible_confidences_are_refused(confidence: float) -> None:
+    with pytest.raises(FormalimgError, match="confidence"):
+        corrected_rate(2, 4, [(True, True)], confidence)
+
+
+@pytest.mark.parametrize(("rate", "error"), [(0.5, 0.2), (0.3, 0.4), (0.8, 0.2), (0.15, 0.3)])
+def test_coverage_by_enumeration(rate: float, error: float) -> None:
+    """All samples of 12 labels of 10^9 images whose pass rate is known: their chances are binomial."""
+    passes = round(1e9 * (rate * (1 - error) + (1 - rate) * error))
+    p = passes / 1e9
+    good, bad = rate * (1 - error) / p, rate * error / (1 - p)
+    covered = 0.0
+    for yes in range(13):
+        for agreed, denied in product(range(yes + 1), range(13 - yes)):
+            chance = (
+                comb(12, yes)
+                * p**yes
+                * (1 - p) ** (12 - yes)
+                * _binomial(agreed, yes, good)
+                * _binomial(denied, 12 - yes, bad)
+            )
+            found = corrected_rate(passes, 10**9, pairs_of([agreed, yes - agreed, denied, 12 - yes - denied]))
+            covered += chance * (found.low <= rate <= found.high)
+    assert 0.92 < covered < 0.99
+
+
+@pytest.mark.parametrize(
+    ("rate", "sensitivity", "specificity"),
+    [(0.538, 388 / 428, 165 / 367), (0.538, 0.85, 0.8), (0.05, 0.85, 0.8), (0.97, 388 / 428, 165 / 367)],
+)
+@pytest.mark.parametrize("labels", [25, 100])
+def test_the_truth_is_covered_where_the_judge_errs(
+    rate: float, sensitivity: float, specificity: float, labels: int
+) -> None:
+    chance, trials = np.random.default_rng(3), tries(150, 1000)
+    good, bad = rate * sensitivity, (1 - rate) * (1 - specificity)
+    covered = 0
+    for _ in range(trials):
+        images = chance.multinomial(800, [good, bad, rate - good, 1 - rate - bad])
+        labelled = chance.multivariate_hypergeometric(images, labels)
+        found = corrected(images.tolist(), labelled.tolist())
+        covered += found.low <= rate <= found.high
+    assert covered >= (0.9 if trials == 150 else 0.925) * trials
+
+
+@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.8, 0.95, 0.99]))
+def test_jeffreys_limits_are_beta_quantiles(passed: int, n: int, confidence: float) -> None:
+    """By the incomplete beta function as an integral."""
+    assume(passed <= n)
+    low, high = jeffreys_interval(passed, n, confidence)
+    chance = (1 - confidence) / 2
+    for limit, count in ((low, passed), (1 - high, n - passed)):
+        if count:
+            assert _beta_below(limit, count + 0.5, n - count + 0.5) == pytest.approx(chance, rel=2e-3)
+        else:
+            assert limit == 0
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"), [(1, 12.706), (2, 4.303), (5, 2.571), (23, 2.069), (98, 1.984), (10_000, 1.960)]
+)
+def test_known_quantiles_of_student(freedom: int, quantile: float) -> None:
+    assert student_quantile(0.95, freedom) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_a_judge_of_scores_that_is_noise_leaves_the_mean_of_the_labels() -> None:
+    """Its scores go along with the labels in no way, so they weigh nothing."""
+    labelled = [(judge, human) for judge in (0.0, 1.0) for human in (0.2, 0.6, 0.7)] * 10
+    found = corrected_mean([0.0] * 100 + [1.0] * 900, labelled)
+    assert found.estimate == pytest.approx(0.5)
+    assert found.raw == 0.9
+    assert found.effective_labels == pytest.approx(60, rel=0.02)
+
+
+def test_a_judge_of_scores_that_is_always_right_leaves_its_mean_of_all_images() -> None:
+    scores = [number % 5 / 4 for number in range(1000)] + [1.0] * 200
+    found = corrected_mean(scores, [(score, score) for score in scores[:40]])
+    assert found.estimate == pytest.approx(fmean(scores))
+    assert found.effective_labels > 200
+
+
+def test_a_contrary_judge_of_scores_weighs_nothing() -> None:
+    found = corrected_mean([0.1] * 50 + [0.9] * 150, [(0.1, 0.9), (0.9, 0.1)] * 10)
+    assert found.estimate == pytest.approx(0.5)
+
+
+@given(labelled_runs())
+def test_scores_of_0_and_1_give_the_corrected_rate(run: tuple[list[int], list[int]]) -> None:
+    """The best weight makes of PPI++ the double sampling of yes and no, where it lies between 0 and 1."""
+    images, labels = run
+    yes, no = labels[0] + labels[1], labels[2] + labels[3]
+    assume(yes and no and labels[0] / yes >= labels[2] / no)
+    scores = [float(judge) for judge, _ in pairs_of(images)]
+    found = corrected_mean(scores, [(float(judge), float(human)) for judge, human in pairs_of(labels)])
+    assert found.estimate == pytest.approx(corrected(images, labels).estimate, abs=1e-9)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=30),
+    st.lists(st.integers(1, 5), max_size=50),
+)
+def test_means_move_with_their_scale(labelled: list[tuple[int, int]], others: list[int]) -> None:
+    scores = [judge for judge, _ in labelled] + others
+    wide = corrected_mean(scores, labelled, bounds=(1, 5))
+    unit = corrected_mean(
+        [(score - 1) / 4 for score in scores], [((judge - 1) / 4, (human - 1) / 4) for judge, human in labelled]
+    )
+    assert wide[:3] == pytest.approx([1 + 4 * each for each in unit[:3]], abs=1e-9)
+    assert 1 <= wide.low <= wide.estimate <= wide.high <= 5
+    assert wide.effective_labels == pytest.approx(unit.effective_labels)
+
+
+@pytest.mark.parametrize(("mean", "labels"), [(0.5, 25), (0.8, 25), (0.95, 25), (0.98, 100)])
+def test_means_are_covered_with_few_labels_and_near_the_bounds(mean: float, labels: int) -> None:
+    chance, trials = np.random.default_rng(4), tries(150, 1000)
+    covered = normal = 0
+    for _ in range(trials):
+        true = chance.binomial(4, chance.beta(mean * 2, (1 - mean) * 2, 600)) / 4
+        judged = np.where(chance.random(600) < 0.7, true, chance.integers(0, 5, 600) / 4)
+        found = corrected_mean(judged.tolist(), list(zip(judged[:labels], true[:labels], strict=True)))
+        covered += found.low <= mean <= found.high
+        alone = mean_interval(true[:labels].tolist())
+        normal += alone is not None and alone.low <= mean <= alone.high
+    assert covered >= (0.9 if trials == 150 else 0.925) * trials
+    if mean > 0.9:
+        assert normal < covered, "the simulation would not show that normal intervals fail"
+
+
+@pytest.mark.parametrize(
+    ("scores", "labelled", "bounds", "message"),
+    [
+        ([0.5], [], (0, 1), "0 labels were given for 1 images"),
+        ([0.5], [(0.5, 0.5)] * 2, (0, 1), "2 labels were given for 1 images"),
+        ([1.5], [(0.5, 0.5)], (0, 1), "1.5 does not lie between 0 and 1"),
+        ([0.5], [(0.5, float("nan"))], (0, 1), "nan does not lie between"),
+        ([0.5], [(0.5, 0.5)], (1, 1), "not a range"),
+    ],
+)
+def test_impossible_scores_are_refused(
+    scores: list[float], labelled: list[tuple[float, float]], bounds: tuple[float, float], message: str
+) -> None:
+    with pytest.raises(FormalimgError, match=message):
+        corrected_mean(scores, labelled, bounds=bounds)
+
+
+def _binomial(successes: int, n: int, p: float) -> float:
+    return comb(n, successes) * p**successes * (1 - p) ** (n - successes)
+
+
+def _beta_below(limit: float, a: float, b: float) -> float:
+    """The share of a beta distribution below a limit; with x = sin^2 the integrand is smooth for a, b >= 1/2."""
+    angles = (np.arange(20_000) + 0.5) / 20_000 * np.pi / 2
+    logs = (2 * a - 1) * np.log(np.sin(angles)) + (2 * b - 1) * np.log(np.cos(angles))
+    density = np.exp(logs - logs.max())
+    edge = np.arcsin(np.sqrt(limit)) / (np.pi / 2) * 20_000
+    whole = int(edge)
+    return float((density[:whole].sum() + density[min(whole, 19_999)] * (edge - whole)) / density.sum())
