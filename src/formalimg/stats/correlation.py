@@ -79,7 +79,7 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         confidence: of the interval.
         items: for each case the item it belongs to. The interval is then the jackknife's over items, which holds for
             several cases of an item and for scores that are not normal. None if each case is independent, with
-            Fisher's interval.
+            Fisher's interval, which is for scores that are about normal.
 
     Raises:
         FormalimgError: if a score is not a number, or the confidence is invalid.
