@@ -82,6 +82,18 @@ def test_the_last_two_judges_by_hand(folder: Path) -> None:
     ]
 
 
+def test_two_judges_begin_with_what_a_reader_needs(folder: Path) -> None:
+    """Of three images the first passes one and the second none; so nothing can be told apart within levels."""
+    shown = " ".join(_agree(folder).output.split())
+    first = shown[: shown.index("scores by each judge")]
+    assert "agreement 66.7 % (9.4–99.2) of 3 images" in first
+    assert "1 says yes to 33.3 %, 2 to 0.0 %; sensitivity –, specificity 66.7 % (9.4–99.2)" in first
+    assert "within levels –: nothing to tell apart within any level" in first
+    turned = compare_judges(folder, *(find_judge(open_run(folder), name) for name in ("test/two", "test/one")))
+    assert turned.direction.sensitivity[:2] == (0, 1)
+    assert turned.direction.specificity[:2] == (2, 2)
+
+
 def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
     """The mean of 1 and ½ is ¾, and 1.96 standard errors on either side are 0.49."""
     judges = [_judge("test/one", {"a": "yy", "b": "yn"}), _judge("test/two", {"a": "nn", "b": "yn"})]

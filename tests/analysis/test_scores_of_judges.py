@@ -13,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.analysis import JudgeScoreAgreement, compare_scores
+from formalimg.analysis.judge_agreement_tables import score_agreement_tables
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import judge_run
@@ -62,6 +63,24 @@ def test_scores_by_hand(found: JudgeScoreAgreement) -> None:
     assert it.r.value == pytest.approx(np.corrcoef(first, second)[0, 1])
     assert (it.near.happened, it.near.n) == (sum(abs(apart) <= 0.125), 5) == (3, 5)
     assert {level: (each.n, each.left_out) for level, each in found.scores_by_level.items()} == {1: (3, 0), 2: (2, 1)}
+
+
+def test_scores_begin_with_what_a_reader_needs(found: JudgeScoreAgreement) -> None:
+    table = next(iter(score_agreement_tables(found)))
+    rows = {str(row.cells[0]): str(row.cells[1]) for row in table.rows}
+    assert rows["agreement"].endswith(f"of {found.scores.n} images differ by no more than 0.125")
+    assert found.scores.difference is not None
+    assert f": {found.scores.difference:+.2f}" in rows["direction"]
+    assert list(rows) == ["agreement", "direction", "within levels"]
+    assert found.within_levels.n == found.scores.n
+    levels = [int(name[-1]) for name, scores in FIRST.items() if scores != "judge failed"]
+    centred = []
+    for given in (FIRST, SECOND):
+        own = np.array([total(given[name]) for name, scores in FIRST.items() if scores != "judge failed"])
+        centred.append(own - np.array([own[np.array(levels) == level].mean() for level in levels]))
+    assert found.within_levels.value == pytest.approx(
+        centred[0] @ centred[1] / np.sqrt((centred[0] @ centred[0]) * (centred[1] @ centred[1]))
+    )
 
 
 def test_dimensions_are_the_means_of_their_questions(found: JudgeScoreAgreement) -> None:

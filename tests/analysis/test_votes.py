@@ -132,7 +132,9 @@ def test_everyone_and_everyone(study: VoteStudy) -> None:
     assert _counts(matrix["ann"]["majority"]) == (8, 9, 1)
     assert _counts(matrix["ann"]["judge"]) == (8, 10, 0)
     assert matrix["majority"]["judge"] == study.whole.with_judge
-    assert study.whole.human == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
+    assert study.whole.human[:3] == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
+    assert study.whole.human.interval is not None
+    assert study.whole.human.interval.low < 0.35  # six items
 
 
 def test_how_far_people_can_be_relied_on(study: VoteStudy) -> None:
@@ -186,8 +188,10 @@ def test_alpha_and_the_measured_judge_are_told(study: VoteStudy) -> None:
     assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
-    measured, relied, ranked, *_ = human_study_tables(study)
-    assert ("Krippendorff's, whole images", "0.192", "10", "0") in _texts(relied)
+    _, measured, relied, ranked, *_ = human_study_tables(study)
+    (alpha,) = [row for row in _texts(relied) if row[0] == "Krippendorff's, whole images"]
+    assert alpha[1].startswith("0.192 (")
+    assert alpha[2:] == ("10", "0")
     assert _texts(ranked)[-1][:2] == ("mean", "0.866")
     cells = {row[0]: row[1] for row in _texts(measured)}
     assert cells["recall (sensitivity)"].startswith("66.7 (20.")
@@ -204,8 +208,8 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     rows = [f"one,{item},{who},{vote}" for item, votes in said.items() for who, vote in zip("ab", votes, strict=True)]
     study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
     assert study.unscored == {"not understood": 3}
-    first, *_ = human_study_tables(study)
-    cells = {row[0]: row[1] for row in _texts(first)}
+    first, measured, *_ = human_study_tables(study)
+    cells = {row[0]: row[1] for row in _texts(measured)}
     assert (cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "2")
     assert "Images without a verdict of the judge: 3 (not understood 3)." in first.notes[0]
 
@@ -213,23 +217,49 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
 def test_results_come_first_and_details_last(study: VoteStudy) -> None:
     tables = human_study_tables(study)
     titles = [table.title for table in tables]
-    assert titles[0] == "Judge accuracy against the majority of raters"
+    assert titles[:2] == ["Judge and raters: whole images", "Judge accuracy against the majority of raters"]
     places = [table.placement for table in tables]
     assert places == sorted(places, key=["result", "more", "detail"].index)
     assert titles.index("Inter-rater reliability") < titles.index("Agreement of raters and judge: whole images")
     assert len({table.title for table in tables}) == len(tables)
     (correlations,) = [table for table in tables if table.title == "Correlation of human and judge scores"]
-    r = {row[1]: row[2] for row in _texts(correlations)}
-    assert r["k, one"] == "0.87"
-    assert r["run, k 2"] == "0.87"
+    r = {row[1]: row[2] for row in _texts(correlations) if row[0] == "whole images"}
+    assert r["within k, one"].startswith("0.71 (")
+    assert r["across runs, k 2"] == "0.87"
 
 
-def test_scores_that_go_together(study: VoteStudy) -> None:
-    """From level to level: people 1, ½, 0 and the judge ½, ½, 0. From run to run: ½, ½, 1 and ½, 0, 1."""
+def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
+    """How often they agree, in which direction the judge errs, and whether it sees more than the level."""
+    rows = {row[0]: row[1] for row in _texts(human_study_tables(study)[0])}
+    assert list(rows) == ["agreement", "direction", "within levels"]
+    assert rows["agreement"].startswith("77.8 % (34.8–98.2) of 9 images")
+    assert rows["direction"].startswith(
+        "judge says yes to 44.4 %, majority of raters to 66.7 %; sensitivity 66.7 % (20."
+    )
+    assert "specificity 100.0 % (" in rows["direction"]
+    assert rows["within levels"].startswith("r = ")
+
+
+def test_no_number_from_level_to_level_is_left(study: VoteStudy) -> None:
+    """It is near 1 for a judge that knows how hard an item is, and nothing of the image."""
+    for form in ("terminal", "md", "csv", "json"):
+        text = agreement_text([study], form)
+        assert "r from level to level" not in text
+        assert "r_by_level" not in text
+        assert "within" in text
+    rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
+    (within,) = [it for it in rows if (it["figure"], it["of"], it["run"]) == ("r within levels", "whole pictures", "")]
+    assert float(within["low"]) < float(within["value"]) < float(within["high"])
+    (both,) = [it for it in rows if (it["of"], it["first"], it["second"]) == ("whole pictures", "ann", "bob")]
+    assert float(both["kappa_low"]) < float(both["kappa"]) < float(both["kappa_high"])
+
+
+def test_answers_that_go_together_within_levels(study: VoteStudy) -> None:
+    """In run one, people pass both of k 1 and the judge one of them; of k 2 both pass the same one: ½ / √(½ · 1)."""
     assert study.whole is not None
-    assert study.whole.r_by_level["one"].value == pytest.approx(sqrt(3) / 2)
-    assert study.whole.r_by_level["one"].n == 3
-    assert study.whole.r_by_level["two"].value is None
+    assert study.whole.within_levels_by_run["one"].value == pytest.approx(sqrt(0.5))
+    assert study.whole.within_levels_by_run["one"].n == 5
+    assert study.whole.within_levels.n == 9
     assert study.whole.r_by_run[2].value == pytest.approx(sqrt(3) / 2)
     assert study.whole.r_by_run[1].value is None
 
@@ -277,14 +307,14 @@ def test_runs_without_votes_are_named_and_the_order_of_votes_does_not_matter(
 
 
 def test_scores_go_together_over_the_images_that_both_decided(runs: dict[str, Path], tmp_path: Path) -> None:
-    """The judge says no to c2, on which people are at odds: from level to level both say 1, ½ and 0 of the rest."""
+    """The judge says no to c2, on which people are at odds; of the rest both say the same within each level."""
     rows = ["a1,ann,1", "a2,ann,0", "b1,ann,1", "b2,ann,0", "c1,ann,0", "c2,ann,1", "c2,bob,0"]
     panel = studied(runs, "\n".join(["item,rater,vote,model", *(f"{row},one" for row in rows)]), tmp_path).whole
     assert panel is not None
     for score in panel.scores:
         assert score.human_of_both == score.judge_of_both
         assert score.human_of_both.scored == score.human.scored
-    assert panel.r_by_level["one"].value == pytest.approx(1)
+    assert panel.within_levels_by_run["one"].value == pytest.approx(1)
     assert [it.judge.scored - it.human.scored for it in panel.scores] == [0, 0, 1, 1]
 
 

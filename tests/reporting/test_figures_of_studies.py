@@ -122,7 +122,7 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: VoteStudy) -> 
     expected = {}
     for score in people.whole.scores:
         if score.level is not None:
-            r = people.whole.r_by_level[score.run].value
+            r = people.whole.within_levels_by_run[score.run].value
             title = score.run if r is None else f"{score.run}, r = {r:.2f}"
             expected[f"{score.run}, k {score.level}, majority"] = f"{score.human_of_both.value:.3f}"
             expected[f"{score.run}, k {score.level}, judge"] = f"{score.judge_of_both.value:.3f}"
@@ -180,10 +180,10 @@ def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path:
 
 def test_runs_whose_names_begin_alike_can_be_told_apart_and_keep_their_r(people: VoteStudy) -> None:
     assert people.whole is not None
-    long = {run: f"conceptmix-a-laboratory-with-a-name-{run}" for run in people.whole.r_by_level}
+    long = {run: f"conceptmix-a-laboratory-with-a-name-{run}" for run in people.whole.within_levels_by_run}
     scores = tuple(score._replace(run=long[score.run]) for score in people.whole.scores)
-    r_by_level = {long[run]: pearson([(0, 0), (1, 2), (2, 1)]) for run in long}
-    panel = replace(people.whole, scores=scores, by_rater=(), r_by_level=r_by_level)
+    within = {long[run]: pearson([(0, 0), (1, 2), (2, 1)]) for run in long}
+    panel = replace(people.whole, scores=scores, by_rater=(), within_levels_by_run=within)
     labels = words(drawn(replace(people, whole=panel))["conceptmix-people-whole-rates"])
     assert {f"…{run}, r = 0.50" for run in long} <= set(labels)
 

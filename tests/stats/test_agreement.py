@@ -20,6 +20,7 @@ from formalimg.stats import (
     majority,
     mean_consistency,
     pearson,
+    within_level_correlation,
 )
 
 ANSWERS = st.sampled_from([True, False, None])
@@ -54,7 +55,7 @@ def test_known_kappas(table: tuple[int, int, int, int], kappa: float) -> None:
 
 
 def test_without_anything_to_compare_there_is_no_figure() -> None:
-    assert consistency([(None, True), (None, None)]) == (0, 0, 2, None, None, None)
+    assert consistency([(None, True), (None, None)]) == (0, 0, 2, None, None, None, None)
     alike = consistency(_table(12, 0, 0, 0))
     assert (alike.value, alike.kappa) == (1.0, None)
     assert cohen_kappa([]) is None
@@ -114,9 +115,11 @@ def test_a_matrix_by_hand() -> None:
     assert shares["bob", "judge"] == (2, 3, 2)
     assert shares["ann", "eve"] == (0, 0, 5)
     assert all(shares[one, other] == shares[other, one] for one, other in combinations(raters, 2))
-    assert mean_consistency(matrix, ["ann", "bob", "judge"]) == pytest.approx((5 / 9, 3, 0))
-    assert mean_consistency(matrix, ["ann", "bob", "eve"]) == pytest.approx((2 / 3, 1, 2))
-    assert mean_consistency(matrix, ["ann"]) == (None, 0, 0)
+    assert mean_consistency(matrix, ["ann", "bob", "judge"])[:3] == pytest.approx((5 / 9, 3, 0))
+    one_pair = mean_consistency(matrix, ["ann", "bob", "eve"])
+    assert one_pair[:3] == pytest.approx((2 / 3, 1, 2))
+    assert one_pair.interval == matrix["ann"]["bob"].interval
+    assert mean_consistency(matrix, ["ann"]) == (None, 0, 0, None)
 
 
 def test_a_matrix_knows_which_cases_belong_together() -> None:
@@ -181,3 +184,121 @@ def test_fishers_interval_holds_the_true_correlation_as_often_as_it_says() -> No
         assert interval is not None
         held.append(interval.low <= 0.8 <= interval.high)
     assert 0.93 < mean(held) < 0.97
+
+
+def test_kappa_has_an_interval_that_holds_for_few_and_for_rare() -> None:
+    """A judge of sensitivity 0.9 and specificity 0.8; also where nearly nothing passes, and where nobody errs."""
+    for n, rate in ((20, 0.5), (60, 0.05)):
+        chance = random.Random(n)
+        yes = 0.9 * rate + 0.2 * (1 - rate)
+        by_chance = rate * yes + (1 - rate) * (1 - yes)
+        truth = (0.9 * rate + 0.8 * (1 - rate) - by_chance) / (1 - by_chance)
+        held, known = 0, 0
+        for _ in range(120):
+            shown = [chance.random() < rate for _ in range(n)]
+            interval = consistency([(it, chance.random() < (0.9 if it else 0.2)) for it in shown]).kappa_interval
+            if interval is not None:
+                known += 1
+                held += interval.low <= truth <= interval.high
+        assert known > 100
+        assert 0.93 * known <= held
+    same = consistency(_table(10, 0, 0, 10)).kappa_interval
+    assert same is not None
+    assert 0.3 < same.low < 0.9
+    assert same.high == 1
+    assert consistency(_table(2, 0, 0, 1)).kappa_interval is None
+
+
+def test_images_of_one_item_widen_the_interval_of_kappa() -> None:
+    once = consistency(_table(15, 5, 5, 15)).kappa_interval
+    often = consistency(
+        [pair for pair in _table(15, 5, 5, 15) for _ in range(4)], items=[it // 4 for it in range(160)]
+    ).kappa_interval
+    naive = consistency([pair for pair in _table(15, 5, 5, 15) for _ in range(4)]).kappa_interval
+    assert once is not None
+    assert naive is not None
+    assert often == pytest.approx(once)
+    assert naive.high - naive.low < 0.6 * (once.high - once.low)
+
+
+@pytest.mark.parametrize("right", [0.9, 0.99])
+def test_the_mean_of_pairs_has_an_interval(right: float) -> None:
+    chance = random.Random(6)
+    held = 0
+    for _ in range(120):
+        shown = [chance.random() < 0.5 for _ in range(25)]
+        answers: dict[str, dict[int, bool | None]] = {
+            who: {image: (chance.random() < right) == it for image, it in enumerate(shown)} for who in ("a", "b", "c")
+        }
+        found = mean_consistency(consistency_matrix(answers), answers, answers=answers)
+        assert found.value is not None
+        assert found.interval is not None
+        assert found.interval.low <= found.value <= found.interval.high
+        held += found.interval.low <= right**2 + (1 - right) ** 2 <= found.interval.high
+    assert held / 120 >= 0.93
+
+
+def _levels_known(chance: random.Random, per_level: int, skill: float) -> tuple[list[tuple[float, float]], list[int]]:
+    """Images of ten levels, from easy to hard, by people and a judge that sees the image only as often as `skill`."""
+    pairs, levels = [], []
+    for level in range(10):
+        for _ in range(per_level):
+            human = chance.random() < 0.95 - level / 10
+            judge = human if chance.random() < skill else chance.random() < 0.95 - level / 10
+            pairs.append((float(human), float(judge)))
+            levels.append(level)
+    return pairs, levels
+
+
+def test_who_knows_only_the_level_does_not_agree_within_levels() -> None:
+    """From level to level its mean scores have r near 1; within levels it is 0, and its interval says so."""
+    chance = random.Random(2)
+    held, between = 0, []
+    for _ in range(60):
+        pairs, levels = _levels_known(chance, 20, 0.0)
+        means = [
+            [mean(pair[side] for pair, at in zip(pairs, levels, strict=True) if at == k) for side in (0, 1)]
+            for k in range(10)
+        ]
+        between.append(correlation(*zip(*means, strict=True)))
+        found = within_level_correlation(pairs, levels)
+        assert found.interval is not None
+        held += found.interval.low <= 0 <= found.interval.high
+    assert mean(between) > 0.9
+    assert held >= 0.93 * 60
+    seeing = within_level_correlation(*_levels_known(chance, 20, 0.6))
+    assert seeing.interval is not None
+    assert seeing.interval.low > 0.2
+
+
+def test_agreement_within_levels_by_hand() -> None:
+    """Around the means of their levels: −1, 1 with −1, 1, and −½, ½ with ½, −½: (2 − ½) / √(2.5 · 2.5)."""
+    pairs = [(1.0, 2.0), (3.0, 4.0), (10.0, 8.0), (11.0, 7.0), (5.0, None), (7.0, 7.0)]
+    found = within_level_correlation(pairs, ["a", "a", "b", "b", "b", "c"])
+    assert found.value == pytest.approx(0.6)
+    assert (found.n, found.left_out) == (5, 1)
+    assert within_level_correlation([(1, 2), (2, 1), (3, 3)], [1, 2, 3]).value is None  # one image of each level
+    assert within_level_correlation([], []) == (None, None, 0, 0)
+    assert pearson(pairs[:4], items=range(4)).value == pytest.approx(pearson(pairs[:4]).value)
+    with pytest.raises(FormalimgError, match="a level for each"):
+        within_level_correlation(pairs, [1])
+
+
+def test_perfect_agreement_within_levels_is_not_certain() -> None:
+    same = within_level_correlation([(float(n % 2), float(n % 2)) for n in range(20)], [n // 10 for n in range(20)])
+    assert same.value == pytest.approx(1)
+    assert same.interval is not None
+    assert 0.3 < same.interval.low < 0.95
+    assert same.interval.high == 1
+
+
+def test_images_of_one_item_widen_the_interval_within_levels() -> None:
+    pairs, levels = _levels_known(random.Random(3), 6, 0.5)
+    once = within_level_correlation(pairs, levels).interval
+    four = within_level_correlation(
+        [pair for pair in pairs for _ in range(4)],
+        [level for level in levels for _ in range(4)],
+        items=[n // 4 for n in range(240)],
+    ).interval
+    assert once is not None
+    assert four == pytest.approx(once)

@@ -17,7 +17,8 @@ def test_counts_by_hand() -> None:
     assert found.counts == (4, 7, 7)
     assert (found.precision.value, found.recall.value) == (4 / 7, 4 / 7)
     assert found.f1.value == pytest.approx(8 / 14)
-    assert found.f1.interval is None  # three images tell too little
+    assert found.f1.interval is not None
+    assert found.f1.interval.high - found.f1.interval.low > 0.9  # three images tell little
     many = detection([DetectionCounts(1, 1, 1)] * 30 + [DetectionCounts(0, 1, 1)] * 10)
     assert many.counts == (30, 40, 40)
     assert many.recall.interval == clopper_pearson(30, 40)
@@ -27,7 +28,10 @@ def test_what_is_not_defined_is_none() -> None:
     assert detection([])[1:] == ((0, 0, None, None), (0, 0, None, None), (None, None))
     nothing_found = detection([DetectionCounts(0, 0, 3)])
     assert (nothing_found.precision.value, nothing_found.recall.value, nothing_found.f1.value) == (None, 0, 0)
-    assert detection([DetectionCounts(2, 2, 2)] * 50).f1 == (1, None)  # no resample could differ
+    right = detection([DetectionCounts(2, 2, 2)] * 50).f1  # no mistake was seen, which does not make it certain
+    assert right.value == 1
+    assert right.interval is not None
+    assert 0.9 < right.interval.low < right.interval.high == 1
 
 
 def test_several_who_say_what_is_there_make_one_image() -> None:

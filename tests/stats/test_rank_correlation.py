@@ -31,13 +31,14 @@ def by_definition(pairs: list[tuple[float, float]]) -> float | None:
 @settings(max_examples=tries(60, 1000), deadline=None)
 def test_tau_is_that_of_the_definition_with_ties(pairs: list[tuple[float, float]]) -> None:
     expected = by_definition(pairs)
-    assert kendall(pairs) == (None if expected is None else pytest.approx(expected))
+    found = kendall(pairs).value
+    assert found == (None if expected is None or len(pairs) < 3 else pytest.approx(expected))
 
 
 def test_the_same_order_is_one_and_the_opposite_minus_one() -> None:
-    assert kendall([(1, 2), (2, 5), (3, 9)]) == 1
-    assert kendall([(1, 9), (2, 5), (3, 2)]) == -1
-    assert kendall([(1, 9), (1, 5)]) is None
+    assert kendall([(1, 2), (2, 5), (3, 9)]).value == 1
+    assert kendall([(1, 9), (2, 5), (3, 2)]).value == -1
+    assert kendall([(1, 9), (1, 5), (1, 7)]).value is None
 
 
 def test_missing_scores_are_left_out_and_counted() -> None:
@@ -46,8 +47,8 @@ def test_missing_scores_are_left_out_and_counted() -> None:
     assert found.spearman.value == pytest.approx(spearman(pairs).value)
     assert found.kendall.value == pytest.approx(by_definition(pairs))
     assert (found.kendall.n, found.kendall.left_out, found.spearman.left_out) == (20, 2, 2)
-    assert rank_correlations(pairs[:5], items=range(5)).kendall.interval is None
-    with pytest.raises(FormalimgError, match="only numbers can be ranked"):
+    assert rank_correlations(pairs[:3], items=range(3)).kendall.interval is None
+    with pytest.raises(FormalimgError, match="numbers only"):
         rank_correlations([(float("nan"), 1.0)], items=[1])
 
 
@@ -77,8 +78,8 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
                 names.append(item)
         return pairs, names
 
-    large, _ = sample(4000)
-    truth = kendall(large)
+    large, _ = sample(1000)
+    truth = kendall(large[:3000]).value
     assert truth is not None
     rounds = tries(60, 400)
     covered = 0
@@ -87,4 +88,4 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
         interval = rank_correlations(pairs, items=names).kendall.interval
         assert interval is not None
         covered += interval.low <= truth <= interval.high
-    assert covered / rounds >= 0.88
+    assert covered / rounds >= 0.9

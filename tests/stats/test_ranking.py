@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from math import asin, pi, sqrt
+from math import asin, atanh, pi, sqrt, tanh
 from statistics import correlation, mean
 
 import pytest
@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import pearson, rank_agreement, spearman
+from formalimg.stats import kendall, pearson, rank_agreement, spearman
+from formalimg.stats.intervals import student_quantile
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=15)
 
@@ -40,7 +41,7 @@ def test_no_ranking_is_made_up() -> None:
     same = spearman([(n, n**3) for n in range(7)])
     assert same.value == pytest.approx(1)
     assert same.interval is None
-    with pytest.raises(FormalimgError, match="only numbers"):
+    with pytest.raises(FormalimgError, match="numbers only"):
         spearman([(0.1, float("inf")), (0.2, 0.9)])
 
 
@@ -90,4 +91,39 @@ def test_models_are_ranked_level_by_level() -> None:
     assert found.by_level[9] == (None, None, 2, 1)
     assert found.mean == pytest.approx(0.9)
     assert (found.levels, found.left_out) == (2, 2)
-    assert rank_agreement({}) == ({}, None, 0, 0)
+    assert rank_agreement({}) == ({}, None, 0, 0, None)
+    assert found.interval is not None
+    assert found.interval.low < 0 < 0.9 < found.interval.high  # four models tell little
+
+
+def test_the_mean_over_levels_has_the_interval_of_one_level() -> None:
+    """All levels rank the same models: nine levels do not make four models thirty-six."""
+    level = [(1, 1), (2, 3), (3, 2), (4, 5), (5, 4), (6, 6)]
+    found = rank_agreement(dict.fromkeys(range(1, 10), level))
+    assert found.mean == pytest.approx(spearman(level).value)
+    assert found.interval == pytest.approx(spearman(level).interval)
+    assert rank_agreement({1: level[:3]}).interval is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=12), st.integers(1, 3))
+def test_an_item_is_left_out_with_all_its_cases(pairs: list[tuple[int, int]], each: int) -> None:
+    """The interval is that of the correlations without each item, on Fisher's scale and with Student's t."""
+    items = [number // each for number in range(len(pairs))]
+    for correlated in (kendall, spearman):
+        found = correlated(pairs, items=items)
+        if found.value is None or found.interval is None:
+            continue
+        without = [
+            correlated([pair for pair, own in zip(pairs, items, strict=True) if own != item]).value or 0.0
+            for item in sorted(set(items))
+        ]
+        low, high = expected_interval(found.value, without)
+        assert found.interval == pytest.approx((min(low, found.value), max(high, found.value)), abs=1e-9)
+
+
+def expected_interval(value: float, without: list[float]) -> tuple[float, float]:
+    scale = [atanh(max(-1 + 1e-6, min(1 - 1e-6, one))) for one in (value, *without)]
+    count, middle = len(without), mean(scale[1:])
+    error = sqrt((count - 1) / count * sum((one - middle) ** 2 for one in scale[1:]))
+    reach = student_quantile(0.95, count - 1) * error
+    return tanh(scale[0] - reach), tanh(scale[0] + reach)

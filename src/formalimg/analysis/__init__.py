@@ -7,17 +7,7 @@ from formalimg._util.lazy import lazy_exports
 if TYPE_CHECKING:
     from formalimg.analysis.attention import RaterAttention, RaterAttentionSummary, exclude_inattentive
     from formalimg.analysis.boxes import BoxAccuracy, BoxCorrection, BoxStudy, RaterBoxAgreement, study_boxes
-    from formalimg.analysis.calibration import (
-        PAPER_THRESHOLDS,
-        BestThreshold,
-        GateCalibration,
-        LabelledScore,
-        ThresholdRange,
-        ThresholdResult,
-        at_thresholds,
-        best_threshold,
-        calibrate_gate,
-    )
+    from formalimg.analysis.calibration import PAPER_THRESHOLDS, GateCalibration, calibrate_gate
     from formalimg.analysis.calibration_tables import calibration_table, calibration_text
     from formalimg.analysis.captions.categories import CategoryCounts
     from formalimg.analysis.captions.chat import CaptionEstimate, estimate_caption_study
@@ -41,6 +31,7 @@ if TYPE_CHECKING:
         image_score,
         score_gap,
     )
+    from formalimg.analysis.cross_validation import CrossValidation, cross_validate
     from formalimg.analysis.diagnosis import Contrast, ContrastSide, Diagnosis, LexicalProbe, diagnose
     from formalimg.analysis.diagnosis_tables import diagnosis_table, diagnosis_text
     from formalimg.analysis.human_ratings import (
@@ -100,6 +91,14 @@ if TYPE_CHECKING:
         study_human_ratings,
     )
     from formalimg.analysis.study_tables import StudyFormat
+    from formalimg.analysis.thresholds import (
+        BestThreshold,
+        LabelledScore,
+        ThresholdRange,
+        ThresholdResult,
+        at_thresholds,
+        best_threshold,
+    )
     from formalimg.analysis.vote_study import (
         Divergence,
         LikertImage,
@@ -125,18 +124,17 @@ __getattr__ = lazy_exports(
         ],
         "study_tables": ["StudyFormat"],
         "boxes": ["BoxAccuracy", "BoxStudy", "BoxCorrection", "RaterBoxAgreement", "study_boxes"],
-        "calibration": [
-            "ThresholdResult",
+        "calibration": ["PAPER_THRESHOLDS", "GateCalibration", "calibrate_gate"],
+        "calibration_tables": ["calibration_table", "calibration_text"],
+        "cross_validation": ["CrossValidation", "cross_validate"],
+        "thresholds": [
             "BestThreshold",
-            "GateCalibration",
             "LabelledScore",
-            "PAPER_THRESHOLDS",
             "ThresholdRange",
+            "ThresholdResult",
             "at_thresholds",
             "best_threshold",
-            "calibrate_gate",
         ],
-        "calibration_tables": ["calibration_table", "calibration_text"],
         "captions.categories": ["CategoryCounts"],
         "captions.mentions": ["CategoryMention", "find_categories", "find_mentions"],
         "captions.chat": ["CaptionEstimate", "estimate_caption_study"],
@@ -229,6 +227,7 @@ __all__ = [
     "Contrast",
     "ContrastSide",
     "CronbachAlpha",
+    "CrossValidation",
     "Diagnosis",
     "Disagreement",
     "Divergence",
@@ -286,6 +285,7 @@ __all__ = [
     "compare_records",
     "compare_scores",
     "counterfactual_specs",
+    "cross_validate",
     "diagnose",
     "diagnosis_table",
     "diagnosis_text",

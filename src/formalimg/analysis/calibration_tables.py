@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formalimg.analysis.calibration import BestThreshold, GateCalibration, ThresholdResult
+from formalimg.analysis.calibration import GateCalibration
+from formalimg.analysis.cross_validation import FOLDS, CrossValidation
 from formalimg.analysis.study_tables import (
     StudyFormat,
     build_table,
@@ -16,14 +17,15 @@ from formalimg.analysis.study_tables import (
     similar_names_note,
     study_csv_text,
 )
-from formalimg.tables import Column, Number, Table, count_noun, render_terminal
+from formalimg.analysis.thresholds import BestThreshold, ThresholdResult
+from formalimg.tables import NOTHING, Column, Number, Table, count_noun, render_terminal
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 _CSV_COLUMNS = (
     *("figure", "threshold", "threshold_low", "threshold_high", "accuracy", "accuracy_low", "accuracy_high", "f1"),
-    *("true_positives", "false_positives", "true_negatives", "false_negatives"),
+    *("true_positives", "false_positives", "true_negatives", "false_negatives", "f1_low", "f1_high"),
 )
 
 
@@ -67,24 +69,46 @@ def _tables(found: GateCalibration) -> Iterator[Table]:
         ),
         name="gate",
     )
-    best = [(name, it) for name, it in (("accuracy", found.best), ("F1", found.best_f1)) if it is not None]
+    pairs = (("accuracy", found.best, found.validated), ("F1", found.best_f1, found.validated_f1))
+    best = [(name, it, validated) for name, it, validated in pairs if it is not None]
     if best:
         yield build_table(
             "The best threshold",
-            f"The middle of the thresholds that are equally good, {intervals} by bootstrap over images. Of several "
-            "such ranges it is the one whose middle is nearest to 0.5.",
-            ("by", "threshold", "equally good", "reached"),
+            f"The middle of the thresholds that are equally good, {intervals} by bootstrap over items. Of several "
+            "such ranges it is the one whose middle is nearest to 0.5. On these images: too high for others, because "
+            f"the threshold was chosen by them. {_fold_note(found.validated)}",
+            ("by", "threshold", "equally good", "on these images", "cross-validated"),
             (
                 (
                     name,
                     f"{it.value:.3f} ({it.interval.low:.3f}–{it.interval.high:.3f})",
                     _format_ranges(it),
                     f"{it.reached:.3f}",
+                    _validated_text(validated),
                 )
-                for name, it in best
+                for name, it, validated in best
             ),
             name="gate",
         )
+
+
+def _fold_note(found: CrossValidation | None) -> str:
+    if found is None:
+        return "Cross-validation needs two items of either label: label more images."
+    note = (
+        f"Cross-validated: each of {found.folds} folds by the threshold that the others chose, "
+        f"{found.thresholds[0]:.3f} to {found.thresholds[1]:.3f}; whole items at a time."
+    )
+    if found.too_small:
+        note += f" Fewer than {FOLDS} items have the rarer label, so that it is rough: label more of them."
+    return note
+
+
+def _validated_text(found: CrossValidation | None) -> str:
+    if found is None or found.value is None:
+        return NOTHING
+    bounds = f" ({found.interval.low:.3f}–{found.interval.high:.3f})" if found.interval else ""
+    return f"{found.value:.3f}{bounds}"
 
 
 def _study_note(found: GateCalibration) -> str:
@@ -121,6 +145,16 @@ def _rows(found: GateCalibration) -> Iterator[dict[str, object]]:
             bounds = {"threshold_low": best.interval.low, "threshold_high": best.interval.high}
             measure = {"accuracy" if name == "best accuracy" else "f1": best.reached}
             yield {"figure": name, "threshold": best.value, **bounds, **measure}
+    for name, column, validated in (
+        ("cross-validated accuracy", "accuracy", found.validated),
+        ("cross-validated F1", "f1", found.validated_f1),
+    ):
+        if validated is not None:
+            row: dict[str, object] = {"figure": name, column: validated.value}
+            row |= zip(("threshold_low", "threshold_high"), validated.thresholds, strict=True)
+            if validated.interval is not None:
+                row |= zip((f"{column}_low", f"{column}_high"), validated.interval, strict=True)
+            yield row
 
 
 def _threshold_columns(it: ThresholdResult) -> dict[str, object]:

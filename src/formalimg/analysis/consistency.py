@@ -24,7 +24,16 @@ from formalimg.analysis.rater_agreement import Case, CaseInfo, Panel, build_pane
 from formalimg.analysis.rating_files import RatingFile
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunRecord
-from formalimg.stats import RankAgreement, Reliability, ScoreProfile, krippendorff_alpha, rank_agreement, weighted_score
+from formalimg.stats import (
+    Correlation,
+    RankAgreement,
+    Reliability,
+    ScoreProfile,
+    krippendorff_alpha,
+    rank_agreement,
+    weighted_score,
+    within_level_correlation,
+)
 from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec, plain_tags
 
 
@@ -127,11 +136,17 @@ def _ranks(images: Sequence[ImageScores], confidence: float) -> RankAgreement:
 
 
 class ScoreGaps(NamedTuple):
-    """Gaps between judge scores and human scores: overall, by level, and by run."""
+    """Gaps between judge scores and human scores, and their correlation within the levels of each run.
+
+    Attributes:
+        overall, by_level, by_run: the gaps.
+        within_levels: the correlation of the scores, each relative to the mean of its run and level.
+    """
 
     overall: ScoreGap
     by_level: Mapping[int, ScoreGap]
     by_run: Mapping[str, ScoreGap]
+    within_levels: Correlation
 
 
 @dataclass(frozen=True)
@@ -255,6 +270,12 @@ def study_human_scores(
             score_gap([pair for _, pair in pairs], confidence),
             {level: score_gap([pair for it, pair in pairs if it.level == level], confidence) for level in levels},
             {run: score_gap([pair for it, pair in pairs if it.image.run == run], confidence) for run in names},
+            within_level_correlation(
+                [(pair.judge, pair.human) for _, pair in pairs],
+                [(it.image.run, it.level) for it, _ in pairs],
+                items=[pair.item for _, pair in pairs],
+                confidence=confidence,
+            ),
         )
 
     return HumanScoreStudy(

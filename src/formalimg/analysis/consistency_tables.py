@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from formalimg.analysis.attention import attention_rows, attention_table
 from formalimg.analysis.consistency import HumanScoreStudy, ScoreGaps
 from formalimg.analysis.counterfactual_scores import NEAR, QUANTILES, ScoreGap
+from formalimg.analysis.headline_tables import scores_headline
 from formalimg.analysis.rater_tables import (
     judge_accuracy_table,
     pairwise_table,
@@ -39,6 +40,7 @@ _CSV_COLUMNS = (
     *("judge", "of", "run", "level", "kind", "n", "left_out", "judge_mean", "people_mean"),
     *("difference", "difference_low", "difference_high", "sd", *_QUANTILE_COLUMNS),
     *("near", "near_low", "near_high", "r", "bin_low", "bin_high", "pictures"),
+    *("r_low", "r_high", "r_within_levels"),
 )
 _MAX_BAR = 40
 
@@ -66,6 +68,17 @@ def human_scores_table(studies: Sequence[HumanScoreStudy]) -> ConsoleRenderable:
 
 def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
     """Yield the gaps of human and judge scores, the agreement of raters, what passes, and the distributions."""
+    for title, gaps in _kinds(study)[:1]:
+        yield scores_headline(
+            f"Judge and raters: {title}",
+            f"Intervals are {100 * study.confidence:g} %, for other items of the same kind.",
+            gaps.overall.near,
+            (gaps.overall.judge, gaps.overall.human),
+            (gaps.overall.mean, gaps.overall.interval),
+            gaps.within_levels,
+            who=("judge", "mean of raters"),
+            distance=NEAR,
+        )
     for title, gaps in _kinds(study):
         yield _gap_table(f"Judge minus human: {title}", _study_note(study), _parts(study, gaps))
     yield from _rater_tables(study)
@@ -146,7 +159,7 @@ def _gap_table(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> T
                 it.sd,
                 it.quantiles.get(0.5),
                 number(it.near),
-                it.r.value,
+                number(it.r),
                 it.n,
                 it.left_out,
             )
@@ -172,7 +185,7 @@ def _histogram(title: str, gap: ScoreGap) -> Table:
 def _gap_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
     for title, gaps in _kinds(study):
         who = {"judge": study.judge.name, "of": title}
-        yield {**who, **_gap_columns(gaps.overall)}
+        yield {**who, **_gap_columns(gaps.overall), "r_within_levels": gaps.within_levels.value}
         for level, gap in gaps.by_level.items():
             yield {**who, "level": level, **_gap_columns(gap)}
         for run, gap in gaps.by_run.items():
@@ -188,7 +201,7 @@ def _gap_columns(gap: ScoreGap) -> dict[str, object]:
     found: dict[str, object] = {"n": gap.n, "left_out": gap.left_out, "judge_mean": gap.judge}
     found |= {"people_mean": gap.human, "difference": gap.mean, "sd": gap.sd, "near": gap.near.value, "r": gap.r.value}
     found |= zip(_QUANTILE_COLUMNS, gap.quantiles.values(), strict=False)
-    for name, interval in (("difference", gap.interval), ("near", gap.near.interval)):
+    for name, interval in (("difference", gap.interval), ("near", gap.near.interval), ("r", gap.r.interval)):
         if interval is not None:
             found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
     return found
@@ -198,6 +211,7 @@ def score_study_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of a study of human scores, in the columns that all human studies share."""
     for of, gaps in _kinds(study):
         yield from _figure_rows(gaps.overall, {"of": of})
+        yield {"figure": "r within levels", "of": of, **estimate_columns(gaps.within_levels)}
         for level, gap in gaps.by_level.items():
             yield from _figure_rows(gap, {"of": of, "level": level})
         for run, gap in gaps.by_run.items():

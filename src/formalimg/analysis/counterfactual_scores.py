@@ -146,7 +146,8 @@ class ScoreGap(NamedTuple):
         sd: the standard deviation of the differences; None for fewer than two.
         quantiles: of the differences, by share; empty if there are none.
         near: how many differ by no more than 0.125, with its exact interval, clustered by item.
-        r: Pearson's correlation of the scores.
+        r: Pearson's correlation of the scores, with its interval over items; of several levels together, it has much of
+            how they differ.
         histogram: of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`.
     """
 
@@ -183,7 +184,7 @@ def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
         None if mean is None or n < 2 else sqrt(fsum((each - mean) ** 2 for each in differences) / (n - 1)),
         _quantiles(differences),
         Proportion(near.equal, near.n, near.value, near.interval),
-        pearson([(judge, human) for judge, human, _ in known], confidence),
+        pearson([(judge, human) for judge, human, _ in known], confidence, items=items),
         _histogram(differences),
     )
 

@@ -12,7 +12,19 @@ from formalimg.analysis.run_judges import judge_of, two_judges
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.runs import Identity, RunRecord
-from formalimg.stats import Consistency, Interval, Observation, Rate, consistency, mean_interval, summarize
+from formalimg.stats import (
+    Consistency,
+    Correlation,
+    Interval,
+    Observation,
+    Rate,
+    SensitivitySpecificity,
+    consistency,
+    mean_interval,
+    sensitivity_specificity,
+    summarize,
+    within_level_correlation,
+)
 
 
 class MeanFraction(NamedTuple):
@@ -95,6 +107,8 @@ class JudgeAgreement:
         first, second: the scores of the run by each judge.
         images: how many images they scored.
         passed, passed_by_level: how often they agree on whether an image passes.
+        direction: how often each passes an image, and the first those that the second passes and fails.
+        within_levels: the correlation of both on whether an image passes, within levels.
         questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of an
             image that only one of them scored is left out, and counted; of images that neither scored, the
             questions are unknown here.
@@ -114,6 +128,8 @@ class JudgeAgreement:
     questions_by_level: Mapping[int, Consistency]
     disagreements: tuple[Disagreement, ...]
     confidence: float
+    direction: SensitivitySpecificity
+    within_levels: Correlation
 
 
 class ImageName(NamedTuple):
@@ -259,6 +275,17 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
         by_level(questions),
         tuple(_disagreements(wholes, questions)),
         confidence,
+        sensitivity_specificity(
+            [(pair.second, pair.first) for pair in wholes],
+            items=[pair.image.item for pair in wholes],
+            confidence=confidence,
+        ),
+        within_level_correlation(
+            [(pair.first, pair.second) for pair in wholes],
+            [pair.level for pair in wholes],
+            items=[pair.image.item for pair in wholes],
+            confidence=confidence,
+        ),
     )
 
 

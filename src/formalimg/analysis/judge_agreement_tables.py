@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.analysis.counterfactual_scores import NEAR
+from formalimg.analysis.headline_tables import answers_headline, scores_headline
 from formalimg.analysis.judge_agreement import JudgeAgreement, ScoredCounts
 from formalimg.analysis.run_judges import judge_names
 from formalimg.analysis.score_agreement import JudgeScoreAgreement, JudgeScoreDifference, ScoreDisagreement
@@ -28,6 +29,17 @@ def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
     first, second = judge_names([found.first.judge, found.second.judge])
     names = f"1 is {first}, 2 is {second}."
     level, intervals = suite(found.suite).level, interval_note(found.confidence)
+    if found.passed.n:
+        yield answers_headline(
+            f"{found.run}: two judges",
+            f"{names} Intervals are {100 * found.confidence:g} %, for other items of the same kind.",
+            found.passed,
+            found.direction,
+            found.within_levels,
+            who=("1", "2"),
+            unit="image",
+            name="judges",
+        )
     scores = (found.first, found.second)
     heads = ("full mark 1", "full mark 2", "fraction 1", "fraction 2")
     yield build_table(
@@ -83,6 +95,7 @@ def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
             yield {"figure": "fraction", **who, "level": level, **estimate_columns(fraction)}
     who = {"run": study.run, "figure": "agreement", "first": names[0], "second": names[1]}
     yield {**who, "of": "pictures", **estimate_columns(study.passed)}
+    yield {**who, "figure": "r within levels", "of": "pictures", **estimate_columns(study.within_levels)}
     for level, it in study.passed_by_level.items():
         yield {**who, "of": "pictures", "level": level, **estimate_columns(it)}
     yield {**who, "of": "questions", **estimate_columns(study.questions)}
@@ -103,6 +116,18 @@ def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:
         *((f"{level}{at}", it) for at, it in found.scores_by_level.items()),
         ("all", found.scores),
     ]
+    if found.scores.n:
+        yield scores_headline(
+            f"{found.run}: two judges",
+            f"{names} Intervals are {100 * found.confidence:g} %, for other items of the same kind.",
+            found.scores.near,
+            (found.scores.first, found.scores.second),
+            (found.scores.difference, found.scores.interval),
+            found.within_levels,
+            who=("1", "2"),
+            distance=NEAR,
+            name="judges",
+        )
     yield build_table(
         f"{found.run}: scores by each judge",
         f"{names} Mean scores of the images that both scored, before any gate; difference: 1 minus 2, {intervals}. "
@@ -124,7 +149,7 @@ def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:
                 Number(it.difference, it.interval),
                 it.sd,
                 number(it.near),
-                it.r.value,
+                number(it.r),
                 it.n,
                 it.left_out,
             )
@@ -169,6 +194,8 @@ def score_agreement_rows(found: JudgeScoreAgreement) -> Iterator[dict[str, objec
         yield {"figure": "sd of differences", "value": it.sd, **counts}
         yield {"figure": f"within {NEAR:g}", "value": it.near.value, **_bounds(it.near.interval), **counts}
         yield {"figure": "r", "value": it.r.value, **_bounds(it.r.interval), **counts}
+    both = {"run": found.run, "first": first, "second": second, "of": "pictures"}
+    yield {"figure": "r within levels", **both, **estimate_columns(found.within_levels)}
     for level, agreement in [(None, found.passed), *found.passed_by_level.items()]:
         who = {"figure": "agreement on passing", "run": found.run, "first": first, "second": second, "of": "pictures"}
         yield {**who, "level": level, **estimate_columns(agreement)}

@@ -27,6 +27,7 @@ from formalimg.stats import (
     pearson,
     rank_agreement,
     summarize,
+    within_level_correlation,
 )
 
 MAJORITY, JUDGE = "majority", "judge"
@@ -208,7 +209,9 @@ class Panel:
         with_judge: agreement of majority and judge.
         with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
         scores: run by run, each level and then all of them.
-        r_by_level: for each run, the correlation across levels of human and judge scores on the cases of both.
+        within_levels: the correlation of the answers of majority and judge within the levels of each run: 0 for a judge
+            who knows how hard an item is, and nothing of the image.
+        within_levels_by_run: the same for each run.
         r_by_run: for each level, their correlation across runs.
         ranks: for each level, the rank correlation of human and judge scores of the runs, and its mean.
         by_rater: the share of yes of each rater, run by run, each level and then all of them.
@@ -230,7 +233,8 @@ class Panel:
     with_judge_by_run: Mapping[str, Consistency]
     with_judge_by_kind: Mapping[str, Consistency]
     scores: tuple[PanelScore, ...]
-    r_by_level: Mapping[str, Correlation]
+    within_levels: Correlation
+    within_levels_by_run: Mapping[str, Correlation]
     r_by_run: Mapping[int, Correlation]
     ranks: RankAgreement
     by_rater: tuple[RaterScore, ...]
@@ -253,12 +257,22 @@ def build_panel(
     cases = list(majority)
     items = [case.belongs_to for case in cases]
     everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}
-    matrix = consistency_matrix(everyone, items=dict(zip(cases, items, strict=True)), confidence=confidence)
+    item_of = dict(zip(cases, items, strict=True))
+    matrix = consistency_matrix(everyone, items=item_of, confidence=confidence)
 
     def with_judge(chosen: Iterable[Case]) -> Consistency:
         among = list(chosen)
         pairs = [(majority[case], judge[case]) for case in among]
         return consistency(pairs, items=[case.belongs_to for case in among], confidence=confidence)
+
+    def within_levels(chosen: Iterable[Case]) -> Correlation:
+        among = list(chosen)
+        return within_level_correlation(
+            [(majority[case], judge[case]) for case in among],
+            [(case.run, info[case].level) for case in among],
+            items=[case.belongs_to for case in among],
+            confidence=confidence,
+        )
 
     levels = sorted({info[case].level for case in cases})
     runs = sorted({case.run for case in cases})
@@ -275,7 +289,7 @@ def build_panel(
         len(cases),
         sum(answer is None for answer in majority.values()),
         matrix,
-        mean_consistency(matrix, raters),
+        mean_consistency(matrix, raters, answers=raters, items=item_of, confidence=confidence),
         krippendorff_alpha(
             [[own.get(case) for own in raters.values()] for case in cases], items=items, confidence=confidence
         ),
@@ -286,7 +300,8 @@ def build_panel(
         {run: with_judge(case for case in cases if case.run == run) for run in runs},
         {kind: with_judge(case for case in cases if info[case].kind == kind) for kind in kinds},
         tuple(scores),
-        {run: correlation(it for it in scores if it.run == run and it.level is not None) for run in runs},
+        within_levels(cases),
+        {run: within_levels(case for case in cases if case.run == run) for run in runs},
         {level: correlation(it for it in scores if it.level == level) for level in levels},
         rank_agreement({level: _score_pairs(it for it in scores if it.level == level) for level in levels}, confidence),
         tuple(score for who, own in raters.items() for score in _rater_scores(who, own, info, confidence)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel
 from formalimg.analysis.study_tables import build_table, count_columns, estimate_columns, number
-from formalimg.stats import Classification, Estimate, Proportion, RankAgreement, Reliability
+from formalimg.stats import Classification, Correlation, Estimate, Proportion, RankAgreement, Reliability
 from formalimg.tables import NOTHING, Cell, Column, Table
 
 _MAX_HEAD_LETTERS = 72
@@ -72,12 +72,13 @@ def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, interva
         note += "Less than half was rated by everybody, so raters take turns in the columns of Cronbach's."
     else:
         note += "Cronbach's has one column for each rater, and only what all of them rated."
-    rows = ((name, _alpha(found), found.n, found.left_out) for name, found in alphas.items())
+    rows = ((name, thousandths(found), found.n, found.left_out) for name, found in alphas.items())
     columns: list[Column | str] = ["", Column("alpha", align="right"), *count_columns("n", "left out")]
     return build_table("Inter-rater reliability", note, columns, rows, "result")
 
 
-def _alpha(found: Reliability) -> str:
+def thousandths(found: Reliability | Correlation | Estimate) -> str:
+    """Return a figure with three decimals, as papers print them, and its interval."""
     if found.value is None:
         return NOTHING
     bounds = f" ({found.interval.low:.3f} to {found.interval.high:.3f})" if found.interval else ""
@@ -90,11 +91,11 @@ def rank_table(ranks: Mapping[str, RankAgreement], level: str, intervals: str) -
     if all(found.mean is None for found in ranks.values()):
         return None
     rows: list[list[Cell]] = [[str(at), *(number(found.by_level.get(at)) for found in ranks.values())] for at in levels]
-    rows.append(["mean", *(None if found.mean is None else f"{found.mean:.3f}" for found in ranks.values())])
+    rows.append(["mean", *(thousandths(Estimate(found.mean, found.interval)) for found in ranks.values())])
     return build_table(
         "Rank correlation of runs by raters and judge",
         f"Spearman's correlation of their scores, {intervals} from four runs on. Each {level} that has one weighs the "
-        "same in the mean.",
+        "same in the mean, whose interval is as wide as that of one level: all levels rank the same runs.",
         (level, *(Column(name, "number") for name in ranks)),
         rows,
         "result",
@@ -109,7 +110,11 @@ def pairwise_table(name: str, panel: Panel, joint: str) -> Table:
     raters = [who for who in panel.matrix if who not in (MAJORITY, JUDGE)]
     mean = panel.human
     note = f"How often they agree, in percent. The {joint} contains the ratings of each rater. "
-    note += "No two raters rated the same." if mean.value is None else f"Mean over pairs: {100 * mean.value:.1f}."
+    bounds = f" ({100 * mean.interval.low:.1f}–{100 * mean.interval.high:.1f})" if mean.interval else ""
+    known = (
+        "No two raters rated the same." if mean.value is None else f"Mean over pairs: {100 * mean.value:.1f}{bounds}."
+    )
+    note += known
     if mean.left_out and mean.pairs:
         note += f" Pairs of raters with nothing in common, left out of that: {mean.left_out}."
     names = {who: joint if who == MAJORITY else who for who in panel.matrix}
@@ -169,8 +174,9 @@ def panel_rows(panel: Panel) -> Iterator[dict[str, object]]:
     for name, accuracy in _accuracy_figures(panel.classified).items():
         whole = {"n": panel.classified.n, "left_out": panel.classified.left_out}
         yield {"figure": name, **pair, **whole, **estimate_columns(accuracy)}
-    for run, r in panel.r_by_level.items():
-        yield {"figure": "r from level to level", "run": run, **pair, **estimate_columns(r)}
+    yield {"figure": "r within levels", **pair, **estimate_columns(panel.within_levels)}
+    for run, r in panel.within_levels_by_run.items():
+        yield {"figure": "r within levels", "run": run, **pair, **estimate_columns(r)}
     for level, r in panel.r_by_run.items():
         yield {"figure": "r from run to run", "level": level, **pair, **estimate_columns(r)}
     yield from rank_rows(panel.ranks)
@@ -183,5 +189,7 @@ def rank_rows(ranks: RankAgreement) -> Iterator[dict[str, object]]:
     who = {"first": MAJORITY, "second": JUDGE}
     for level, r in ranks.by_level.items():
         yield {"figure": "rank correlation of runs", **who, "level": level, **estimate_columns(r)}
-    mean = {"value": ranks.mean, "n": ranks.levels, "left_out": ranks.left_out}
+    mean: dict[str, object] = {"value": ranks.mean, "n": ranks.levels, "left_out": ranks.left_out}
+    if ranks.interval is not None:
+        mean |= {"low": ranks.interval.low, "high": ranks.interval.high}
     yield {"figure": "mean rank correlation of runs", **who, **mean}

@@ -21,7 +21,15 @@ from formalimg.analysis.run_judges import judge_of, two_judges
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, Verdict
 from formalimg.runs import Identity, RunRecord
-from formalimg.stats import Consistency, Correlation, Interval, Proportion, ScoreProfile, consistency
+from formalimg.stats import (
+    Consistency,
+    Correlation,
+    Interval,
+    Proportion,
+    ScoreProfile,
+    consistency,
+    within_level_correlation,
+)
 from formalimg.suites import DIMENSIONS, PASS_THRESHOLD, CounterfactualSpec
 
 
@@ -95,6 +103,7 @@ class JudgeScoreAgreement:
         scores, scores_by_level: the differences of their scores.
         scores_by_dimension: the same for each dimension by itself: the mean of its questions.
         passed, passed_by_level: how often they agree on whether an image passes, with a score of 0.5 or more.
+        within_levels: the correlation of their scores within levels.
         disagreements: the images that they score differently, the largest differences first.
         profile: the formula that sums up questions.
         confidence: of all intervals.
@@ -113,6 +122,7 @@ class JudgeScoreAgreement:
     disagreements: tuple[ScoreDisagreement, ...]
     profile: ScoreProfile
     confidence: float
+    within_levels: Correlation
 
 
 _DIGITS = 9
@@ -194,6 +204,12 @@ def compare_scores(
         tuple(_largest_first(_disagreements(compared))),
         profile,
         confidence,
+        within_level_correlation(
+            [(it.first.score, it.second.score) for it in compared],
+            [it.level for it in compared],
+            items=[it.item for it in compared],
+            confidence=confidence,
+        ),
     )
 
 

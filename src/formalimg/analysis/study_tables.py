@@ -29,7 +29,7 @@ StudyFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
 
 CSV_COLUMNS = (
     *("figure", "of", "run", "first", "second", "level", "kind"),
-    *("value", "low", "high", "n", "left_out", "kappa"),
+    *("value", "low", "high", "n", "left_out", "kappa", "kappa_low", "kappa_high"),
 )
 """The CSV columns of agreement: which figure, of what (images or questions), for whom and which part."""
 
@@ -82,7 +82,7 @@ def build_agreement_table(
 ) -> Table:
     """Return a table of agreements, with kappa and with how many cases went in and how many did not."""
     columns: list[Column | str] = ["", Column("agree", "percent"), Column("kappa", "number")]
-    rows = ((part, number(it), it.kappa, it.n, it.left_out) for part, it in parts)
+    rows = ((part, number(it), Number(it.kappa, it.kappa_interval), it.n, it.left_out) for part, it in parts)
     return build_table(title, note, [*columns, *count_columns("n", "left out")], rows, name=name)
 
 
@@ -142,7 +142,7 @@ def estimate_columns(statistic: _Statistic | MeanConsistency) -> dict[str, objec
         case Rate():
             found |= {"n": statistic.scored, "left_out": statistic.expected - statistic.scored}
         case MeanConsistency():
-            return found | {"n": statistic.pairs, "left_out": statistic.left_out}
+            found |= {"n": statistic.pairs, "left_out": statistic.left_out}
         case Proportion():
             found |= {"n": statistic.n}
         case Estimate():
@@ -151,6 +151,8 @@ def estimate_columns(statistic: _Statistic | MeanConsistency) -> dict[str, objec
             found |= {"n": statistic.n, "left_out": statistic.left_out}
     if isinstance(statistic, Consistency):
         found["kappa"] = statistic.kappa
+        if statistic.kappa_interval is not None:
+            found |= dict(zip(("kappa_low", "kappa_high"), statistic.kappa_interval, strict=True))
     if statistic.interval is not None:
         found |= {"low": statistic.interval.low, "high": statistic.interval.high}
     return found

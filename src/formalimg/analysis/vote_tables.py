@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formalimg.analysis.attention import attention_rows, attention_table
+from formalimg.analysis.headline_tables import panel_headline
 from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel, PanelScore, pooled_scores
 from formalimg.analysis.rater_tables import (
     judge_accuracy_table,
@@ -13,6 +14,7 @@ from formalimg.analysis.rater_tables import (
     panel_rows,
     rank_table,
     reliability_table,
+    thousandths,
 )
 from formalimg.analysis.study_tables import (
     build_agreement_table,
@@ -28,7 +30,7 @@ from formalimg.analysis.vote_study import Divergence, LikertStudy, VoteStudy
 from formalimg.runs import Identity
 from formalimg.stats import Correlation
 from formalimg.suites import suite
-from formalimg.tables import NOTHING, Cell, Column, Number, Table, count_noun
+from formalimg.tables import Cell, Column, Number, Table, count_noun
 
 
 def vote_study_tables(found: VoteStudy) -> Iterator[Table]:
@@ -42,6 +44,11 @@ def vote_study_tables(found: VoteStudy) -> Iterator[Table]:
 def _tables(found: VoteStudy) -> Iterator[Table]:
     level, intervals = suite(found.suite).level, interval_note(found.confidence)
     panels = {name: panel for name, panel in _panels(found) if panel is not None}
+    for name, panel in list(panels.items())[:1]:
+        if panel.with_judge.n:
+            who = "judge", f"{found.together} of raters"
+            unit = "question" if panel is found.questions else "image"
+            yield panel_headline(f"Judge and raters: {name}", panel, who, unit, found.confidence)
     if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
         yield accuracy
     if found.points is not None and (by_image := _image_ranks(found.points, intervals)) is not None:
@@ -65,8 +72,10 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
     if correlations := [row for name, panel in panels.items() for row in _correlations(name, panel, level)]:
         yield build_table(
             "Correlation of human and judge scores",
-            f"Pearson's r of their scores on what both decided, {intervals} from four points on.",
-            ("scores on", "across", Column("r", "number"), *count_columns("points", "left out")),
+            f"Pearson's r on what both decided, {intervals} from four points on. Within {level}: of single answers, "
+            f"relative to the mean of their {level}; 0 for a judge who knows the {level} and nothing of the image. "
+            "Across runs: of their scores.",
+            ("on", "", Column("r", "number"), *count_columns("points", "left out")),
             correlations,
             "detail",
         )
@@ -166,8 +175,10 @@ def _run_and_level(score: PanelScore) -> tuple[str, str]:
 
 def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, ...]]:
     """Yield all correlations with enough points; unknown where one side scores all the same."""
-    sources: dict[str, Correlation] = {f"{level}, {run}": r for run, r in panel.r_by_level.items()}
-    sources |= {f"run, {level} {at}": r for at, r in panel.r_by_run.items()}
+    sources: dict[str, Correlation] = {f"within {level}, {run}": r for run, r in panel.within_levels_by_run.items()}
+    if len(sources) > 1:
+        sources[f"within {level}, all runs"] = panel.within_levels
+    sources |= {f"across runs, {level} {at}": r for at, r in panel.r_by_run.items()}
     for source, r in sources.items():
         if r.n > 2:
             yield name, source, number(r), r.n, r.left_out
@@ -211,18 +222,11 @@ def _image_ranks(points: LikertStudy, intervals: str) -> Table | None:
             *count_columns("n", "left out"),
         ),
         (
-            (name, _rank(found.spearman), _rank(found.kendall), found.spearman.n, found.spearman.left_out)
+            (name, thousandths(found.spearman), thousandths(found.kendall), found.spearman.n, found.spearman.left_out)
             for name, found in known.items()
         ),
         "result",
     )
-
-
-def _rank(found: Correlation) -> str:
-    if found.value is None:
-        return NOTHING
-    bounds = f" ({found.interval.low:.3f} to {found.interval.high:.3f})" if found.interval else ""
-    return f"{found.value:.3f}{bounds}"
 
 
 def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:

@@ -14,7 +14,7 @@ from formalimg.tables import Table
 if TYPE_CHECKING:
     from formalimg.analysis import HumanStudy
 
-_NUMBERS = ("value", "low", "high", "n", "left_out", "kappa")
+_NUMBERS = ("value", "low", "high", "n", "left_out", "kappa", "kappa_low", "kappa_high")
 
 
 def rating_tables(study: HumanStudy) -> tuple[Table, ...]:

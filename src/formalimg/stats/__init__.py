@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     )
     from formalimg.stats.corrected import corrected_mean, corrected_rate
     from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
-    from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+    from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
     from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
     from formalimg.stats.judge_error import RoganGladen, rogan_gladen
     from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
@@ -76,10 +76,19 @@ if TYPE_CHECKING:
         Detection,
         DetectionCounts,
         Proportion,
+        SensitivitySpecificity,
         classification,
         detection,
+        sensitivity_specificity,
     )
-    from formalimg.stats.rank_correlation import RankCorrelations, kendall, rank_correlations
+    from formalimg.stats.ranking import (
+        RankAgreement,
+        RankCorrelations,
+        kendall,
+        rank_agreement,
+        rank_correlations,
+        spearman,
+    )
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
     from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
     from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
@@ -139,7 +148,7 @@ __getattr__ = lazy_exports(
             "pair_items",
             "rank_ranges",
         ],
-        "correlation": ["Correlation", "RankAgreement", "pearson", "rank_agreement", "spearman"],
+        "correlation": ["Correlation", "pearson", "within_level_correlation"],
         "drift": ["DRIFT_ALARM", "AnchorLook", "DriftEvidence", "drift_evidence"],
         "corrected": ["corrected_mean", "corrected_rate"],
         "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
@@ -154,10 +163,19 @@ __getattr__ = lazy_exports(
             "Detection",
             "DetectionCounts",
             "Proportion",
+            "SensitivitySpecificity",
             "classification",
             "detection",
+            "sensitivity_specificity",
         ],
-        "rank_correlation": ["RankCorrelations", "kendall", "rank_correlations"],
+        "ranking": [
+            "RankAgreement",
+            "RankCorrelations",
+            "kendall",
+            "rank_agreement",
+            "rank_correlations",
+            "spearman",
+        ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
         "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
         "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
@@ -220,6 +238,7 @@ __all__ = [
     "ScoreProfile",
     "ScoreRatio",
     "ScoreSummary",
+    "SensitivitySpecificity",
     "Summary",
     "WeightedAnswer",
     "adjust_for_all",
@@ -267,10 +286,12 @@ __all__ = [
     "rescore",
     "rogan_gladen",
     "score_difference",
+    "sensitivity_specificity",
     "sign_flip_test",
     "spearman",
     "summarize",
     "summarize_corrected",
     "summarize_scores",
     "weighted_score",
+    "within_level_correlation",
 ]

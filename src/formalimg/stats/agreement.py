@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
-from formalimg.stats.intervals import clustered_interval, validate_confidence
+from formalimg.stats.intervals import binomial_interval, clustered_interval, validate_confidence
+from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.observations import Interval, PassCount
 
 BinaryAnswer: TypeAlias = bool | None
@@ -34,6 +35,7 @@ class Consistency(NamedTuple):
         value: the share, 0 to 1; None if there is no case that both answered.
         interval: its exact confidence interval, clustered where cases belong to the same item; None without a value.
         kappa: Cohen's kappa of the same cases.
+        kappa_interval: its jackknife interval over items; None without a kappa, and for fewer than four items.
     """
 
     equal: int
@@ -42,6 +44,7 @@ class Consistency(NamedTuple):
     value: float | None
     interval: Interval | None
     kappa: float | None
+    kappa_interval: Interval | None = None
 
 
 class MeanConsistency(NamedTuple):
@@ -51,11 +54,14 @@ class MeanConsistency(NamedTuple):
         value: the mean; None if no two raters have answered the same case.
         pairs: how many pairs of raters entered.
         left_out: how many pairs have no case in common.
+        interval: its confidence interval, for other items and the same raters; None without a value, and where the
+            answers were not given.
     """
 
     value: float | None
     pairs: int
     left_out: int
+    interval: Interval | None = None
 
 
 def consistency(
@@ -78,23 +84,69 @@ def consistency(
     answers = validate_answers(pairs)
     names = item_ids(len(answers), items)
     validate_confidence(confidence)
-    equal, answered = Counter[Hashable](), Counter[Hashable]()
+    tables: dict[Hashable, Counter[tuple[bool, bool]]] = {}
     for name, (one, other) in zip(names, answers, strict=True):
         if one is not None and other is not None:
-            answered[name] += 1
-            equal[name] += one == other
-    n = answered.total()
+            tables.setdefault(name, Counter())[one, other] += 1
+    kinds = Counter(_AnswerTable(*(own[cell] for cell in _CELLS)) for own in tables.values())
+    whole = _AnswerTable(*(sum(kind[at] * times for kind, times in kinds.items()) for at in range(4)))
+    n, equal = int(sum(whole)), int(whole.yes_yes + whole.no_no)
     if not n:
         return Consistency(0, 0, len(answers), None, None, None)
-    kinds = dict(sorted(Counter(PassCount(equal[name], count) for name, count in answered.items()).items()))
+    shares: Counter[PassCount] = Counter()
+    for kind, times in kinds.items():
+        shares[PassCount(int(kind.yes_yes + kind.no_no), int(sum(kind)))] += times
     return Consistency(
-        equal.total(),
+        equal,
         n,
         len(answers) - n,
-        equal.total() / n,
-        clustered_interval(kinds, confidence),
-        cohen_kappa(answers),
+        equal / n,
+        clustered_interval(dict(sorted(shares.items())), confidence),
+        _kappa(whole),
+        _kappa_interval(whole, kinds, confidence),
     )
+
+
+class _AnswerTable(NamedTuple):
+    """How often two raters give each pair of answers; whole numbers, except for unseen items."""
+
+    yes_yes: float
+    yes_no: float
+    no_yes: float
+    no_no: float
+
+
+_CELLS = ((True, True), (True, False), (False, True), (False, False))
+
+
+def _kappa(table: _AnswerTable) -> float | None:
+    n, first, second = sum(table), table.yes_yes + table.yes_no, table.yes_yes + table.no_yes
+    # Whole numbers stay whole, so that no rounding decides whether there is a kappa.
+    by_chance = first * second + (n - first) * (n - second)
+    if by_chance >= n * n:
+        return None
+    return (n * (table.yes_yes + table.no_no) - by_chance) / (n * n - by_chance)
+
+
+def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], confidence: float) -> Interval | None:
+    """Return the jackknife interval of kappa, each limit with half an unseen item of both kinds that speak for it."""
+    value, items = _kappa(whole), sum(kinds.values())
+    if value is None or items < MIN_ITEMS:
+        return None
+    weight = UNSEEN * sum(whole) / items
+
+    def limit(upper: bool) -> float:
+        agree = (_AnswerTable(weight, 0, 0, 0), _AnswerTable(0, 0, 0, weight))
+        differ = (_AnswerTable(0, weight, 0, 0), _AnswerTable(0, 0, weight, 0))
+        unseen = agree if upper else differ
+        more = _AnswerTable(*map(sum, zip(whole, *unseen, strict=True)))
+        without = [
+            WithoutItem(_kappa(_AnswerTable(*(all_ - own for all_, own in zip(more, kind, strict=True)))), times)
+            for kind, times in [*sorted(kinds.items()), *((kind, 1) for kind in unseen)]
+        ]
+        return jackknife_limit(_kappa(more) or 0.0, without, items - 1, confidence, upper=upper)
+
+    return unseen_limits(value, limit)
 
 
 def cohen_kappa(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> float | None:
@@ -103,15 +155,8 @@ def cohen_kappa(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> float | N
     Cases that one or both did not answer are ignored. None if there are no others, or if both always give the same
     answer: chance alone would then agree everywhere.
     """
-    both = [(one, other) for one, other in validate_answers(pairs) if one is not None and other is not None]
-    n = len(both)
-    first, second = sum(one for one, _ in both), sum(other for _, other in both)
-    # In whole numbers, so that no rounding decides whether there is a kappa.
-    by_chance = first * second + (n - first) * (n - second)
-    if by_chance == n * n:
-        return None
-    equal = n * sum(one == other for one, other in both)
-    return (equal - by_chance) / (n * n - by_chance)
+    counts = Counter((one, other) for one, other in validate_answers(pairs) if one is not None and other is not None)
+    return _kappa(_AnswerTable(*(counts[cell] for cell in _CELLS)))
 
 
 def majority(votes: Iterable[bool]) -> bool | None:
@@ -145,11 +190,61 @@ def consistency_matrix(
     return {rater: {other: row[other] for other in raters if other != rater} for rater, row in found.items()}
 
 
-def mean_consistency(matrix: Mapping[str, Mapping[str, Consistency]], raters: Iterable[str]) -> MeanConsistency:
-    """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge."""
-    values = [matrix[one][other].value for one, other in combinations(raters, 2)]
-    known = [value for value in values if value is not None]
-    return MeanConsistency(sum(known) / len(known) if known else None, len(known), len(values) - len(known))
+def mean_consistency(
+    matrix: Mapping[str, Mapping[str, Consistency]],
+    raters: Iterable[str],
+    *,
+    answers: Mapping[str, Mapping[Case, BinaryAnswer]] | None = None,
+    items: Mapping[Case, Hashable] | None = None,
+    confidence: float = 0.95,
+) -> MeanConsistency:
+    """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge.
+
+    Args:
+        matrix: the result of `consistency_matrix`.
+        raters: whose pairs to average.
+        answers: the answers that the matrix was made of; without them there is no interval.
+        items: for each case the item it belongs to; None if each stands for itself.
+        confidence: of the interval.
+    """
+    pairs = list(combinations(raters, 2))
+    known = {pair: found for pair in pairs if (found := matrix[pair[0]][pair[1]]).value is not None}
+    if not known:
+        return MeanConsistency(None, 0, len(pairs))
+    mean = sum(found.equal / found.n for found in known.values()) / len(known)
+    interval = None
+    if len(known) == 1:
+        interval = next(iter(known.values())).interval
+    elif answers is not None:
+        interval = _mean_interval(mean, known, answers, items, confidence)
+    return MeanConsistency(mean, len(known), len(pairs) - len(known), interval)
+
+
+def _mean_interval(
+    mean: float,
+    pairs: Mapping[tuple[str, str], Consistency],
+    answers: Mapping[str, Mapping[Case, BinaryAnswer]],
+    items: Mapping[Case, Hashable] | None,
+    confidence: float,
+) -> Interval:
+    """Return the exact interval of as many independent cases as would vary the mean as much as these items do.
+
+    As for `design_effect`, an imagined item on which all pairs agree and one on which none does are added.
+    """
+    moved: dict[Hashable, float] = {}
+    for (one, other), found in pairs.items():
+        for case, answer in answers[one].items():
+            if answer is not None and (second := answers[other].get(case)) is not None:
+                name = case if items is None else items[case]
+                # How far the item moves the mean of all pairs, times the number of items.
+                moved[name] = moved.get(name, 0.0) + ((answer == second) - found.equal / found.n) / found.n
+    count, compared = len(moved), sum(found.n for found in pairs.values())
+    shares = [count / len(pairs) * each for each in moved.values()]
+    middle = (mean * count + 1) / (count + 2)
+    spread = sum((mean + each - middle) ** 2 for each in shares) + (1 - middle) ** 2 + middle**2
+    effect = spread / ((count + 2) * middle * (1 - middle))
+    cases = min(float(compared), count / effect)
+    return binomial_interval(mean * cases, cases, confidence)
 
 
 def validate_answers(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> list[tuple[BinaryAnswer, BinaryAnswer]]:

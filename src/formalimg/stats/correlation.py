@@ -1,17 +1,30 @@
-"""Correlation of scores and agreement of rankings: Pearson's r and Spearman's rho, with Fisher confidence intervals."""
+"""Correlation of scores: Pearson's r, and r within levels, which a judge without any skill cannot have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from math import atanh, fsum, inf, isfinite, sqrt, tanh
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import normal_quantile
+from formalimg.stats.bootstrap import item_ids
+from formalimg.stats.intervals import normal_quantile, validate_confidence
+from formalimg.stats.jackknife import (
+    MIN_ITEMS,
+    UNSEEN,
+    WithoutItem,
+    jackknife_interval,
+    jackknife_limit,
+    unseen_limits,
+)
 from formalimg.stats.observations import Interval
 
 _LINE = 1e-12
-"""Correlations nearer to 1 than this are 1 up to rounding."""
+"""Correlations nearer to 1 than this are 1 up to rounding, and so is a spread below this share of another."""
+
+ScorePairs: TypeAlias = Iterable[tuple[float | None, float | None]]
+"""The two scores of each case; None where one is missing."""
 
 
 class Correlation(NamedTuple):
@@ -20,8 +33,8 @@ class Correlation(NamedTuple):
     Attributes:
         value: the coefficient, from −1 to 1; None for fewer than three pairs, and where all scores of one side are
             the same.
-        interval: by Fisher's transformation; None for fewer than four pairs, for which it has no width, and where r
-            is 1 or −1, for which it has none that is finite.
+        interval: None for fewer than four pairs or items, and where the coefficient of scores is 1 or −1: it has no
+            finite width there.
         n: number of pairs that entered.
         left_out: number of pairs left out because a score is missing.
     """
@@ -32,26 +45,56 @@ class Correlation(NamedTuple):
     left_out: int
 
 
-def pearson(pairs: Iterable[tuple[float | None, float | None]], confidence: float = 0.95) -> Correlation:
-    """Return Pearson's correlation of paired scores, with Fisher's confidence interval.
+class KnownPairs(NamedTuple):
+    """The pairs without a missing score, the name of each, and how many were left out."""
+
+    pairs: list[tuple[float, float]]
+    names: list[Hashable]
+    left_out: int
+
+
+def known_pairs(pairs: ScorePairs, names: Sequence[Hashable] | None) -> KnownPairs:
+    """Return the pairs in which no score is missing.
+
+    Args:
+        pairs: the two scores of each case.
+        names: the item of each case; None if each stands for itself.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the names are not as many as the pairs.
+    """
+    given = list(pairs)
+    named = zip(item_ids(len(given), names), given, strict=True)
+    both = [(name, (float(one), float(other))) for name, (one, other) in named if one is not None and other is not None]
+    if not all(isfinite(score) for _, pair in both for score in pair):
+        raise FormalimgError("a correlation can be taken of numbers only: give None where a score is missing")
+    return KnownPairs([pair for _, pair in both], [name for name, _ in both], len(given) - len(both))
+
+
+def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
+    """Return Pearson's correlation of paired scores.
 
     Args:
         pairs: the two scores of each case; None where one is missing.
         confidence: of the interval.
+        items: for each case the item it belongs to. The interval is then the jackknife's over items, which holds for
+            several cases of an item and for scores that are not normal. None if each case is independent, with
+            Fisher's interval, which is for scores that are about normal.
 
     Raises:
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     width = normal_quantile(confidence)
-    given = list(pairs)
-    both = [(float(one), float(other)) for one, other in given if one is not None and other is not None]
-    if not all(isfinite(score) for pair in both for score in pair):
-        raise FormalimgError("a correlation can be taken of numbers only: give None where a score is missing")
-    n, left_out = len(both), len(given) - len(both)
+    both, names, left_out = known_pairs(pairs, items)
+    n = len(both)
     r = _r(both)
     if r is None:
         return Correlation(None, None, n, left_out)
-    if n < 4 or 1 - abs(r) < _LINE:
+    if items is not None:
+        return within_level_correlation(both, [None] * n, items=names, confidence=confidence)._replace(
+            value=r, left_out=left_out
+        )
+    if n < MIN_ITEMS or 1 - abs(r) < _LINE:
         return Correlation(r, None, n, left_out)
     reach = width / sqrt(n - 3)
     return Correlation(r, Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach)), n, left_out)
@@ -68,76 +111,145 @@ def _r(both: list[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, fsum(one * other for one, other in apart) / spread))
 
 
-class RankAgreement(NamedTuple):
-    """Rank correlation of two scorings of the same models, level by level.
+class _Sums(NamedTuple):
+    """Number of cases of a level, and the sums of their scores, of the squares, and of the products."""
 
-    Attributes:
-        by_level: Spearman's correlation at each level.
-        mean: the mean of those that are defined, each level weighing the same; None if none is.
-        levels: how many levels the mean is of.
-        left_out: at how many levels there is none, because there are fewer than three models or all are scored the
-            same.
-    """
+    n: float = 0.0
+    first: float = 0.0
+    second: float = 0.0
+    first_squares: float = 0.0
+    second_squares: float = 0.0
+    products: float = 0.0
 
-    by_level: Mapping[int, Correlation]
-    mean: float | None
-    levels: int
-    left_out: int
+    def add(self, pair: tuple[float, float], weight: float = 1.0) -> _Sums:
+        one, other = pair
+        own = (1.0, one, other, one * one, other * other, one * other)
+        return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, own, strict=True)))
+
+    def minus(self, other: _Sums) -> _Sums:
+        return _Sums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def plus(self, other: _Sums) -> _Sums:
+        return _Sums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def spread(self) -> tuple[float, float, float]:
+        """Return the squared deviations from the means of the level, first, second, and their products."""
+        if self.n <= _LINE:
+            return 0.0, 0.0, 0.0
+        return (
+            self.first_squares - self.first**2 / self.n,
+            self.second_squares - self.second**2 / self.n,
+            self.products - self.first * self.second / self.n,
+        )
 
 
-def average_ranks(values: Sequence[float]) -> list[float]:
-    """Return the rank of each value, from 1 for the smallest; equal values share the mean of their ranks."""
-    order = sorted(values)
-    below: dict[float, int] = {}
-    for number, value in enumerate(order):
-        below.setdefault(value, number)
-    up_to = {value: number for number, value in enumerate(order, 1)}
-    return [(below[value] + 1 + up_to[value]) / 2 for value in values]
+_Levels: TypeAlias = dict[Hashable, _Sums]
 
 
-def spearman(pairs: Iterable[tuple[float | None, float | None]], confidence: float = 0.95) -> Correlation:
-    """Return Spearman's rank correlation: Pearson's correlation of the ranks, with mean ranks for ties.
+def within_level_correlation(
+    pairs: ScorePairs,
+    levels: Sequence[Hashable],
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Correlation:
+    """Return the correlation of scores within levels: whether a judge tells apart images that are equally hard.
 
-    The interval is that of Fisher's transformation with the variance (1 + ρ²/2) / (n − 3) of Bonett and Wright. It is
-    None for fewer than four pairs, and where the rankings are the same or opposite; the correlation itself is None for
-    fewer than three pairs, and where all scores of one side are the same.
+    Every score is taken relative to the mean of its level, and the levels are pooled. A judge who knows the level and
+    nothing of the image has 0 here, though its mean scores rise and fall with the levels as those of people do. Of yes
+    and no (1 and 0) it is the mean of the phi coefficients of the levels, weighted by how much their answers vary.
 
     Args:
-        pairs: the two scores of each case; None where one is missing. Such cases are left out before ranking, and
-            counted.
-        confidence: of the interval.
+        pairs: the two scores of each case, such as those of people and judge; None where one is missing.
+        levels: the level of each case, or any other group within which to compare, such as a run and a level.
+        items: for each case the item it belongs to, where items have several; items are left out whole.
+        confidence: of the interval, which is the jackknife's over items.
 
     Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
+        FormalimgError: if a score is not a number, the names are not as many as the pairs, or the confidence is
+            invalid.
     """
-    width = normal_quantile(confidence)
+    validate_confidence(confidence)
     given = list(pairs)
-    both = [(float(one), float(other)) for one, other in given if one is not None and other is not None]
-    if not all(isfinite(score) for pair in both for score in pair):
-        raise FormalimgError("only numbers can be ranked: give None where a score is missing")
-    ranked = [average_ranks(side) for side in zip(*both, strict=True)]
-    found = pearson(list(zip(*ranked, strict=True)), confidence)
-    left_out = len(given) - len(both)
-    if found.value is None or found.interval is None:
-        return Correlation(found.value, None, len(both), left_out)
-    middle, reach = atanh(found.value), width * sqrt((1 + found.value**2 / 2) / (len(both) - 3))
-    return Correlation(found.value, Interval(tanh(middle - reach), tanh(middle + reach)), len(both), left_out)
+    names = item_ids(len(given), items)
+    if len(levels) != len(given):
+        raise FormalimgError(f"{len(given)} cases have {len(levels)} levels: name a level for each case")
+    both, places, left_out = known_pairs(given, list(zip(names, levels, strict=True)))
+    kept = [place for place in places if isinstance(place, tuple)]
+    middles = _means(both, [level for _, level in kept])
+    centred = [
+        (one - middles[level][0], other - middles[level][1])
+        for (one, other), (_, level) in zip(both, kept, strict=True)
+    ]
+    yes_no = all(score in (0.0, 1.0) for pair in both for score in pair)
+    sums: _Levels = {}
+    own: dict[Hashable, _Levels] = {}
+    # Yes and no as they are, because unseen cases are added to them; scores around the mean, which saves digits.
+    for (name, level), pair in zip(kept, both if yes_no else centred, strict=True):
+        sums[level] = sums.get(level, _Sums()).add(pair)
+        mine = own.setdefault(name, {})
+        mine[level] = mine.get(level, _Sums()).add(pair)
+    value = _pooled(sums) if len(both) > 2 else None
+    if value is None or len(own) < MIN_ITEMS:
+        return Correlation(value, None, len(both), left_out)
+    groups = len(sums) * len(own) / sum(map(len, own.values()))  # levels an item could be of, where it has several
+    degrees = round(len(own) - groups)
+    if yes_no:
+        limits = unseen_limits(
+            value, lambda upper: _limit(sums, own, degrees, confidence, upper, _unseen_cases(sums, own, upper))
+        )
+        return Correlation(value, limits, len(both), left_out)
+    without = _without_each(sums, own.values())
+    return Correlation(value, jackknife_interval(value, without, degrees, confidence), len(both), left_out)
 
 
-def rank_agreement(
-    levels: Mapping[int, Iterable[tuple[float | None, float | None]]], confidence: float = 0.95
-) -> RankAgreement:
-    """Return how well two scorings rank models alike, per level and on average, as in FormalImg (3.3).
+def _means(both: Sequence[tuple[float, float]], levels: Sequence[Hashable]) -> dict[Hashable, tuple[float, float]]:
+    by_level: dict[Hashable, list[tuple[float, float]]] = {}
+    for level, pair in zip(levels, both, strict=True):
+        by_level.setdefault(level, []).append(pair)
+    return {
+        level: (fsum(one for one, _ in own) / len(own), fsum(other for _, other in own) / len(own))
+        for level, own in by_level.items()
+    }
 
-    Args:
-        levels: for each level the two scores of each model, such as its rate by people and by the judge; None where
-            one is missing.
-        confidence: of the intervals.
 
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
-    """
-    by_level = {level: spearman(pairs, confidence) for level, pairs in sorted(levels.items())}
-    known = [found.value for found in by_level.values() if found.value is not None]
-    mean = fsum(known) / len(known) if known else None
-    return RankAgreement(by_level, mean, len(known), len(by_level) - len(known))
+def _pooled(sums: _Levels) -> float | None:
+    """Return the pooled correlation; None where one side does not vary within any level."""
+    return _correlation(*(fsum(side) for side in zip(*(level.spread() for level in sums.values()), strict=True)))
+
+
+def _correlation(first: float, second: float, products: float) -> float | None:
+    if not min(first, second) > _LINE * max(first, second, 1e-280):
+        return None
+    return max(-1.0, min(1.0, products / sqrt(first) / sqrt(second)))
+
+
+def _without_each(sums: _Levels, items: Iterable[_Levels]) -> Iterable[WithoutItem]:
+    """Yield the pooled correlation without each item; equal items are computed once."""
+    spreads = {level: those.spread() for level, those in sums.items()}
+    whole = [fsum(side) for side in zip(*spreads.values(), strict=True)]
+    for kind, times in Counter(tuple(own.items()) for own in items).items():
+        change = [0.0, 0.0, 0.0]
+        for level, mine in kind:
+            for at, (after, before) in enumerate(zip(sums[level].minus(mine).spread(), spreads[level], strict=True)):
+                change[at] += after - before
+        yield WithoutItem(_correlation(*(one + other for one, other in zip(whole, change, strict=True))), times)
+
+
+def _limit(
+    sums: _Levels, own: dict[Hashable, _Levels], degrees: int, confidence: float, upper: bool, unseen: Sequence[_Levels]
+) -> float:
+    more = dict(sums)
+    for item in unseen:
+        more = {level: those.plus(item[level]) for level, those in more.items()}
+    value = _pooled(more) or 0.0
+    without = _without_each(more, [*own.values(), *unseen])
+    return jackknife_limit(value, without, degrees, confidence, upper=upper)
+
+
+def _unseen_cases(sums: _Levels, own: dict[Hashable, _Levels], upper: bool) -> list[_Levels]:
+    """Return two unseen items, spread over the levels by their size: such that agree for the upper limit."""
+    cases = fsum(level.n for level in sums.values())
+    weight = UNSEEN * cases / len(own)
+    answers = ((0.0, 0.0), (1.0, 1.0)) if upper else ((0.0, 1.0), (1.0, 0.0))
+    return [{level: _Sums().add(pair, weight * those.n / cases) for level, those in sums.items()} for pair in answers]

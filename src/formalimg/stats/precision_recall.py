@@ -12,18 +12,15 @@ from formalimg.stats.bootstrap import (
     BootstrapConfig,
     Estimate,
     bootstrap_config,
-    bootstrap_draws,
     bootstrap_estimate,
     group_items,
     item_ids,
-    percentile_interval,
-    tails,
 )
-from formalimg.stats.intervals import clustered_interval
+from formalimg.stats.intervals import clustered_interval, validate_confidence
 from formalimg.stats.observations import Interval, PassCount, total
 
 if TYPE_CHECKING:
-    from formalimg.stats.bootstrap import Draws
+    from formalimg.stats.bootstrap import Draws, Statistic
 
 
 class Confusion(NamedTuple):
@@ -85,6 +82,25 @@ class Classification(NamedTuple):
         return self.recall
 
 
+class SensitivitySpecificity(NamedTuple):
+    """In which direction a judge errs, with exact intervals (Clopper-Pearson), clustered by item.
+
+    Attributes:
+        n: number of cases with both a ground truth and an answer of the judge.
+        left_out: number of cases without.
+        judge_yes, truth_yes: the share of yes by the judge, and in truth.
+        sensitivity: the share of true cases with a yes of the judge.
+        specificity: the share of false cases with a no of the judge.
+    """
+
+    n: int
+    left_out: int
+    judge_yes: Proportion
+    truth_yes: Proportion
+    sensitivity: Proportion
+    specificity: Proportion
+
+
 _Counts = TypeVar("_Counts", bound=tuple[int, ...])
 
 _Kinds: TypeAlias = Mapping[Confusion, int]
@@ -114,14 +130,8 @@ def classification(
     """
     config = bootstrap_config(confidence, resamples, seed)
     cases = validate_answers(pairs)
-    named = [
-        (name, (truth, prediction))
-        for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
-        if truth is not None and prediction is not None
-    ]
-    kinds: Counter[Confusion] = Counter()
-    for answers, count in group_items(named).items():
-        kinds[_confusion(answers)] += count
+    named = _named(cases, items)
+    kinds = _confusions(named)
     whole = _confusion([case for _, case in named])
     return Classification(
         whole,
@@ -129,11 +139,69 @@ def classification(
         len(cases) - len(named),
         _share(kinds, lambda it: PassCount(it.true_positives + it.true_negatives, sum(it)), confidence),
         _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_positives), confidence),
-        _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_negatives), confidence),
-        _share(kinds, lambda it: PassCount(it.true_negatives, it.true_negatives + it.false_positives), confidence),
-        _estimate(kinds, whole, _f1, config),
-        _estimate(kinds, whole, _balanced_accuracy, config),
+        _share(kinds, _sensitivity, confidence),
+        _share(kinds, _specificity, confidence),
+        _estimate(kinds, _f1, config),
+        _estimate(kinds, _balanced_accuracy, config),
     )
+
+
+def sensitivity_specificity(
+    pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]],
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> SensitivitySpecificity:
+    """Return how often a judge finds what is true, and how often it rejects what is not.
+
+    Args:
+        pairs: the ground truth of each case and the answer of the judge; None where there is none. Such cases are left
+            out and counted.
+        items: for each case the item it belongs to, where items have several cases; None if each is independent.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if an answer or the confidence is invalid.
+    """
+    validate_confidence(confidence)
+    cases = validate_answers(pairs)
+    kinds = _confusions(_named(cases, items))
+    n = sum(sum(kind) * count for kind, count in kinds.items())
+    return SensitivitySpecificity(
+        n,
+        len(cases) - n,
+        _share(kinds, lambda it: PassCount(it.true_positives + it.false_positives, sum(it)), confidence),
+        _share(kinds, lambda it: PassCount(it.true_positives + it.false_negatives, sum(it)), confidence),
+        _share(kinds, _sensitivity, confidence),
+        _share(kinds, _specificity, confidence),
+    )
+
+
+def _sensitivity(counts: Confusion) -> PassCount:
+    return PassCount(counts.true_positives, counts.true_positives + counts.false_negatives)
+
+
+def _specificity(counts: Confusion) -> PassCount:
+    return PassCount(counts.true_negatives, counts.true_negatives + counts.false_positives)
+
+
+def _named(
+    cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
+) -> list[tuple[Hashable, tuple[bool, bool]]]:
+    """Return the cases with both a truth and an answer, each with its item."""
+    return [
+        (name, (truth, prediction))
+        for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
+        if truth is not None and prediction is not None
+    ]
+
+
+def _confusions(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
+    """Count the items by their confusion matrix."""
+    kinds: Counter[Confusion] = Counter()
+    for answers, count in group_items(named).items():
+        kinds[_confusion(answers)] += count
+    return kinds
 
 
 def _confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
@@ -153,29 +221,30 @@ def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], 
     return Proportion(happened, n, happened / n, clustered_interval(dict(sorted(counts.items())), confidence))
 
 
-def _estimate(
-    kinds: _Kinds, whole: Confusion, statistic: Callable[[Draws], Draws], config: BootstrapConfig
-) -> Estimate:
+def _estimate(kinds: _Kinds, statistic: Callable[[Draws], Draws], config: BootstrapConfig) -> Estimate:
     """Return a statistic of the confusion matrix with its bootstrap interval.
 
-    Resampling knows nothing of what was never seen: if all answers are right, so are all resamples. So unseen items
-    can be drawn as well: one false positive and one false negative for the lower end, one true positive and one true
-    negative for the upper end.
+    Unseen are a false positive and a false negative for the lower end, a true positive and a true negative for the
+    upper end.
     """
+    if not kinds:
+        return Estimate(None, None)
+    size = max(map(sum, kinds))
+    return bootstrap_estimate(
+        kinds,
+        lambda shown: _of_sums(shown, statistic),
+        [Confusion(0, size, 0, 0), Confusion(0, 0, size, 0)],
+        [Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size)],
+        config,
+    )
+
+
+def _of_sums(kinds: Sequence[tuple[int, ...]], statistic: Callable[[Draws], Draws]) -> Statistic:
+    """Return a statistic of summed counts as a function of how often each kind of item was drawn."""
     import numpy as np
 
-    value = float(statistic(np.array([whole], dtype=np.float64))[0])
-    if np.isnan(value):
-        return Estimate(None, None)
-
-    def draws(*unseen: Confusion) -> Draws:
-        counts = np.array([*kinds, *unseen], dtype=np.float64)
-        return bootstrap_draws([*kinds.values(), *(1 for _ in unseen)], lambda drawn: statistic(drawn @ counts), config)
-
-    size = max(map(sum, kinds))
-    lower = draws(Confusion(0, size, 0, 0), Confusion(0, 0, size, 0))
-    upper = draws(Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size))
-    return Estimate(value, percentile_interval(lower, upper, *tails(config.confidence)))
+    counts = np.array(kinds, dtype=np.float64)
+    return lambda drawn: statistic(drawn @ counts)
 
 
 def _f1(counts: Draws) -> Draws:
@@ -235,7 +304,7 @@ def detection(
     """Return precision, recall and F1 of object detection over images.
 
     Precision and recall have the exact interval, clustered by image: objects in one image are found or missed
-    together. F1 has that of the bootstrap over images (BCa), from 20 images on, and where there is any mistake.
+    together. F1 has that of the bootstrap over images, in which an unseen image can be drawn.
 
     Args:
         images: what was found in each image; several entries for one image, such as by several people who say
@@ -263,17 +332,17 @@ def detection(
         whole,
         _share(kinds, lambda it: PassCount(it.matched, it.found), confidence),
         _share(kinds, lambda it: PassCount(it.matched, it.objects), confidence),
-        bootstrap_estimate(list(kinds.values()), _f1_of(list(kinds)), config) if kinds else Estimate(None, None),
+        _detection_estimate(kinds, config) if kinds else Estimate(None, None),
     )
 
 
-def _f1_of(kinds: Sequence[DetectionCounts]) -> Callable[[Draws], Draws]:
-    import numpy as np
+def _detection_estimate(kinds: Mapping[DetectionCounts, int], config: BootstrapConfig) -> Estimate:
+    """Return F1 with its bootstrap interval; unseen is an image in which all is wrong, or all is right."""
+    size = max(max(kind.found, kind.objects) for kind in kinds)
+    worst, best = [DetectionCounts(0, size, size)], [DetectionCounts(size, size, size)]
+    return bootstrap_estimate(kinds, lambda shown: _of_sums(shown, _detection_f1), worst, best, config)
 
-    counts = np.array(kinds, dtype=np.float64)
 
-    def f1(drawn: Draws) -> Draws:
-        matched, found, objects = (drawn @ counts).T
-        return _ratio(2 * matched, found + objects)
-
-    return f1
+def _detection_f1(counts: Draws) -> Draws:
+    matched, found, objects = counts.T
+    return _ratio(2 * matched, found + objects)

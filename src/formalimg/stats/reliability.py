@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import bootstrap_config, bootstrap_estimate, group_items, item_ids
+from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ RatingScale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 _Unit: TypeAlias = tuple[float, ...] | tuple[str, ...]
 
+_UNSEEN_ON_SCALE = 0.25
+"""With this weight, 95 % intervals of ratings and scores held the truth in 94 to 99 % of simulated studies."""
+
+_Items: TypeAlias = tuple[tuple[Any, ...], ...]
+
 _ROUNDING = 1e-12
 """A variance below this share of another is rounding."""
 
@@ -31,8 +37,8 @@ class Reliability(NamedTuple):
     Attributes:
         value: alpha: 1 for perfect agreement, about 0 for chance agreement, below 0 for systematic disagreement; None
             where it is not defined.
-        interval: by the bootstrap over items (BCa); None for fewer than twenty items, where all resamples give the same
-            (such as perfect agreement), and where too many of them have no alpha.
+        interval: by the bootstrap over items, in which unseen items can be drawn, on which all raters agree or none do;
+            None for fewer than five items, and where too many resamples have no alpha.
         n: number of objects that entered.
         left_out: number of objects left out because ratings are missing.
     """
@@ -86,8 +92,33 @@ def cronbach_alpha(
     if n < 2 or len(complete[0][1]) < 2:
         return Reliability(None, None, n, left_out)
     kinds = group_items(complete)
-    found = bootstrap_estimate(list(kinds.values()), _alpha_of_sums(list(kinds)), config)
-    return Reliability(found.value, found.interval, n, left_out)
+    raters, scores = len(complete[0][1]), [rating for _, row in complete for rating in row]
+    low, high = min(scores), max(scores)
+    split = [tuple(high if column % 2 == odd else low for column in range(raters)) for odd in (0, 1)]
+    alike = [(low,) * raters, (high,) * raters]
+    each = _objects_per_item(n, kinds)
+    found = bootstrap_estimate(
+        kinds,
+        _alpha_of_sums,
+        [(it,) * each for it in split],
+        [(it,) * each for it in alike],
+        config,
+        _unseen_weight(scores),
+    )
+    return Reliability(found.value, _enough(found.interval, kinds), n, left_out)
+
+
+def _objects_per_item(objects: int, kinds: Mapping[_Items, int]) -> int:
+    return max(1, round(objects / sum(kinds.values())))
+
+
+def _unseen_weight(ratings: Iterable[float | str]) -> float:
+    """Return the weight of an unseen item at the ends of a scale: less where most ratings are not there."""
+    return 1.0 if len(set(ratings)) <= 2 else _UNSEEN_ON_SCALE
+
+
+def _enough(interval: Interval | None, kinds: Mapping[_Items, int]) -> Interval | None:
+    return interval if sum(kinds.values()) >= MIN_ITEMS_TO_RESAMPLE else None
 
 
 def validate_rating(rating: object) -> float:
@@ -164,8 +195,33 @@ def krippendorff_alpha(
     if not units:
         return Reliability(None, None, n, left_out)
     kinds = group_items(units)
-    found = bootstrap_estimate(list(kinds.values()), _alpha_of_pairs(list(kinds), scale), config)
-    return Reliability(found.value, found.interval, n, left_out)
+    split, alike = _unseen_units([unit for _, unit in units], scale)
+    each = _objects_per_item(n, kinds)
+    found = bootstrap_estimate(
+        kinds,
+        lambda shown: _alpha_of_pairs(shown, scale),
+        [(split,) * each],
+        [(it,) * each for it in alike],
+        config,
+        1.0 if scale == "nominal" else _unseen_weight(rating for _, unit in units for rating in unit),
+    )
+    return Reliability(found.value, _enough(found.interval, kinds), n, left_out)
+
+
+def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, list[_Unit]]:
+    """Return an object whose ratings are as far apart as any, and two that are rated alike, as high and as low as any.
+
+    Names have no distance: theirs are the rarest and the most frequent one.
+    """
+    counts = Counter[float | str](rating for unit in units for rating in unit)
+    size = Counter(map(len, units)).most_common(1)[0][0]
+    order = sorted(counts, key=lambda value: (counts[value] if scale == "nominal" else 0, value))
+    low, high = order[0], order[-1]
+
+    def unit(ratings: list[float | str]) -> _Unit:
+        return tuple(sorted(ratings))  # type: ignore[return-value]  # all are numbers, or all are names
+
+    return unit([low] * (size // 2) + [high] * (size - size // 2)), [unit([low] * size), unit([high] * size)]
 
 
 def _on_scale(rows: Sequence[Sequence[float | str]], scale: RatingScale) -> list[_Unit]:

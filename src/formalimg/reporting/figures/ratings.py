@@ -86,11 +86,11 @@ def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str,
                 spread[head] = Interval(min(own), max(own))
         series = (Series(people, PEOPLE, known_points(rated)), Series("judge", JUDGE, known_points(judged)))
         shades = {people: spread} if spread else {}
-        panels.append(LinePanel(run, series, shades, _r(panel.r_by_level.get(run))))
+        panels.append(LinePanel(run, series, shades, _r(panel.within_levels_by_run.get(run))))
     return PanelChart(
         title,
         f"Over what both decided; hollow: not all cases. Thin lines: {100 * confidence:g} % intervals of the judge. "
-        f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is Pearson's, over levels.",
+        f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is that of single answers within levels.",
         tuple(level_head(suite, level) for level in levels),
         tuple(panels),
         measure,

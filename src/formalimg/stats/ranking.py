@@ -1,0 +1,216 @@
+"""Agreement of rankings: Spearman's rho and Kendall's tau-b of scores, and the rank correlation of models by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from math import atanh, fsum, sqrt, tanh
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from formalimg.stats.correlation import Correlation, ScorePairs, known_pairs, pearson
+from formalimg.stats.intervals import normal_quantile, validate_confidence
+from formalimg.stats.jackknife import MIN_ITEMS, WithoutItem, jackknife_interval
+from formalimg.stats.observations import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Ints: TypeAlias = NDArray[np.int64]
+    WithoutItems: TypeAlias = Callable[[Floats, Floats, Ints], Iterable[float | None]]
+
+
+class RankAgreement(NamedTuple):
+    """Rank correlation of two scorings of the same models, level by level.
+
+    Attributes:
+        by_level: Spearman's correlation at each level.
+        mean: the mean of those that are defined, each level weighing the same; None if none is.
+        levels: how many levels the mean is of.
+        left_out: at how many levels there is none, because there are fewer than three models or all are scored the
+            same.
+        interval: of the mean, for other models: as wide as that of a single level, because all levels rank the same
+            models. None for fewer than four models, and where the mean is 1 or −1.
+    """
+
+    by_level: Mapping[int, Correlation]
+    mean: float | None
+    levels: int
+    left_out: int
+    interval: Interval | None = None
+
+
+def average_ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value, from 1 for the smallest; equal values share the mean of their ranks."""
+    order = sorted(values)
+    below: dict[float, int] = {}
+    for number, value in enumerate(order):
+        below.setdefault(value, number)
+    up_to = {value: number for number, value in enumerate(order, 1)}
+    return [(below[value] + 1 + up_to[value]) / 2 for value in values]
+
+
+def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
+    """Return Spearman's rank correlation: Pearson's correlation of the ranks, with mean ranks for ties.
+
+    The interval of independent cases is that of Fisher's transformation with the variance (1 + ρ²/2) / (n − 3) of
+    Bonett and Wright; that of cases with items is the jackknife's. It is None for fewer than four pairs or items, and
+    where the rankings are the same or opposite; the correlation itself is None for fewer than three pairs, and where
+    all scores of one side are the same.
+
+    Args:
+        pairs: the two scores of each case; None where one is missing. Such cases are left out before ranking, and
+            counted.
+        confidence: of the interval.
+        items: for each case the item it belongs to; None if each stands for itself.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the confidence is invalid.
+    """
+    validate_confidence(confidence)
+    both, names, left_out = known_pairs(pairs, items)
+    ranked = [average_ranks(side) for side in zip(*both, strict=True)]
+    value = pearson(list(zip(*ranked, strict=True)), confidence).value
+    if value is None:
+        return Correlation(None, None, len(both), left_out)
+    if items is None:
+        return Correlation(value, _bonett_wright(value, len(both), confidence), len(both), left_out)
+    return Correlation(value, _item_interval(value, both, names, confidence, _rhos_without), len(both), left_out)
+
+
+def _bonett_wright(rho: float, n: int, confidence: float) -> Interval | None:
+    """Return Fisher's interval of a rank correlation; None for fewer than four pairs, and where it is 1 or −1."""
+    if n < MIN_ITEMS or 1 - abs(rho) < 1e-12:
+        return None
+    reach = normal_quantile(confidence) * sqrt((1 + rho**2 / 2) / (n - 3))
+    return Interval(tanh(atanh(rho) - reach), tanh(atanh(rho) + reach))
+
+
+def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
+    """Return Kendall's tau-b: of two cases, how much likelier both scores are to rank them alike than otherwise.
+
+    Ties count for neither, and the range is that of rankings with so many ties (tau-b). It is None for fewer than
+    three pairs, and where all scores of one side are the same. The interval is the jackknife's over items, from four
+    items on.
+
+    Args:
+        pairs: the two scores of each case; None where one is missing. Such cases are left out and counted.
+        confidence: of the interval.
+        items: for each case the item it belongs to, where items have several; None if each stands for itself.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the confidence is invalid.
+    """
+    validate_confidence(confidence)
+    both, names, left_out = known_pairs(pairs, items)
+    value = None
+    if len(both) > 2:
+        import numpy as np
+
+        one, other = np.array(both).T
+        value = _tau(sum((_orders(one, other, case) for case in range(len(both))), np.zeros(3)))
+    if value is None:
+        return Correlation(None, None, len(both), left_out)
+    return Correlation(value, _item_interval(value, both, names, confidence, _taus_without), len(both), left_out)
+
+
+class RankCorrelations(NamedTuple):
+    """Spearman's rho and Kendall's tau-b of the same pairs."""
+
+    spearman: Correlation
+    kendall: Correlation
+
+
+def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
+    """Return both rank correlations of the scores of images, with intervals clustered by item.
+
+    Args:
+        pairs: the two scores of each image; None where one is missing. Such images are left out, and counted.
+        items: for each image the item it belongs to.
+        confidence: of the intervals.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the confidence is invalid.
+    """
+    given = list(pairs)
+    return RankCorrelations(spearman(given, confidence, items=items), kendall(given, confidence, items=items))
+
+
+def _item_interval(
+    value: float,
+    both: Sequence[tuple[float, float]],
+    names: Sequence[Hashable],
+    confidence: float,
+    without: WithoutItems,
+) -> Interval | None:
+    """Return the jackknife interval of a rank correlation over items."""
+    import numpy as np
+
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    if len(numbers) < MIN_ITEMS:
+        return None
+    item_of = np.array([numbers[name] for name in names])
+    one, other = np.array(both).T
+    left = (WithoutItem(found, 1) for found in without(one, other, item_of))
+    return jackknife_interval(value, left, len(numbers) - 1, confidence)
+
+
+def _rhos_without(one: Floats, other: Floats, item_of: Ints) -> Iterator[float | None]:
+    """Yield Spearman's correlation without each item; ranks fall by what was left out below them."""
+    import numpy as np
+
+    ranks = [np.array(average_ranks(side.tolist())) for side in (one, other)]
+    for item in range(int(item_of.max()) + 1):
+        kept = item_of != item
+        apart = []
+        for side, whole in zip((one, other), ranks, strict=True):
+            gone = side[~kept][:, None]
+            fewer = whole - (gone < side).sum(axis=0) - (gone == side).sum(axis=0) / 2
+            apart.append(fewer[kept] - fewer[kept].mean() if kept.any() else fewer[kept])
+        spread = float((apart[0] @ apart[0]) * (apart[1] @ apart[1]))
+        yield float(apart[0] @ apart[1]) / sqrt(spread) if spread > 0 else None
+
+
+def _taus_without(one: Floats, other: Floats, item_of: Ints) -> Iterator[float | None]:
+    """Yield tau-b without each item: less the pairs of its cases with all, among which those of its own come twice."""
+    import numpy as np
+
+    orders = np.array([_orders(one, other, case) for case in range(len(one))])
+    whole = orders.sum(axis=0)
+    for item in range(int(item_of.max()) + 1):
+        mine = np.flatnonzero(item_of == item)
+        among = sum((_orders(one[mine], other[mine], case) for case in range(len(mine))), np.zeros(3))
+        yield _tau(whole - 2 * orders[mine].sum(axis=0) + among)
+
+
+def _orders(one: Floats, other: Floats, case: int) -> Floats:
+    """Return how a case is ordered among all: pairs ranked alike less others, and pairs untied on either side."""
+    import numpy as np
+
+    first, second = np.sign(one - one[case]), np.sign(other - other[case])
+    return np.array([first @ second, np.count_nonzero(first), np.count_nonzero(second)], dtype=np.float64)
+
+
+def _tau(orders: Floats) -> float | None:
+    alike, first, second = map(float, orders)
+    return max(-1.0, min(1.0, alike / sqrt(first) / sqrt(second))) if first and second else None
+
+
+def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -> RankAgreement:
+    """Return how well two scorings rank models alike, per level and on average, as in FormalImg (3.3).
+
+    Args:
+        levels: for each level the two scores of each model, such as its rate by people and by the judge; None where
+            one is missing.
+        confidence: of the intervals.
+
+    Raises:
+        FormalimgError: if a score is not a number, or the confidence is invalid.
+    """
+    by_level = {level: spearman(pairs, confidence) for level, pairs in sorted(levels.items())}
+    known = [(found.value, found.n) for found in by_level.values() if found.value is not None]
+    if not known:
+        return RankAgreement(by_level, None, 0, len(by_level))
+    mean = fsum(value for value, _ in known) / len(known)
+    interval = _bonett_wright(mean, min(n for _, n in known), confidence)
+    return RankAgreement(by_level, mean, len(known), len(by_level) - len(known), interval)
