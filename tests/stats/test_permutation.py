@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats import holm, sign_flip_test
-from formalimg.stats.intervals import t_quantile
+from formalimg.stats.intervals import student_quantile
 
 
 def _by_hand(differences: list[float]) -> float:
@@ -88,7 +88,7 @@ def test_holm_rejects_what_its_steps_reject(p_values: list[float]) -> None:
     assert {n for n, p in enumerate(holm(p_values)) if p <= 0.05} == rejected
 
 
-def test_quantiles_of_student_s_t_against_its_table() -> None:
+def tesstudent_quantiles_of_student_s_t_against_its_table() -> None:
     known = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 30: 2.042, 120: 1.980, 2000: 1.961}
-    assert {degrees: round(t_quantile(0.95, degrees), 3) for degrees in known} == known
-    assert t_quantile(0.99, 10) == pytest.approx(3.169, abs=5e-4)
+    assert {degrees: round(student_quantile(0.95, degrees), 3) for degrees in known} == known
+    assert student_quantile(0.99, 10) == pytest.approx(3.169, abs=5e-4)

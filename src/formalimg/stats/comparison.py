@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.cfworld_scores import ScoreObservation, validate_score
-from formalimg.stats.intervals import t_quantile, validate_confidence
+from formalimg.stats.intervals import student_quantile, validate_confidence
 from formalimg.stats.observations import Interval, MissingPolicy, Observation, tally
 from formalimg.stats.permutation import holm, sign_flip_test
 
@@ -288,7 +288,7 @@ def difference_interval(
         farthest = 1.0
     spread = fsum((share * (each - mean)) ** 2 for share, each in zip(shares, differences, strict=True)) / squares
     error = sqrt((items * spread + 2 * farthest**2) / (items * (items + 1)))
-    width = t_quantile(confidence, int(items - 1 + _NO_SPREAD)) * error
+    width = student_quantile(confidence, int(items - 1 + _NO_SPREAD)) * error
     return Interval(max(-1.0, mean - width), min(1.0, mean + width))
 
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cache
-from math import cos, exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sin, sqrt, tan
+from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sqrt
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
@@ -34,8 +33,6 @@ _ROUNDING = 1e-13
 _LOG_MIN_FLOAT = -745.0
 """The logarithm of the smallest positive float."""
 
-_MANY_DEGREES = 200
-"""With more degrees of freedom than this, Student's t is close to the normal distribution."""
 
 _TINY = 1e-300
 """Replaces a difference that rounding made 0, as for one success out of a hundred million."""
@@ -334,32 +331,3 @@ def normal_quantile(confidence: float) -> float:
     from statistics import NormalDist  # here, because it takes long to load
 
     return NormalDist().inv_cdf((1 + validate_confidence(confidence)) / 2)
-
-
-@cache
-def t_quantile(confidence: float, degrees: int) -> float:
-    """Return how many standard errors an interval of Student's t extends on either side: 2.776 for 95 % and 4 degrees.
-
-    Args:
-        confidence: of the interval.
-        degrees: the degrees of freedom, at least 1.
-    """
-    if degrees > _MANY_DEGREES:  # the first terms of its expansion, to six digits
-        z = normal_quantile(confidence)
-        return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
-    validate_confidence(confidence)
-    below, above = 0.0, pi / 2
-    for _ in range(60):  # the angle is found to the last digit
-        angle = (below + above) / 2
-        below, above = (angle, above) if _t_coverage(angle, degrees) < confidence else (below, angle)
-    return sqrt(degrees) * tan((below + above) / 2)
-
-
-def _t_coverage(angle: float, degrees: int) -> float:
-    """Return P(|t| <= sqrt(degrees) tan(angle)), by the finite series for whole degrees of freedom."""
-    odd, square = degrees % 2, cos(angle) ** 2
-    term = total = (cos(angle) if degrees > 1 else 0.0) if odd else 1.0
-    for n in range(2 + odd, degrees - 1, 2):
-        term *= square * (n - 1) / n
-        total += term
-    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
