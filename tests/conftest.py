@@ -45,6 +45,7 @@ def pytest_collection_finish() -> None:
     """What is there before the first test stays to the end: looking for garbage in it again and again takes minutes."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     gc.enable()
 
 

@@ -57,7 +57,7 @@ def _limit(caller: str) -> str:
         ("gemini images", 200, ""),
         ("hf images", 200, ""),
         ("hf chat", 500, ""),
-    ],
+    ][:: tries(2, 1)],
 )
 def test_an_oversized_answer_takes_little_memory(caller: str, status: int, encoding: str) -> None:
     with HostileServer(flood(SIZE, status, encoding)) as server:
