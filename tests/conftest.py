@@ -26,8 +26,8 @@ settings.register_profile("steady", derandomize=True, max_examples=60, deadline=
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-# All servers of the tests are on this machine and speak plain HTTP: reading the certificates of all authorities anew for
-# each client takes a fifth of the time of the tests that have one.
+# All servers of the tests are on this machine and speak plain HTTP: reading the certificates of all authorities anew
+# for each client takes a fifth of the time of the tests that have one.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "certificate.pem")
 
 # No configuration of whoever runs the tests.

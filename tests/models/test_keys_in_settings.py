@@ -26,6 +26,7 @@ from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
+from tests.support.command import formalimg
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone
 
@@ -265,16 +266,10 @@ def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Pa
         attempts = database.execute("SELECT attempts FROM pictures WHERE status = 'made'").fetchall()
     assert set(statuses) == {"made", "failed"}
     assert set(attempts) == {(1,)}
-    report = subprocess.run(
-        [sys.executable, "-m", "formalimg", "report", str(run), "--out", str(tmp_path / "report.html")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    report = formalimg("report", str(run), "--out", str(tmp_path / "report.html"), cwd=tmp_path)
+    assert report.code == 0, report.err
     everything = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "paint.py"] + [
-        text.encode() for done in (first, second, report) for text in (done.stdout, done.stderr)
+        text.encode() for text in (first.stdout, first.stderr, second.stdout, second.stderr, report.out, report.err)
     ]
     assert b"<secret>" in b"".join(everything)
     images = [path for path in (run / "images").iterdir() if path.suffix == ".png"]
