@@ -20,7 +20,7 @@ from formalimg.judges import Unscored
 from formalimg.models import CallableModel, Generated, Setting, open_chat_model, open_image_model
 from formalimg.models import registry as registry_module
 from formalimg.models.options import Options
-from formalimg.models.public_identity import looks_random, stored_command, stored_settings, stored_text
+from formalimg.models.public_identity import looks_random, mask_secrets, stored_command, stored_settings
 from formalimg.models.secrets import redact
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
@@ -66,7 +66,7 @@ ARGUMENTS = {
 def test_keys_in_commands_are_not_in_their_names(arguments: str) -> None:
     model = open_image_model(f"command/{sys.executable} {arguments}")
     assert model.name == f"command/{sys.executable} {ARGUMENTS[arguments]}"
-    assert stored_text(model.name) == model.name
+    assert mask_secrets(model.name) == model.name
 
 
 def test_the_program_gets_the_key(tmp_path: Path) -> None:

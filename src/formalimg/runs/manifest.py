@@ -16,7 +16,7 @@ from formalimg._util.strict_toml import parse_toml
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
-from formalimg.runs.folder import require_plain_files
+from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
 
 MANIFEST_FILE = "run.toml"
@@ -191,7 +191,7 @@ def read_manifest(folder: Path) -> RunManifest:
             of formalimg.
     """
     path = folder / MANIFEST_FILE
-    require_plain_files(folder)
+    require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
         return RunManifest(
