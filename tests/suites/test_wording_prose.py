@@ -7,7 +7,7 @@ import json
 import pytest
 
 from formalimg.authoring.formulas.checks import agreement
-from formalimg.logic import parse
+from formalimg.logic import complexity, parse
 from formalimg.suites import load
 from formalimg.suites.formula.wording import WordingError, is_equivalent_as_written, parse_prompt, understand
 from formalimg.suites.formula.wording.lexicon import lexicon
@@ -263,6 +263,16 @@ def test_endless_sentences_are_refused_in_one_line(read: object, text: str) -> N
     with pytest.raises(WordingError) as caught:
         read(text, "knolling")  # type: ignore[operator]
     assert "\n" not in str(caught.value)
+
+
+def test_more_objects_than_a_formula_can_hold_are_refused_in_one_line() -> None:
+    with pytest.raises(WordingError, match=r"speaks of 1,000 objects, the limit is 90: describe fewer[^\n]*$"):
+        parse_prompt("There is a red cup. " * 1000, "knolling")
+    with pytest.raises(WordingError):
+        understand("There is a red cup. " * 1000, "knolling")
+    formula = parse_prompt("There is a red cup. " * 90, "knolling")
+    assert complexity(formula) == 1
+    assert parse(str(formula)) == formula
 
 
 @pytest.mark.parametrize("suite", ["knolling", "natural"])
