@@ -78,7 +78,8 @@ class RunManifest:
         layouts: where the layouts came from that were given to the model; empty if none were.
         images: the URL on an object store where the images are; empty if they are in the run folder.
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
-        odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
+        odd: the odd records of the data, published or the user's own, that the run was given, counted by tag; empty if
+            there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
     """
 
