@@ -21,6 +21,8 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models on three
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Temporary files in memory where there is such a folder: runs wait for the disk, and tests make many runs.
 SCRATCH := $(shell test -w /dev/shm && test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 && echo TMPDIR=/dev/shm)
+# Compiled tests and modules are kept, whatever the environment says: each worker compiles all of them otherwise.
+export PYTHONDONTWRITEBYTECODE =
 COVERAGE = --cov --cov-report=term:skip-covered
 test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure on Python 3.12 and later
 	$(SCRATCH) COVERAGE_CORE=sysmon $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \

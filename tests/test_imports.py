@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import formalimg
@@ -110,8 +111,15 @@ def _export_order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """What the tests look at in a file, which is parsed once."""
+    looked_at = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Call)
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, looked_at)]
+
+
 def _imports_of_ours(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide which package is entered"
             names = [node.module or ""]
@@ -125,7 +133,7 @@ def _imports_of_ours(path: Path) -> Iterator[str]:
 def test_names_that_are_loaded_later_are_not_those_of_files() -> None:
     """Once a file is loaded, its name in the package is the file, and what was exported under it is gone."""
     for path in SOURCE.rglob("__init__.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy_exports":
                 for module, names in ast.literal_eval(node.args[1]).items():
                     assert module not in names, f"{path}: {module} is both a file and a name in it"
@@ -135,7 +143,7 @@ def test_class_names_are_unique() -> None:
     """A name that is searched for leads to one class."""
     found: dict[str, list[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

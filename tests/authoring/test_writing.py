@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,18 @@ from formalimg.authoring.plan import Slot
 from formalimg.errors import FormalimgError
 from formalimg.logic import check, complexity, verify, vocabulary
 from formalimg.models import Unanswered
-from formalimg.suites import load
+from formalimg.suites import FormulaSpec, Item, load
 from tests.authoring.scripted import Scripted, draft, good_review, level_asked, made, review
 
-RIGHT = {level: made("knolling", level, 12, seed=3) for level in (1, 2, 3)}
+
+@cache
+def right(level: int) -> list[Item[FormulaSpec]]:
+    """Right instructions of a level."""
+    return made("knolling", level, 12, seed=3)
+
+
 RED_CUP = "(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))"
+CUP_BY_KNIFE = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'knife') (RightOf ?a ?b) (SmallerThan ?a ?b))))"
 ONE = AuthoringPlan("knolling", (1,), 1, attempts=1)
 
 
@@ -47,7 +55,7 @@ def everything_on_offer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def right_answers() -> Scripted:
     """Gives each level's right instructions one after the other."""
-    supply: dict[int, Iterator[Any]] = {level: iter(items) for level, items in RIGHT.items()}
+    supply: dict[int, Iterator[Any]] = {level: iter(right(level)) for level in (1, 2, 3)}
 
     def write(question: str) -> dict[str, Any]:
         item = next(supply[level_asked(question)])
@@ -125,10 +133,10 @@ WRONG: list[tuple[str, dict[str, Any] | Unanswered, dict[str, Any] | Unanswered 
     ("unfit words", draft("cup " * 2000, RED_CUP), None),
     ("unfit words", draft("A red cup\x00", RED_CUP), None),
     ("no formula", draft("A red cup", "red cup"), None),
-    ("wrong level", draft("A", str(RIGHT[2][0].spec.formula)), None),
+    ("wrong level", draft("A", CUP_BY_KNIFE), None),
     ("unknown word", draft("A mauve cup", RED_CUP.replace("red", "mauve")), None),
     ("contradiction", draft("A cup", "(exists ?a (and (Is ?a 'cup') (OnLeftSide ?a) (OnRightSide ?a)))"), None),
-    ("words say otherwise", draft(RIGHT[1][0].prompt, RED_CUP), None),
+    ("words say otherwise", draft("Every knife is in the bottom half of the image.", RED_CUP), None),
     ("check refused", draft("A red cup", RED_CUP), Unanswered("refused", "no")),
     ("check unreadable", draft("A red cup", RED_CUP), Unanswered("unreadable", "no")),
     ("check: implausible", draft("A red cup", RED_CUP), review(plausible=False, reason="cups fly")),
@@ -165,7 +173,7 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
 
 
 def test_mended_words_that_say_otherwise_are_rejected(tmp_path: Path) -> None:
-    model = only(draft("A cup", RED_CUP), review(aligned=False, better_prompt=RIGHT[1][0].prompt))
+    model = only(draft("A cup", RED_CUP), review(aligned=False, better_prompt=right(1)[0].prompt))
     assert dict(author_suite(ONE, model, tmp_path).rejections) == {"words say otherwise": 1}
 
 
@@ -237,7 +245,7 @@ def test_an_outage_costs_no_attempt_and_the_same_call_goes_on(tmp_path: Path) ->
 
 
 def test_a_model_that_can_never_answer_is_an_error_and_nothing_is_lost(tmp_path: Path) -> None:
-    calls = iter(RIGHT[1][:2])
+    calls = iter(right(1)[:2])
 
     def write(question: str) -> dict[str, Any]:
         item = next(calls, None)
@@ -248,14 +256,14 @@ def test_a_model_that_can_never_answer_is_an_error_and_nothing_is_lost(tmp_path:
     plan = AuthoringPlan("knolling", (1,), 4)
     with pytest.raises(FormalimgError, match="the key is wrong"):
         author_suite(plan, Scripted(write, concurrency=1), tmp_path)
-    supply = iter(RIGHT[1][2:])
+    supply = iter(right(1)[2:])
 
     def go_on(question: str) -> dict[str, Any]:
         item = next(supply)
         return draft(item.prompt, str(item.spec.formula))
 
     written = author_suite(plan, Scripted(go_on, concurrency=1), tmp_path)
-    assert [item.prompt for item in written.items] == [item.prompt for item in RIGHT[1][:4]]
+    assert [item.prompt for item in written.items] == [item.prompt for item in right(1)[:4]]
 
 
 def test_other_options_do_not_go_on_with_a_folder(tmp_path: Path) -> None:
@@ -309,11 +317,11 @@ def test_any_mixture_adds_up_and_nothing_invalid_is_accepted(
         choice = next(remaining)
         if choice < len(quick):
             return quick[choice][1]
-        item = RIGHT[1][choice % 12]
+        item = right(1)[choice % 12]
         return draft(item.prompt, str(item.spec.formula))
 
     def check_words(question: str) -> dict[str, Any]:
-        return review(aligned=any(f"English: {item.prompt}\n" in question for item in RIGHT[1]))
+        return review(aligned=any(f"English: {item.prompt}\n" in question for item in right(1)))
 
     folder = tmp_path_factory.mktemp("mixed")
     plan = AuthoringPlan("knolling", (1,), 4, attempts=3)
@@ -322,4 +330,4 @@ def test_any_mixture_adds_up_and_nothing_invalid_is_accepted(
     assert_adds_up(written, folder)
     assert len(written.items) + sum(written.missing.values()) == 4
     assert written.tried <= 12
-    assert Counter(item.prompt for item in written.items) <= Counter(item.prompt for item in RIGHT[1])
+    assert Counter(item.prompt for item in written.items) <= Counter(item.prompt for item in right(1))

@@ -156,7 +156,7 @@ def test_a_prompt_that_names_nothing_is_declined() -> None:
 def test_whatever_scatter_finds_can_be_drawn(suite: str) -> None:
     """No word of the vocabulary makes it fail, also beside others that it cannot be combined with."""
     words = vocabulary("natural").words
-    for number, label in list(enumerate(words["class"]))[:: tries(6, 1)]:
+    for number, label in list(enumerate(words["class"]))[:: tries(12, 1)]:
         said = [words[kind][number % len(words[kind])] for kind in ("color", "material", "shape", "state", "style")]
         answer = opened("scatter").answer(asked(f"A {' '.join(said)} {label}.", suite, number))
         assert not isinstance(answer, Failed), (label, said, answer)

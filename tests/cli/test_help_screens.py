@@ -79,6 +79,12 @@ def test_events_go_to_standard_error(logger: logging.Logger, capsys: pytest.Capt
     assert re.fullmatch(r"\d\d:\d\d:\d\d INFO formalimg.models.retry: waiting 2.0 s\n", printed.err)
 
 
+def test_options_of_models_judges_and_writers_are_described_alike() -> None:
+    found = [line for command in _commands() for line in _help(*command).splitlines() if " KEY=VALUE " in line]
+    assert len(found) > 10
+    assert [line for line in found if not re.search(r"KEY=VALUE +Option of the \w+", line)] == []
+
+
 def test_commands_are_imported_when_they_are_used() -> None:
     code = "import sys; from formalimg.cli import main; sys.argv = ['formalimg', 'vocabulary', 'knolling']; main()"
     code = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); {code}"

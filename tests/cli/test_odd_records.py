@@ -107,7 +107,7 @@ def test_every_record_is_scored_or_unscored_with_the_reason(odd_folder: Path, se
     with closing(open_run("run")) as stored:
         assert {item.id: item.level for item in stored.items.values()}["4"] == 5
     report = formalimg("report", "run")
-    assert f"The published data has odd records: {ODD} for" in " ".join(report.out.split())
+    assert f"The data given with --items has odd records: {ODD} for" in " ".join(report.out.split())
     again = run("natural", odd_folder, server, "-J", "answers=published")  # resuming changes nothing
     assert (again.code, outcomes()) == (0, found)
 

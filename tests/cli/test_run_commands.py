@@ -50,12 +50,12 @@ def test_the_same_command_again_makes_nothing_again(workplace: Path) -> None:
 
 
 def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path: Path) -> None:
-    code, out, err = formalimg_process("generate", *ORACLE, cwd=tmp_path)
+    code, out, err = formalimg("generate", *ORACLE, cwd=tmp_path)
     assert code == 0, err
     assert "formalimg judge" in out
     folder = tmp_path / "runs" / "knolling-builtin-oracle"
     assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
-    code, out, err = formalimg_process("judge", str(folder))
+    code, out, err = formalimg("judge", str(folder))
     assert code == 0, err
     assert open_run(folder).outcomes() == open_run(workplace / "runs" / "knolling-builtin-oracle").outcomes()
 

@@ -36,7 +36,7 @@ from tests.support.scripted_chat import numbered
 from tests.support.sizes import tries
 from tests.support.telling_chat import telling
 
-CASES = tries(250, 1000)
+CASES = tries(150, 1000)
 NO_VERDICT = {official.ASKED_AGAIN, official.LEFT_OUT}
 IMAGE = numbered(7)
 

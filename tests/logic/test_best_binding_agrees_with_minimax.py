@@ -132,7 +132,7 @@ def test_on_alternating_prefixes(monkeypatch: pytest.MonkeyPatch, cells: int | N
     if cells is not None:
         monkeypatch.setattr(minimax, "MAX_CELLS", cells)
         monkeypatch.setattr(minimax, "_MAX_ARRAY_CELLS", cells)
-    for index in range(tries(20, 60)):
+    for index in range(tries(10, 60)):
         chance = random.Random(f"alternating {cells} {index}")
         formula = alternating_formula(chance)
         scene = random_scene(chance, sizes=(2, 3, 3))

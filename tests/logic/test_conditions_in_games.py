@@ -38,7 +38,7 @@ def test_they_agree_with_minimax(monkeypatch: pytest.MonkeyPatch, at_once: int |
     if at_once is not None:
         monkeypatch.setattr(minimax, "_MAX_BATCH_CELLS", at_once)
     seen = watched(monkeypatch)
-    for index in range(tries(150, 600)):
+    for index in range(tries(90, 600)):
         chance = random.Random(f"conditions {at_once} {index}")
         formula, scene = parse(conditional(chance)), random_scene(chance, (2, 3, 3, 4))
         for semantics in BOTH:

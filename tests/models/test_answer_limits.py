@@ -57,7 +57,7 @@ def _limit(caller: str) -> str:
         ("gemini images", 200, ""),
         ("hf images", 200, ""),
         ("hf chat", 500, ""),
-    ],
+    ][:: tries(2, 1)],
 )
 def test_an_oversized_answer_takes_little_memory(caller: str, status: int, encoding: str) -> None:
     with HostileServer(flood(SIZE, status, encoding)) as server:
@@ -74,7 +74,7 @@ def test_an_oversized_answer_takes_little_memory(caller: str, status: int, encod
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
-@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(3, 1)])
+@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(4, 1)])
 def test_every_provider_gives_up_an_answer_that_is_too_large(caller: str, encoding: str) -> None:
     size = 17_000_000 if caller.endswith("chat") else 101_000_000
     with HostileServer(flood(size, 200, encoding)) as server:
@@ -92,7 +92,7 @@ def test_an_oversized_error_keeps_its_status_and_loses_its_text(caller: str, enc
 
 
 @pytest.mark.parametrize("encoding", ["deflate", "br", "zstd", "gzip, gzip"])
-@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(3, 1)])
+@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(4, 1)])
 def test_only_gzip_is_asked_for_and_nothing_else_is_opened(caller: str, encoding: str) -> None:
     with HostileServer(flood(200_000_000, 200, encoding)) as server:
         reason = why_it_failed(caller, server.url)
@@ -108,7 +108,7 @@ def test_a_compressed_answer_is_read(caller: str) -> None:
         assert "you are too fast" in why_it_failed(caller, server.url)
 
 
-@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(3, 1)])
+@pytest.mark.parametrize("caller", list(CALLERS)[:: tries(4, 1)])
 def test_json_of_very_many_items_is_not_parsed(caller: str) -> None:
     body = b'{"choices": [' + b"{}," * 600_000 + b"{}]}"
     with HostileServer(whole(body)) as server:

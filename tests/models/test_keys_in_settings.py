@@ -20,12 +20,13 @@ from formalimg.judges import Unscored
 from formalimg.models import CallableModel, Generated, Setting, open_chat_model, open_image_model
 from formalimg.models import registry as registry_module
 from formalimg.models.options import Options
-from formalimg.models.public_identity import looks_random, stored_command, stored_settings, stored_text
+from formalimg.models.public_identity import looks_random, mask_secrets, stored_command, stored_settings
 from formalimg.models.secrets import redact
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
+from tests.support.command import formalimg
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone
 
@@ -65,7 +66,7 @@ ARGUMENTS = {
 def test_keys_in_commands_are_not_in_their_names(arguments: str) -> None:
     model = open_image_model(f"command/{sys.executable} {arguments}")
     assert model.name == f"command/{sys.executable} {ARGUMENTS[arguments]}"
-    assert stored_text(model.name) == model.name
+    assert mask_secrets(model.name) == model.name
 
 
 def test_the_program_gets_the_key(tmp_path: Path) -> None:
@@ -265,16 +266,10 @@ def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Pa
         attempts = database.execute("SELECT attempts FROM pictures WHERE status = 'made'").fetchall()
     assert set(statuses) == {"made", "failed"}
     assert set(attempts) == {(1,)}
-    report = subprocess.run(
-        [sys.executable, "-m", "formalimg", "report", str(run), "--out", str(tmp_path / "report.html")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    report = formalimg("report", str(run), "--out", str(tmp_path / "report.html"), cwd=tmp_path)
+    assert report.code == 0, report.err
     everything = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "paint.py"] + [
-        text.encode() for done in (first, second, report) for text in (done.stdout, done.stderr)
+        text.encode() for text in (first.stdout, first.stderr, second.stdout, second.stderr, report.out, report.err)
     ]
     assert b"<secret>" in b"".join(everything)
     images = [path for path in (run / "images").iterdir() if path.suffix == ".png"]

@@ -13,6 +13,7 @@ from formalimg.models.providers.limits import refuse_redirect
 from tests.support.loopback.hostile import Answer, HostileServer, redirect, whole
 from tests.support.remote_calls import CALLERS, plant_keys, why_it_failed
 from tests.support.remote_models import PLANTED, stand_alone
+from tests.support.sizes import tries
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plant_keys(monkeypatch)
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308][:: tries(3, 1)])
 @pytest.mark.parametrize("caller", CALLERS)
 def test_a_redirect_to_another_port_ends_the_run_and_names_the_server(caller: str, status: int) -> None:
     with HostileServer(whole(b"{}")) as other, HostileServer(redirect(status, f"{other.url}/v1?x=y")) as server:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg import FormalimgError, load
+from formalimg import FormalimgError
 from formalimg.models import CallableModel, Failed, ImageRequest, ImageResult, open_folder
 from formalimg.reporting import export_conceptmix
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
@@ -19,7 +19,7 @@ from formalimg.suites import ConceptSpec, Item, RequestedConcept, read_scores
 from formalimg.suites.conceptmix.spec import NO_CATEGORY
 from tests.reporting.concept_runs import Answers, PlannedJudge, concept_item, concept_run
 from tests.support.models import NumberJudge, Speckles, speckled_for
-from tests.support.published import published_concepts
+from tests.support.published import published_concept_items
 from tests.support.sizes import tries
 
 ITEMS = [
@@ -156,7 +156,7 @@ def _there_and_back(items: Sequence[Item[Any]], folder: Path, samples: int) -> N
 
 
 def test_all_published_items_come_back_from_the_authors_layout(tmp_path: Path) -> None:
-    _there_and_back(load("conceptmix", published_concepts())[:: tries(12, 1)], tmp_path, 1)
+    _there_and_back(published_concept_items()[:: tries(12, 1)], tmp_path, 1)
 
 
 def test_a_part_of_the_items_comes_back_under_the_published_indexes(tmp_path: Path) -> None:

@@ -201,6 +201,7 @@ def test_the_cells_of_the_example_notebook_run(tmp_path: Path, monkeypatch: pyte
             value = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
             shown[cell["id"]] = value._repr_html_() if hasattr(value, "_repr_html_") else repr(value)
     assert "mirror-painter" in shown["evaluate"]
+    assert "fork" in shown["score"]
     assert "<figure>" in shown["failures"]
     assert "judged by python/balanced" in shown["function-judge"]
     assert "<svg" in shown["plot"]

@@ -36,6 +36,7 @@ from tests.support.hostile_databases import (
     tables_of,
 )
 from tests.support.run_contents import rows
+from tests.support.sizes import tries
 from tests.web.sites import concept_run, visitor
 
 TIMES = int(os.environ.get("FORMALIMG_HOSTILE", "1"))
@@ -148,7 +149,7 @@ def _corrupt(seed: int, file: Path) -> str:
 
 def test_random_damage_is_one_line_or_does_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
-    for _ in range(120 * TIMES):
+    for _ in range(tries(60, 120) * TIMES):
         seed = dice.randrange(2**32)
         source = dice.choice([knolling, knolling, concepts])
         actions = ACTIONS if TIMES > 1 else [dice.choice(ACTIONS)]
@@ -179,7 +180,7 @@ def test_a_damaged_log_is_one_line_or_does_not_matter(knolling: Path, tmp_path: 
 def test_values_of_any_kind_are_one_line_or_do_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
     edits = [(source, edit) for source in (knolling, concepts) for edit in edits_of(source / "results.sqlite")]
-    for source, edit in dice.sample(edits, min(len(edits), 100 * TIMES)):
+    for source, edit in dice.sample(edits, min(len(edits), tries(50, 100) * TIMES)):
         all_rows = dice.random() < 0.3
 
         def harm(file: Path, edit: HostileEdit = edit, all_rows: bool = all_rows) -> HostileEdit:

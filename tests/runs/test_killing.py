@@ -17,7 +17,7 @@ from tests.support.run_contents import contents, order, outcomes, rows, until
 from tests.support.run_in_process import start
 from tests.support.sizes import tries
 
-_KILLS = tries(6, 20)
+_KILLS = tries(5, 20)
 _IMAGES = 160
 
 

@@ -15,6 +15,7 @@ from formalimg.logic import And, Atom, Exists, Value, Variable
 from formalimg.scenes import Box, SceneObject
 from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
 from tests.support.published import published_instances
+from tests.support.sizes import tries
 
 
 def solved(text: str, instances: int = 2, margin: int = 20, seed: int = 0) -> Witness:
@@ -189,6 +190,7 @@ def test_results_are_told_in_a_few_lines() -> None:
 PROGRAM = """
 import json, sys
 from formalimg.scenes.solver import solve
+from tests.support.sizes import tries
 texts = json.loads(sys.stdin.read())
 print(json.dumps([solve(text, seed=seed).to_json() for text in texts for seed in (0, 7)]))
 """
@@ -203,7 +205,7 @@ def test_the_same_witness_whatever_the_hash_seed() -> None:
         "(exists ?a (exists ?b (and (RightOf ?a ?b) (AlignedVertically ?a ?b) (OnLeftSide ?a) (SmallerThan ?a ?b))))",
     ]
     outputs = set()
-    for hash_seed in ("0", "1", "4242"):
+    for hash_seed in ("0", "1", "4242")[: tries(2, 3)]:
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats import ScoreObservation, ScoreSummary, score_difference, summarize_scores
+from tests.support.sizes import tries
 
 SCORES = st.none() | st.sampled_from([0.0, 0.25, 0.4, 0.5, 0.7, 1.0])
 
@@ -142,7 +143,7 @@ def test_intervals_are_those_of_groups_drawn_one_by_one() -> None:
 def test_intervals_cover(groups: int, means: tuple[float, ...]) -> None:
     chance = np.random.default_rng(5)
     truth = values(summarize_scores(simulated(20_000, means, chance), resamples=50))
-    trials, covered = 120, np.zeros(5)
+    trials, covered = tries(60, 120), np.zeros(5)
     for _ in range(trials):
         summary = summarize_scores(simulated(groups, means, chance), resamples=300)
         found = [*(mean.interval for mean in summary.levels.values()), summary.prr.interval, summary.rrr.interval]

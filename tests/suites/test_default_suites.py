@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import tomllib
 from dataclasses import replace
@@ -47,10 +48,33 @@ def test_every_suite_ships_and_earlier_versions_are_of_such_suites() -> None:
 
 
 def test_the_newest_version_may_be_named_and_an_unknown_one_lists_those_that_ship() -> None:
-    newest = load("knolling")[0].version
-    assert load("knolling", f"@{newest}") == load("knolling")
-    with pytest.raises(FormalimgError, match=f"knolling .* no version 99: give @{newest}$"):
-        load("knolling", "@99")
+    newest = load("cf-world")[0].version
+    assert load("cf-world", f"@{newest}") == load("cf-world")
+    with pytest.raises(FormalimgError, match=f"cf-world .* no version 99: give @1 or @{newest}$"):
+        load("cf-world", "@99")
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_garbage_is_not_looked_for_while_they_are_read(is_on: bool) -> None:
+    searches: list[str] = []
+
+    def note(phase: str, found: dict[str, int]) -> None:
+        searches.append(phase)
+
+    before = gc.get_threshold()
+    gc.set_threshold(100)
+    gc.callbacks.append(note)
+    try:
+        if not is_on:
+            gc.disable()
+        items = load_default("cf-world-rules")
+        assert gc.isenabled() is is_on
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*before)
+        gc.enable()
+    assert len(items) > 100
+    assert len(searches) <= 20, "the search goes on"
 
 
 def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

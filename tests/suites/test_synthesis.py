@@ -21,7 +21,7 @@ from formalimg.suites.formula.wording import is_equivalent_as_written, parse_pro
 from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
-PER_LEVEL = tries(4, 12)
+PER_LEVEL = tries(3, 12)
 
 
 @pytest.fixture(scope="module", params=SUITES)
@@ -73,7 +73,7 @@ def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
 
 
 def test_the_same_items_from_several_processes() -> None:
-    recipe = Recipe("natural", levels=(1, 4), per_level=15)
+    recipe = Recipe("natural", levels=(1, 4), per_level=tries(8, 15))
     assert make_items(recipe, jobs=2) == make_items(recipe, jobs=1)
 
 
@@ -90,7 +90,7 @@ def test_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:
                 "--levels",
                 "2,5",
                 "--per-level",
-                "3",
+                "1",
                 "--out",
                 str(folder),
             ],
@@ -110,7 +110,7 @@ def test_another_seed_gives_other_items() -> None:
 
 def test_the_controlled_set_has_many_objects_and_low_k() -> None:
     for suite in SUITES:
-        for item in make_items(Recipe(suite, (1, 2), 4, objects=10)).items:
+        for item in make_items(Recipe(suite, (1, 2), tries(2, 4), objects=10)).items:
             sizes = component_sizes(item.spec.formula)
             assert sizes == [item.level] * (10 // item.level)
             assert item.tags == ("objects-10",)
@@ -118,13 +118,13 @@ def test_the_controlled_set_has_many_objects_and_low_k() -> None:
 
 
 def test_components_are_plausible_together() -> None:
-    items = make_items(Recipe("natural", (1, 2), 20, seed=2, objects=10)).items
+    items = make_items(Recipe("natural", (1, 2), tries(6, 20), seed=2, objects=10)).items
     assert [item.prompt for item in items if find_implausible(item.spec.formula)] == []
 
 
 def test_connectives_are_an_option() -> None:
     for suite in SUITES:
-        items = make_items(Recipe(suite, (3, 5), 12, connectives=True)).items
+        items = make_items(Recipe(suite, (3, 5), tries(8, 12), connectives=True)).items
         used = {type(node) for item in items for node in subformulas(item.spec.formula)}
         assert {And, Or, Not} <= used
         for item in items:

@@ -8,6 +8,7 @@ import io
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def _row_of(length: int, word: str, color: str) -> Formula:
     return parse("".join(f"(exists {name} " for name in names) + f"(and {' '.join(atoms)})" + ")" * length)
 
 
+@lru_cache(1000)
 def speckled(text: str, size: int = 64, form: str = "PNG") -> bytes:
     """An image that follows from a text; as good as incompressible."""
     file = io.BytesIO()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from formalimg.suites import ConceptSpec, Item, load
 
 FOLDER = Path(__file__).parents[3] / "shared" / "official" / "formalimg" / "benchmarks"
 
@@ -35,3 +38,9 @@ def published_concepts() -> Path:
     if not (CONCEPTS / "sentence_collection").is_dir():
         pytest.skip(f"the published prompts of ConceptMix are not at {CONCEPTS}")
     return CONCEPTS
+
+
+@cache
+def published_concept_items() -> list[Item[ConceptSpec]]:
+    """Return the items of the published ConceptMix data, which take a second to read; skip where it is missing."""
+    return load("conceptmix", published_concepts())

@@ -68,7 +68,7 @@ def test_boxes_are_drawn_in_all_windows_of_a_browser_at_once(look: Look) -> None
     other.get_by_text("drawn in another window").wait_for()
     assert other.evaluate(LEFT_OF_BOXES) == [110]
     other.keyboard.press("z")  # there is a way back, also from what was drawn elsewhere
-    page.wait_for_function(f"{LEFT_OF_BOXES}[0] === 105")
+    page.wait_for_function(f"() => {LEFT_OF_BOXES}[0] === 105")  # an expression would be an eval, which is refused
     page.close()  # and does not take with it what the other has
     other.reload()
     at_image(other, 1)

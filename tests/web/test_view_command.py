@@ -16,6 +16,7 @@ import pytest
 
 from formalimg.web.security import is_loopback
 from formalimg.web.server import ServerLocation
+from tests.support.command import formalimg
 
 
 def _started(*words: str, cache: Path) -> subprocess.Popen[str]:
@@ -59,12 +60,11 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
             ([str(tmp_path), "--host", "no such host"], "is not an address of this machine: choose another --host"),
         ]
         for words, expected in cases:
-            with _started(*words, "--no-browser", cache=tmp_path) as done:
-                _, error = done.communicate(timeout=20)
-            assert done.returncode == 2
-            assert error.startswith("error: ")
-            assert expected in error
-            assert error.count("\n") == 1
+            done = formalimg("view", *words, "--no-browser")
+            assert done.code == 2
+            assert done.err.startswith("error: ")
+            assert expected in done.err
+            assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

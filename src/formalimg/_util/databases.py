@@ -120,7 +120,7 @@ def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float)
     """
     uri = "file::memory:"
     if file is not None:
-        require_plain_files(file)
+        _require_plain_database(file)
         uri = f"{file.absolute().as_uri()}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
     connection = sqlite3.connect(
         uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False, factory=UntrustedConnection
@@ -143,7 +143,7 @@ def readers_mode(file: Path) -> OpenMode:
     return "immutable" if is_fixed else "rw"
 
 
-def require_plain_files(file: Path) -> None:
+def _require_plain_database(file: Path) -> None:
     """Refuse links, pipes and devices: SQLite writes to and truncates the files beside a database, wherever they lead.
 
     Raises:

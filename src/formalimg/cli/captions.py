@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.options import DryRun, Prompts, read_options
+from formalimg.cli.options import DryRun, Prompts, key_value_option, read_options
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.cli.progress import progress_bar
 from formalimg.cli.streams import echo, print_data
@@ -42,10 +42,7 @@ def captions_command(
             show_default=False,
         ),
     ] = None,
-    model_options: Annotated[
-        list[str] | None,
-        typer.Option("-M", metavar="KEY=VALUE", help="An option of the chat model.", show_default=False),
-    ] = None,
+    model_options: Annotated[list[str] | None, key_value_option("-M", "chat model")] = None,
     column: Annotated[
         str | None,
         typer.Option(

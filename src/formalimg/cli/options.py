@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,13 @@ MAX_SEED = 2**63 - 1
 
 MAX_PROCESSES = 1024
 """The largest number of processes or workers that can be asked for."""
+
+
+def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
+    """Return the option, repeatable, that gives a model, judge, writer or grounder its own options."""
+    text = f"Option of the {whose}."
+    return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False, rich_help_panel=panel)
+
 
 SuiteName = Annotated[
     str,
@@ -47,12 +54,7 @@ ModelNames = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-ModelOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-M", metavar="KEY=VALUE", help="Option of the image model.", show_default=False, rich_help_panel=_MODEL
-    ),
-]
+ModelOptions = Annotated[list[str] | None, key_value_option("-M", "image model", _MODEL)]
 JudgeNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -171,12 +173,7 @@ RewriterName = Annotated[
         show_default=False,
     ),
 ]
-RewriterOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-R", metavar="KEY=VALUE", help="An option of the rewriter.", rich_help_panel=_MODEL, show_default=False
-    ),
-]
+RewriterOptions = Annotated[list[str] | None, key_value_option("-R", "rewriter", _MODEL)]
 Words = Annotated[
     Literal["with", "without"],
     typer.Option(help="without: give the model the layout alone, without the prompt.", rich_help_panel=_MODEL),

@@ -73,12 +73,7 @@ def score_command(
             rich_help_panel=_JUDGE,
         ),
     ] = None,
-    judge_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-J", metavar="KEY=VALUE", help="Option of the judge.", show_default=False, rich_help_panel=_JUDGE
-        ),
-    ] = None,
+    judge_option: Annotated[list[str] | None, options.key_value_option("-J", "judge", _JUDGE)] = None,
     writer: Annotated[
         str | None,
         typer.Option(
@@ -88,12 +83,7 @@ def score_command(
             rich_help_panel=_JUDGE,
         ),
     ] = None,
-    writer_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-W", metavar="KEY=VALUE", help="Option of the writer.", show_default=False, rich_help_panel=_JUDGE
-        ),
-    ] = None,
+    writer_option: Annotated[list[str] | None, options.key_value_option("-W", "writer", _JUDGE)] = None,
     budget: options.Budget = None,
     price: Prices = None,
     dry_run: options.DryRun = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.cli.options import LOOPBACK, Port, read_options, require_web_extra
+from formalimg.cli.options import LOOPBACK, Port, key_value_option, read_options, require_web_extra
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -29,10 +29,7 @@ def serve_command(
             "formalimg only), detector/MODEL, or a chat model.",
         ),
     ] = _ICONS,
-    grounder_option: Annotated[
-        list[str] | None,
-        typer.Option("-G", metavar="KEY=VALUE", help="An option of the grounder.", show_default=False),
-    ] = None,
+    grounder_option: Annotated[list[str] | None, key_value_option("-G", "grounder")] = None,
     judge: Annotated[
         str | None,
         typer.Option(
@@ -43,9 +40,7 @@ def serve_command(
             show_default=False,
         ),
     ] = None,
-    judge_option: Annotated[
-        list[str] | None, typer.Option("-J", metavar="KEY=VALUE", help="An option of the judge.", show_default=False)
-    ] = None,
+    judge_option: Annotated[list[str] | None, key_value_option("-J", "judge")] = None,
     weight: Annotated[
         list[str] | None,
         typer.Option(

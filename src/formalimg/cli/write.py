@@ -16,6 +16,7 @@ from formalimg.cli.options import (
     DryRun,
     OnlyCategory,
     ProfileName,
+    key_value_option,
     read_levels,
     read_options,
 )
@@ -72,14 +73,8 @@ def write_command(
             help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
         ),
     ] = None,
-    model_options: Annotated[
-        list[str] | None,
-        typer.Option("-M", metavar="KEY=VALUE", help="An option of the model that writes.", show_default=False),
-    ] = None,
-    checker_options: Annotated[
-        list[str] | None,
-        typer.Option("-C", metavar="KEY=VALUE", help="An option of the model that checks.", show_default=False),
-    ] = None,
+    model_options: Annotated[list[str] | None, key_value_option("-M", "model that writes")] = None,
+    checker_options: Annotated[list[str] | None, key_value_option("-C", "model that checks")] = None,
     prompts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Texts of your own in place of ours: write-*.txt, check-*.txt.")
     ] = None,

@@ -20,7 +20,7 @@ from formalimg._util.strict_toml import parse_toml
 from formalimg._util.text import truncate
 from formalimg.config.defaults import NAME, ConfigFile, ConfigTable, home_folder, user_file
 from formalimg.errors import FormalimgError
-from formalimg.models import is_secret_name, stored_text
+from formalimg.models import is_secret_name, mask_secrets
 from formalimg.suites import suite_names
 
 _MAX_BYTES = 100_000
@@ -102,7 +102,7 @@ class _Reader:
             return None
         if not (self._is_text(name) and "/" in name.strip("/")):
             raise self._wrong(where, "judge", 'write it as on the command line, as in "openai/gpt-5"')
-        if stored_text(name) != name:
+        if mask_secrets(name) != name:
             raise self._holds_key(where, "judge")
         return str(name)
 
@@ -118,7 +118,7 @@ class _Reader:
                 value = str(value)[:_MAX_TEXT]
             if not self._is_text(value):
                 raise self._wrong(where, key, "write text, a number, true or false")
-            if is_secret_name(name) or stored_text(value) != value:
+            if is_secret_name(name) or mask_secrets(value) != value:
                 raise self._holds_key(where, key)
             self._refuse_danger(where, key, name, value)
             found[name] = value

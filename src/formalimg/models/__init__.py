@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.options import Options, option_texts, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price, price_of
-    from formalimg.models.public_identity import is_secret_name, stored_settings, stored_text
+    from formalimg.models.public_identity import is_secret_name, mask_secrets, stored_settings
     from formalimg.models.python_function import CallableModel, open_python_function, require_parameters
     from formalimg.models.registry import (
         Provider,
@@ -111,7 +111,7 @@ __getattr__ = lazy_exports(
         ],
         "options": ["Options", "option_texts", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price", "price_of"],
-        "public_identity": ["is_secret_name", "stored_settings", "stored_text"],
+        "public_identity": ["is_secret_name", "stored_settings", "mask_secrets"],
         "python_function": ["CallableModel", "open_python_function", "require_parameters"],
         "registry": [
             "Provider",
@@ -201,6 +201,7 @@ __all__ = [
     "is_out_of_memory",
     "is_secret_name",
     "json_or_literal",
+    "mask_secrets",
     "matched_text",
     "metered",
     "note_usage",
@@ -226,7 +227,6 @@ __all__ = [
     "set_key_names",
     "silence_libraries",
     "stored_settings",
-    "stored_text",
     "unknown_cost_advice",
     "unknown_price_advice",
 ]

@@ -16,7 +16,7 @@ from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion
 from formalimg.models.chat_usage import complete_usage, maximum_input, maximum_output, without_impossible
 from formalimg.models.deduplication import CurrentQuestion, asking
 from formalimg.models.pricing import price_of
-from formalimg.models.public_identity import StoredSettings, stored_text
+from formalimg.models.public_identity import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost, note_waste
@@ -46,7 +46,7 @@ class ProviderChatModel:
     """
 
     def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
-        self.name = stored_text(provider.name)
+        self.name = mask_secrets(provider.name)
         self.concurrency = retry_policy.concurrency
         self._provider = provider
         self._settings = StoredSettings()
@@ -156,7 +156,7 @@ def build_chat_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
+    limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
     return ProviderChatModel(provider, retry_policy, limiter)
 
 

@@ -18,7 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.public_identity import stored_command, stored_text
+from formalimg.models.public_identity import mask_secrets, stored_command
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
 
@@ -59,7 +59,7 @@ class CommandModel:
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
-            raise FormalimgError(f"cannot read the command {stored_text(command)!r}: {error}") from None
+            raise FormalimgError(f"cannot read the command {mask_secrets(command)!r}: {error}") from None
         if not self._arguments or shutil.which(self._arguments[0]) is None:
             raise FormalimgError(
                 f"there is no program {(self._arguments or [''])[0]!r}: give one on the PATH, or its path, as in "
@@ -124,7 +124,7 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     Raises:
         FormalimgError: if there is no such program or option.
     """
-    given = Options(stored_text(f"command/{model}"), options)
+    given = Options(mask_secrets(f"command/{model}"), options)
     timeout = given.number("timeout", 600.0, minimum=0.01)
     concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
     given.reject_unknown()

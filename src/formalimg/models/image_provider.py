@@ -9,7 +9,7 @@ from typing import Protocol
 from formalimg.models.base import CallError, Identified, Setting, Usage
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.pricing import price_of
-from formalimg.models.public_identity import StoredSettings, stored_text
+from formalimg.models.public_identity import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost
@@ -61,7 +61,7 @@ class ProviderImageModel:
     sees_spec = False
 
     def __init__(self, provider: ImageProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
-        self.name = stored_text(provider.name)
+        self.name = mask_secrets(provider.name)
         self.concurrency = retry_policy.concurrency
         self.takes_images = provider.takes_images
         self._provider = provider
@@ -112,5 +112,5 @@ def build_image_model(
         retry_policy: limits and backoff.
         limiter: a rate limiter shared with other models; a new one if None.
     """
-    limiter = limiter or RateLimiter(retry_policy, name=stored_text(provider.name))
+    limiter = limiter or RateLimiter(retry_policy, name=mask_secrets(provider.name))
     return ProviderImageModel(provider, retry_policy, limiter)

@@ -52,7 +52,7 @@ _COMMON_PAIR = re.compile(
 """The pairs of letters that words and names are made of; one in seven of all pairs."""
 
 
-def stored_text(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return a text in which keys are replaced by `<secret>`: known ones, and what looks like one.
 
     Everything that is replaced is also redacted from all messages from now on.
@@ -77,7 +77,7 @@ def stored_text(text: str) -> str:
 
 def stored_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return settings in which keys are replaced by `<secret>`."""
-    return {stored_text(name): _stored_value(name, value) for name, value in settings.items()}
+    return {mask_secrets(name): _stored_value(name, value) for name, value in settings.items()}
 
 
 class StoredSettings:
@@ -101,7 +101,7 @@ def stored_command(command: str, arguments: Sequence[str]) -> str:
         command: the command line as the user wrote it.
         arguments: the program and its arguments.
     """
-    stored = [stored_text(argument) for argument in arguments]
+    stored = [mask_secrets(argument) for argument in arguments]
     for place in range(1, len(arguments)):
         option = arguments[place - 1]
         if option.startswith("-") and "=" not in option and not arguments[place].startswith("-"):
@@ -137,7 +137,7 @@ def _stored_value(name: str, value: Setting) -> Setting:
     if len(value) >= MIN_LENGTH and is_secret_name(name) and not _REFERENCE.fullmatch(value):
         _register(value)
         return SECRET
-    return stored_text(value)
+    return mask_secrets(value)
 
 
 def _named_values(text: str) -> Iterator[Span]:

@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified
 from formalimg.models.chat import ChatModel
 from formalimg.models.image import ImageModel
-from formalimg.models.public_identity import stored_settings, stored_text
+from formalimg.models.public_identity import mask_secrets, stored_settings
 from formalimg.models.redaction import is_location
 from formalimg.models.secrets import find_api_key, known_secrets, redact
 
@@ -207,15 +207,15 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
 def _split(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
-        raise FormalimgError(f"cannot read the model {stored_text(name)!r}: write provider/model, as in {example}")
+        raise FormalimgError(f"cannot read the model {mask_secrets(name)!r}: write provider/model, as in {example}")
     return provider, model
 
 
 def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
     if provider not in known:
         near = get_close_matches(provider, known, 1)
-        advice = f"did you mean {near[0]}/{stored_text(model)}?" if near else f"known are {', '.join(sorted(known))}"
-        raise FormalimgError(f"unknown provider {stored_text(provider)!r}: {advice}")
+        advice = f"did you mean {near[0]}/{mask_secrets(model)}?" if near else f"known are {', '.join(sorted(known))}"
+        raise FormalimgError(f"unknown provider {mask_secrets(provider)!r}: {advice}")
     try:
         factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
     except (ImportError, AttributeError) as error:
@@ -229,7 +229,7 @@ def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callabl
 @contextmanager
 def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
     """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
-    stored_text(name)
+    mask_secrets(name)
     stored_settings(options)  # both register what they find
     try:
         yield
@@ -253,7 +253,7 @@ def _without_keys(model: AnyModel) -> AnyModel:
         if isinstance(value, str) and any(secret in value for secret in secrets):
             where = "its name" if what == "name" else f"its setting {what}"
             raise FormalimgError(
-                f"{stored_text(model.name)} holds a key in {where}, which is stored with the results: give the key in "
+                f"{mask_secrets(model.name)} holds a key in {where}, which is stored with the results: give the key in "
                 "an environment variable that the provider reads"
             )
     return model

@@ -266,7 +266,8 @@ def comparison_notes(
     yield from _note_on_hidden_judges(runs, rows)
     if any(row.manifest.odd for row in rows):
         found = _by_value([row for row in rows if row.manifest.odd], lambda row: row.manifest.odd)
-        yield f"The published data has odd records: {found}. List them with formalimg census."
+        # Published data or the user's own, in the same layout: nothing tells which.
+        yield f"The data given with --items has odd records: {found}. List them with formalimg census --items."
     for run, row in zip(runs, rows, strict=True):
         if run.manifest.matched and isinstance(run, StoredRun):
             yield f"{row.name}: the images were made elsewhere, and matched to the items: {run.matched()}."

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
-from formalimg.models import Identified, Setting, stored_text
+from formalimg.models import Identified, Setting, mask_secrets
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -113,7 +113,7 @@ class Scorer:
         """Everything that shapes the rewards and should be recorded with them."""
         return {
             "grounder": self._grounder.name,
-            "judge": None if self._judge_name is None else stored_text(self._judge_name),
+            "judge": None if self._judge_name is None else mask_secrets(self._judge_name),
             "reward_rules": RULES_VERSION,
             "surplus": self._surplus,
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel, Concurrent, ImageModel, PremadeImageModel, stored_text
+from formalimg.models import ChatModel, Concurrent, ImageModel, PremadeImageModel, mask_secrets
 from formalimg.runs.manifest import (
     MAX_INTEGER,
     MIN_INTEGER,
@@ -318,7 +318,7 @@ def images_url(url: str, folder: Path) -> str:
 def _check_url(url: str) -> str:
     from formalimg.runs.remote_image_store import check_url  # here, because most runs need none
 
-    if stored_text(url) != url:
+    if mask_secrets(url) != url:
         raise FormalimgError(
             "the address of images holds a key, and it would be written into run.toml: give the bare address, and the "
             "key in the environment or in fsspec's configuration"

@@ -36,7 +36,7 @@ def create_run_folder(folder: Path) -> None:
     Raises:
         FormalimgError: if the folder cannot be created, holds files that are not ours, or links.
     """
-    require_plain_files(folder)
+    require_plain_run_files(folder)
     refuse_foreign_images(folder)
     try:
         (folder / IMAGES).mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def create_run_folder(folder: Path) -> None:
         raise FormalimgError(f"cannot make the run folder {folder}: {error.strerror}") from error
 
 
-def require_plain_files(folder: Path) -> None:
+def require_plain_run_files(folder: Path) -> None:
     """Refuse a run folder whose files are links, pipes or devices; the folder itself may be reached through a link.
 
     A run folder may come from anywhere, and such a file would let it choose what is read and overwritten elsewhere.

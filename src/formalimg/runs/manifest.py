@@ -16,7 +16,7 @@ from formalimg._util.strict_toml import parse_toml
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
-from formalimg.runs.folder import require_plain_files
+from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
 
 MANIFEST_FILE = "run.toml"
@@ -78,7 +78,8 @@ class RunManifest:
         layouts: where the layouts came from that were given to the model; empty if none were.
         images: the URL on an object store where the images are; empty if they are in the run folder.
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
-        odd: the odd records of the published data that the run was given, counted by tag; empty if there are none.
+        odd: the odd records of the data, published or the user's own, that the run was given, counted by tag; empty if
+            there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
         adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
         imported: where the answers of a run without images come from: file, digest and date of each; else empty.
@@ -195,7 +196,7 @@ def read_manifest(folder: Path) -> RunManifest:
             of formalimg.
     """
     path = folder / MANIFEST_FILE
-    require_plain_files(folder)
+    require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
         return RunManifest(

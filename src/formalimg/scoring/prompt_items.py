@@ -89,7 +89,7 @@ def read_formula(prompt: str) -> QuestionSpec | WordingError:
             complexity(formula)
         except WordingError as error:
             why = error
-        except (FormalimgError, RecursionError) as error:  # a formula that is read, but that nobody can judge by
+        except FormalimgError as error:  # a formula that is read, but that nobody can judge by
             why = WordingError(truncate(str(error), 100, 40))
         else:
             return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)

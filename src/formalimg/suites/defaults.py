@@ -6,10 +6,12 @@ published with it can still be reproduced.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -42,7 +44,8 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
-    items = [decode_known_item(line, suite) for line in gzip.decompress(data).splitlines()]
+    with _no_garbage_collection():
+        items = [decode_known_item(line, suite) for line in gzip.decompress(data).splitlines()]
     newest = items[0].version
     if version not in ("", newest):
         earlier = sorted(key.partition("@")[2] for key in known if key.startswith(f"{suite}@"))
@@ -51,6 +54,18 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
             f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"
         )
     return items
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the search for garbage. Thousands of formulas are none, and searching them takes as long as parsing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def instruction_digest(items: Sequence[Item[Any]]) -> str:

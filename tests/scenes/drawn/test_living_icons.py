@@ -19,6 +19,7 @@ from formalimg.scenes.drawn.icon_sheet import icon_sheet, living_sheet, sheet_en
 from formalimg.scenes.icon import Icon, PixelFrame, palette, read_icon
 from formalimg.suites.formula.ontology import ontology
 from tests.scenes.test_drawing import distance, lab, rgb
+from tests.support.sizes import tries
 
 FOLDER = files("formalimg.scenes.drawn")
 CLASSES = tomllib.loads((FOLDER / "catalog.d" / "living.toml").read_text("utf-8"))["class"]
@@ -165,7 +166,7 @@ def test_no_two_classes_and_no_two_states_of_a_class_look_alike() -> None:
     assert states[0] > CLOSEST_VARIANTS, states
 
 
-@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("color", COLORS[: tries(1, len(COLORS))])
 def test_most_of_what_is_painted_is_the_colour_asked_for(color: str) -> None:
     tones = {**palette().colors, **palette().others}
     names = list(tones)

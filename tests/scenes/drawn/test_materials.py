@@ -66,7 +66,7 @@ def test_a_material_fills_the_frame_and_paints_nothing_outside(frame: PixelFrame
         assert min(outside) >= -4, (material, outside)
 
 
-@pytest.mark.parametrize("color", TONES)
+@pytest.mark.parametrize("color", list(TONES)[:: tries(3, 1)])
 def test_the_colour_that_was_asked_for_dominates_in_every_material(color: str) -> None:
     labels = ["backpack", "cup", "shirt", "book", "apple", "suitcase", "glove", "plate", "bowl", "camera", "shoe"]
     anchors = lab([*(rgb(tones.body) for tones in TONES.values()), rgb(palette().background)])

@@ -16,6 +16,7 @@ from formalimg.scenes.icon import Icon, PixelFrame, palette
 from formalimg.suites.formula.ontology import ontology
 from tests.scenes.drawn.test_living_icons import PAINTED_OVER, in_square, painted
 from tests.scenes.test_drawing import distance, lab, rgb
+from tests.support.sizes import tries
 
 FOLDER = files("formalimg.scenes.drawn")
 LABELS = tuple(tomllib.loads((FOLDER / "catalog.d" / "things.toml").read_text("utf-8"))["class"])
@@ -148,7 +149,7 @@ def test_no_two_classes_and_no_two_states_of_a_class_look_alike(color: str) -> N
     assert states[0][0] > CLOSEST_VARIANTS, states[:5]
 
 
-@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("color", COLORS[: tries(1, len(COLORS))])
 def test_most_of_what_is_painted_is_the_colour_asked_for(color: str) -> None:
     tones = {**palette().colors, **palette().others}
     names = list(tones)

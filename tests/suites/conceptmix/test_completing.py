@@ -149,7 +149,7 @@ def test_where_everything_has_a_size_something_usual_is_added_to_tell_it_by() ->
 
 
 def test_nothing_is_added_that_shares_a_name_with_what_is_there() -> None:
-    for seed in range(30):
+    for seed in range(tries(10, 30)):
         done = complete_binding(
             open_binding("duck", "chicken", relations=("above", "top", "below")), random.Random(seed)
         )
@@ -158,7 +158,7 @@ def test_nothing_is_added_that_shares_a_name_with_what_is_there() -> None:
 
 def test_nobody_is_told_twice_that_something_is_outside() -> None:
     for other in ("top", "above", "left"):
-        for seed in range(10):
+        for seed in range(tries(4, 10)):
             done = complete_binding(open_binding("man", "house", relations=("outside", other)), random.Random(seed))
             pairs = [{relation.first, relation.second} for relation in done.relations]
             assert pairs[0] != pairs[1], stated(done)
@@ -166,7 +166,7 @@ def test_nobody_is_told_twice_that_something_is_outside() -> None:
 
 def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
     for relations in (("inside", "inside"), ("inside", "top"), ("inside", "bottom"), ("inside", "inside", "top")):
-        for seed in range(10):
+        for seed in range(tries(3, 10)):
             done = complete_binding(open_binding("apple", "smartphone", relations=relations), random.Random(seed))
             assert find_conflicts(done) == ()
             inside = {(one, other) for one, name, other in stated(done) if name == "inside"}

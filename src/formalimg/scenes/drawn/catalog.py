@@ -46,6 +46,9 @@ KNOLLING = "knolling/"
 FRONT = "front"
 """The variant that is painted over what is inside."""
 
+OVERLAY_STATES = ("wet", "dirty", "rusty", "broken", "burning", "melting")
+"""The states that are drawn over the icon of any class."""
+
 _CLASS_KEYS = frozenset(
     {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
     | {"on", "carrier", "inside", "container", "front", "hold"}

@@ -7,15 +7,12 @@ from itertools import pairwise
 
 from formalimg.logic import STYLE_PREDICATE, Formula, Value, Variable, atoms, parse, rename_apart
 from formalimg.scenes.drawn.brief import SceneBrief
-from formalimg.scenes.drawn.catalog import DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.scenes.drawn.catalog import OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.scenes.drawn.materials import MATERIALS
 from formalimg.scenes.drawn.shapes import SHAPES
 from formalimg.scenes.drawn.space import OCCLUSION, material_word, relation_word
 from formalimg.scenes.icon import palette
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
-
-OVERLAY_STATES = frozenset({"wet", "dirty", "rusty", "broken", "burning", "melting"})
-"""States that are drawn over the icon of any class."""
 
 _PLACES = {"In": "inside", "Holding": "hold"}
 """Relations that a class can declare undrawable, by their predicate, and how it calls them; "on" is a state."""

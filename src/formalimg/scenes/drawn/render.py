@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from formalimg.scenes.drawing import DrawingError, outline_width, pixel_frame
 from formalimg.scenes.drawn import materials, shapes, states, styles
-from formalimg.scenes.drawn.catalog import FRONT, DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.scenes.drawn.catalog import FRONT, OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.scenes.drawn.ground import render_on_ground
 from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
 from formalimg.scenes.drawn.scene import DrawnScene
@@ -113,7 +113,7 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
     if obj.material is not None and obj.material != NO_WORD:
         drawing = materials.apply(drawing, obj.material, tones, key)
     for state in obj.states:
-        if state in states.OVERLAYS:
+        if state in OVERLAY_STATES:
             drawing = states.apply(drawing, state, key)
     return drawing
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
 from formalimg.scenes.drawn import marks
-from formalimg.scenes.drawn.catalog import DrawnCatalog, drawn_catalog
+from formalimg.scenes.drawn.catalog import OVERLAY_STATES, DrawnCatalog, drawn_catalog
 from formalimg.scenes.drawn.coverage import Coverage, coverage
 from formalimg.scenes.drawn.damage import broken, burning, melting, scaled, silhouette_in
 from formalimg.scenes.drawn.drawing_sheet import SheetCell, drawing_sheet
@@ -19,9 +19,6 @@ from formalimg.scenes.icon import PixelFrame, palette
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-OVERLAYS = ("wet", "dirty", "rusty", "broken", "burning", "melting")
-"""The states that are drawn over any icon."""
 
 
 def room(frame: PixelFrame, state: str) -> PixelFrame:
@@ -41,14 +38,14 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
 
     Args:
         drawing: the icon, in whatever colour, material and shape.
-        state: one of `OVERLAYS`.
+        state: one of `OVERLAY_STATES`.
         key: what makes ids unique in the image, such as the number of the object; also the seed of random marks.
 
     Raises:
         FormalimgError: if the state is no overlay.
     """
-    if state not in OVERLAYS:
-        known = ", ".join(OVERLAYS)
+    if state not in OVERLAY_STATES:
+        known = ", ".join(OVERLAY_STATES)
         raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")
     key, found = f"{key}-{state}", coverage(drawing)
     match state:
@@ -77,7 +74,7 @@ def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
         return "icon"
     if state in entry.variants:
         return "variant"
-    return "overlay" if state in OVERLAYS else "undrawable"
+    return "overlay" if state in OVERLAY_STATES else "undrawable"
 
 
 def sheet() -> Image:
@@ -98,7 +95,7 @@ def sheet() -> Image:
         return SheetCell(f"{state} {label}", icon.aspect, draw)
 
     cells = []
-    for row, state in enumerate(OVERLAYS):
+    for row, state in enumerate(OVERLAY_STATES):
         for column, label in enumerate(_SHEET_CLASSES[state]):
             number = row * len(colors) + column
             cells.append(cell(state, label, colors[(3 * column + 2 * row) % len(colors)], number))

@@ -172,14 +172,25 @@ def _require_expressible(block: DescriptionBlock) -> None:
             raise WordingError(f"{twice} is of two classes, which no noun can name")
 
 
+MAX_OBJECTS = 90
+"""The most objects of a block. Each is a quantifier inside the one before, and formulas are nested at most 200 deep."""
+
+
 def to_formula(description: Description) -> Formula:
-    """Return the formula of a description, with the quantifiers of each block in front of it."""
+    """Return the formula of a description, with the quantifiers of each block in front of it.
+
+    Raises:
+        WordingError: if a block has too many objects for a formula.
+    """
     style = [Atom("IsStyle", (Value(description.style),))] if description.style else []
     body = _block_formula(description.block)
     return And((*style, *body)) if style or len(body) != 1 else body[0]
 
 
 def _block_formula(block: DescriptionBlock) -> list[Formula]:
+    if len(block.objects) > MAX_OBJECTS:
+        found = f"the text speaks of {len(block.objects):,} objects"
+        raise WordingError(f"{found}, the limit is {MAX_OBJECTS}: describe fewer, or split it into several prompts")
     parts: list[Formula] = [_claim_formula(claim) for claim in block.claims]
     parts += [Or(tuple(_claim_formula(claim) for claim in disjunction.claims)) for disjunction in block.disjunctions]
     parts += [_rule_formula(rule) for rule in block.rules]
