@@ -99,7 +99,7 @@ def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecor
 
     Args:
         place: the file.
-        skip: told the place of each record that cannot be read, and why.
+        skip: called with the place of each record that cannot be read, and why.
 
     Raises:
         FormalimgError: if nothing in it can be read.

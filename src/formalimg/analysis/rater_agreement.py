@@ -314,10 +314,10 @@ def pooled_scores(panel: Panel, confidence: float) -> list[PanelScore]:
     """Return the scores of all runs of a panel together, clustered by item; none if there is one run only."""
     if len(panel.with_judge_by_run) < 2:
         return []
-    told = {Case(*it[:4]): it for it in panel.case_answers}
-    human, judge = {case: it.human for case, it in told.items()}, {case: it.judge for case, it in told.items()}
-    info = {case: CaseInfo(it.level, it.kind) for case, it in told.items()}
-    return _scores_of(ALL_RUNS, told, human, judge, info, confidence)[-1:]
+    answers = {Case(*it[:4]): it for it in panel.case_answers}
+    human, judge = {case: it.human for case, it in answers.items()}, {case: it.judge for case, it in answers.items()}
+    info = {case: CaseInfo(it.level, it.kind) for case, it in answers.items()}
+    return _scores_of(ALL_RUNS, answers, human, judge, info, confidence)[-1:]
 
 
 def _answers_by_turn(votes: Mapping[Case, Mapping[str, bool]]) -> dict[str, Answers]:

@@ -36,7 +36,7 @@ class ValidAnswer(Generic[JudgeAnswer]):
         raw: the text of all attempts; the last one is this answer.
         served: what was actually used, as far as the provider says.
         cost: the cost of all attempts in US dollars; None if the price is unknown.
-        p_yes: the probability of yes, if the question was one of yes or no and the server told; else None.
+        p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
     """
 
     value: JudgeAnswer

@@ -143,7 +143,7 @@ class QuestionJudge(ChatJudge):
 
 
 class YesNoFinding(NamedTuple):
-    """The answer to a question: whether it was yes, what the model saw, and P(yes) if the server told it."""
+    """The answer to a question: whether it was yes, what the model saw, and P(yes) if the server reported it."""
 
     yes: bool
     observation: str

@@ -257,7 +257,7 @@ def describe_condition(condition: InstanceCondition) -> str:
     """Return a condition in words, such as `red cup`."""
     own = condition.own
     classes = [" or ".join(word or "" for _, word, _ in literals) for literals in own if _only(literals, "Is")]
-    others = [" or ".join(map(_told, literals)) for literals in own if not _only(literals, "Is")]
+    others = [" or ".join(map(_phrase, literals)) for literals in own if not _only(literals, "Is")]
     relations = [
         f"({predicate} {'it' if is_first else other} {other if is_first else 'it'})"
         for predicate, is_first, words in condition.relations
@@ -270,7 +270,7 @@ def _only(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
     return all(literal.predicate == predicate and literal.positive for literal in literals)
 
 
-def _told(literal: UnaryLiteral) -> str:
+def _phrase(literal: UnaryLiteral) -> str:
     return ("" if literal.positive else "not ") + (literal.word or literal.predicate)
 
 

@@ -39,7 +39,7 @@ class Completion:
         ended: why generation ended: complete, cut off by a length limit, or refused.
         usage: tokens used.
         served: what was actually used (the model id that the server reports …).
-        p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server told; else None.
+        p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server reported it; else None.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Answered(Generic[AnswerType]):
         cost: the same in US dollars; None if the price is unknown.
         served: what was actually used.
         cached: whether the answer came from the cache.
-        p_yes: the probability of yes, if a yes/no question was asked and the server told; else None.
+        p_yes: the probability of yes, if a yes/no question was asked and the server reported it; else None.
     """
 
     value: AnswerType

@@ -16,7 +16,7 @@ class TextAnswer(BaseModel):
     off: the limit may be part of what was asked, as one token for yes or no.
 
     Attributes:
-        json_object: whether servers that can are told to answer with some JSON object.
+        json_object: whether servers that can are asked to answer with some JSON object.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

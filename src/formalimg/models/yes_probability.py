@@ -59,7 +59,7 @@ class LogprobsMode:
         """
         self._name = name
         self._top = top
-        self._told = False
+        self._logged = False
 
     async def complete(
         self,
@@ -89,8 +89,8 @@ class LogprobsMode:
         return (await send({}))[0]
 
     def _tell(self, verb: str) -> None:
-        if not self._told:
-            self._told = True
+        if not self._logged:
+            self._logged = True
             _log.info("%s: the server %s no log-probabilities: answers count, without P(yes)", self._name, verb)
 
 

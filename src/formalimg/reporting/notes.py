@@ -143,7 +143,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
 def judge_alone(suite: Suite, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:
     """Return whose numbers are those of a judge that no human labels correct; empty if there are none.
 
-    A judge that is told what drawings show makes no errors.
+    A judge that knows what drawings show makes no errors.
     """
     judged = [row.name for row in rows if row.manifest.judge is not None and row.manifest.judge.name != DRAWN]
     alone = [name for name in judged if name not in {run.name for run in corrected}]

@@ -116,7 +116,7 @@ class Engine:
         self._scored = set(scored)
         self._on_progress = on_progress
         self.progress = Progress(0, 0)
-        self._told_budget = False
+        self._reported_budget = False
         self._before = before
         self._tries_model = safeguards.preflight
         self._image_failures = CircuitBreaker(model.name if model else "", safeguards.max_failures)
@@ -192,8 +192,8 @@ class Engine:
     ) -> tuple[float, int]:
         """Return what an answer of this model or judge cost; the run ends if that is unknown and there is a budget."""
         cost, unpriced = meter.settle(cost, unpriced)
-        if self.progress.over_budget and not self._told_budget:
-            self._told_budget = True
+        if self.progress.over_budget and not self._reported_budget:
+            self._reported_budget = True
             _log.info("the budget of $%.2f is used up: nothing new is begun", self.progress.budget)
         if unpriced and self.progress.budget is not None:
             self._end(FormalimgError(unknown_cost_advice(party, per_image=party is self._model)))

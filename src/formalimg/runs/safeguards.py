@@ -13,7 +13,7 @@ from formalimg.models import ImageModel, PremadeImageModel
 from formalimg.runs.database import VerdictRow
 
 MAX_FAILURES = 20
-"""After so many failures of one party in a row a run stops, unless it is told another number."""
+"""After so many failures of one party in a row a run stops, unless another number is given."""
 
 _BUILTIN = "builtin/"
 _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"

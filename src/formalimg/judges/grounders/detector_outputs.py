@@ -1,6 +1,6 @@
 """The answers of object detectors as arrays, and the boxes in them: rows of a frozen SSD graph, or of an exported YOLO.
 
-Layouts are told by their shapes, with C classes and N candidates:
+Layouts are recognised by their shapes, with C classes and N candidates:
 
 - `(1, 1, N, 7)`, SSD (OpenCV's `DetectionOutput`): image, class id, score, and xmin, ymin, xmax, ymax from 0 to 1;
 - `(1, 4 + C, N)` or `(1, N, 4 + C)`, YOLO: centre, width and height in pixels of the input, and a score for each class;

@@ -43,7 +43,7 @@ class PublishedReply(Generic[PublishedAnswerType]):
         raw: its text.
         served: what was actually used, as far as the provider says.
         cost: in US dollars; None if the price is unknown.
-        p_yes: the probability of yes, if the question was one of yes or no and the server told; else None.
+        p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
     """
 
     value: PublishedAnswerType

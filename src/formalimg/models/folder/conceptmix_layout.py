@@ -1,7 +1,7 @@
 """Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, beside a `result.json`.
 
 There is nothing between the index and the prompt, so a name is read by the prompts of the wanted items. Items with the
-same prompt are told apart by the index: the published ids, such as `k1-070`, have it.
+same prompt are distinguished by the index: the published ids, such as `k1-070`, have it.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def refuse_redirect(response: Response) -> None:
     Another server is one of another host or port, or the same without TLS.
 
     Raises:
-        CallError: if it cannot be told where the redirect goes.
+        CallError: if it is unknown where the redirect goes.
         FormalimgError: if it goes to another server.
     """
     if not response.has_redirect_location:

@@ -89,7 +89,7 @@ def read_graphs(
     Args:
         rows: the records.
         suite: the name of the suite.
-        findings: told which records were skipped.
+        findings: collects which records were skipped.
         zeroing: the rule of items that name none.
     """
     graphs: dict[str, _Graph] = {}

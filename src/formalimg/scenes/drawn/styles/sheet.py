@@ -20,7 +20,7 @@ _SAMPLE = {
     "scissors": ("purple", (110, 470, 330, 860)),
     "shoe": ("green", (430, 740, 860, 930)),
 }
-"""Things with outlines that are easily told apart, in five colours, in boxes of thousandths."""
+"""Things with outlines that are easily distinguished, in five colours, in boxes of thousandths."""
 
 _COLUMNS, _CELL, _GAP, _TITLE = 5, 248, 8, 24
 
