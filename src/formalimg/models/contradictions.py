@@ -1,6 +1,6 @@
 """Contradictions in a reply: an answer that other values, other fields or the prose after it deny is no answer.
 
-A yes that is taken back must never count as a yes. What contradicts is recognised by words with one meaning (yes, false,
+A yes that is taken back must never count as a yes. What contradicts shows in words with one meaning (yes, false,
 failed), and what corrects by words that begin a correction (wait, actually); prose is not understood beyond that.
 """
 
