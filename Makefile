@@ -56,7 +56,6 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/reward.py
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/drawn.py
-	$(BIN)/python benchmarks/drawn.py
 
 clean:  ## Remove everything that was installed, cached or made by the demo
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
