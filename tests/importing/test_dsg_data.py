@@ -95,7 +95,8 @@ def test_agreement_with_people_is_what_is_known(found: Any, judge: str) -> None:
         assert (f"{ranks['spearman']['value']:.3f}", f"{ranks['kendall']['value']:.3f}") == expected
 
 
-def test_a_run_for_each_model_gives_the_same(items: Path, tmp_path: Path) -> None:
+def test_a_run_for_each_model_gives_the_same(items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # tables in one piece
     judge, known = "mplug", JUDGES["mplug"]
     given = ("import", "answers", str(DSG / f"{judge}_dsg.csv"), "--items", str(items))
     assert formalimg(*given, "--out", "runs", cwd=tmp_path).code == 0

@@ -46,8 +46,8 @@ class BoxCorrection(NamedTuple):
 class BoxAccuracy(NamedTuple):
     """Detection accuracy: how many objects the grounder found, and how many of these are right.
 
-    Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, from 20 images
-    on and if there is any error.
+    Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, with
+    images that were not seen.
 
     Attributes:
         objects: how many objects there are, by the raters.

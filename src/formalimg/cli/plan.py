@@ -112,7 +112,7 @@ def precision_table(suite: str, items: Sequence[Item[Any]], width: float, cost: 
     rows = [
         row(f"rate of one {about.level}", single),
         row("Overall", whole),
-        row("difference of two models, Overall", pairs),
+        row("difference of two models", pairs),
     ]
     if labels:
         cells = {(level, passed): count // 2 for level, count in counts.items() for passed in (True, False)}

@@ -37,7 +37,7 @@ class ConditionResult:
         matched: how many of these are right: same class, and a box with an IoU of 0.9.
         colored: how many of the matched objects have the right colour.
         intervals: the confidence intervals (95 %) of the shares, by name; exact, and clustered by image, because
-            objects of one image are found or missed together. F1 has one from 20 images on.
+            objects of one image are found or missed together.
     """
 
     condition: str

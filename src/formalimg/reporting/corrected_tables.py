@@ -50,8 +50,8 @@ def corrected_tables(about: Suite, runs: Sequence[CorrectedRun], how: HowCounted
 
 
 def _numbers(run: CorrectedRun) -> Iterable[CorrectedNumber]:
-    """Return the numbers of a run; where all images are of one level, they are not said twice."""
-    return run.others if len(run.levels) == 1 and run.others else (*run.levels.values(), *run.others)
+    """Return the numbers of a run; a level that is all images is not said twice."""
+    return (*(number for number in run.levels.values() if number.name != "all"), *run.others)
 
 
 def is_corrected(table: Table) -> bool:
