@@ -30,8 +30,12 @@ from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.proof import Proof
 from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import (
+    COUNT_BOUNDS,
+    DISTINCT,
     And,
     Atom,
+    Count,
+    CountBound,
     Exists,
     Forall,
     Formula,
@@ -58,6 +62,8 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
+    "COUNT_BOUNDS",
+    "DISTINCT",
     "NOTHING_ASKED_FOR",
     "STYLE_PREDICATE",
     "And",
@@ -67,6 +73,8 @@ __all__ = [
     "ClauseKind",
     "ClauseResult",
     "Component",
+    "Count",
+    "CountBound",
     "Credit",
     "Exists",
     "Forall",
