@@ -24,7 +24,7 @@ class CountLimits(NamedTuple):
 
     Attributes:
         least: the smallest number.
-        most: the largest number; None if there is none.
+        most: the largest number; None if there is none, -1 if no number is allowed at all.
         but: the only number that is not allowed, for the negation of `exactly`.
     """
 
@@ -42,7 +42,7 @@ class CountLimits(NamedTuple):
         if found < self.least:
             return CREDIT_UNIT * found // self.least
         if self.most is not None and found > self.most:
-            return CREDIT_UNIT * max(self.most, 0) // found
+            return CREDIT_UNIT * self.most // found if self.most > 0 else 0
         return 0 if found == self.but else CREDIT_UNIT
 
 
@@ -74,6 +74,10 @@ def describe_count(count: Count, positive: bool, objects: int) -> str:
     least, most, but = count_limits(count, positive)
     if but is not None:
         needed = f"any number of {_noun(count, 2)} but {but} allowed"
+    elif most == -1:
+        needed = f"no number of {_noun(count, 2)} allowed"
+    elif most == 0:
+        needed = f"no {_noun(count, 1)} allowed"
     elif least == most:
         needed = f"{least} {_noun(count, least)} needed"
     elif most is None:
