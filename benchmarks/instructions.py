@@ -11,7 +11,21 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable, parse, vocabulary
+from formalimg.logic import (
+    COUNT_BOUNDS,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Value,
+    Variable,
+    parse,
+    vocabulary,
+)
+from formalimg.logic.syntax import map_children
 from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 
 _OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
@@ -50,6 +64,19 @@ def draw_case(k: int, objects: int, seed: int) -> Case:
         if opposite:
             relations[broken] = later, Atom(opposite, atom.arguments)
     return Case(k, parse(str(_formula(names, one, relations, chance))), scene)
+
+
+def with_counts(case: Case, seed: int) -> Case:
+    """Return the case with about half of its `exists` turned into counts of 1 to 3 objects."""
+    chance = random.Random(f"counts {seed}")
+
+    def counted(formula: Formula) -> Formula:
+        formula = map_children(formula, counted)
+        if isinstance(formula, Exists) and chance.random() < 0.5:
+            return Count(chance.choice(COUNT_BOUNDS), chance.randint(1, 3), formula.variable, formula.body)
+        return formula
+
+    return Case(case.k, parse(str(counted(case.formula))), case.scene)
 
 
 def _box(chance: random.Random) -> Box:
