@@ -67,14 +67,19 @@ def draw_case(k: int, objects: int, seed: int) -> Case:
 
 
 def with_counts(case: Case, seed: int) -> Case:
-    """Return the case with about half of its `exists` turned into counts of 1 to 3 objects."""
+    """Return the case with a count about each object that it names by `exists`, such as "two cups left of it"."""
     chance = random.Random(f"counts {seed}")
+    classes = sorted({obj.label for obj in case.scene.objects})
 
     def counted(formula: Formula) -> Formula:
         formula = map_children(formula, counted)
-        if isinstance(formula, Exists) and chance.random() < 0.5:
-            return Count(chance.choice(COUNT_BOUNDS), chance.randint(1, 3), formula.variable, formula.body)
-        return formula
+        if not isinstance(formula, Exists):
+            return formula
+        other = Variable(f"n_{formula.variable.name}")
+        relation = Atom(chance.choice(list(BINARY_RULES)), (other, formula.variable))
+        body = And((Atom("Is", (other, Value(chance.choice(classes)))), relation))
+        count = Count(chance.choice(COUNT_BOUNDS), chance.randint(1, 4), other, body)
+        return Exists(formula.variable, And((formula.body, count)))
 
     return Case(case.k, parse(str(counted(case.formula))), case.scene)
 

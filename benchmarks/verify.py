@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def compare(formulas: int, objects: int, *, counts: bool = False) -> tuple[list[float], list[float]]:
-    """(a) Instructions shaped like the published ones; (e) with half of their `exists` as counts."""
+    """(a) Instructions shaped like the published ones; (e) with a count about each object."""
     ours: list[float] = []
     theirs: list[float] = []
     given_up = passed = 0
