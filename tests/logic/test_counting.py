@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -25,7 +26,7 @@ from formalimg.logic import (
     verify,
 )
 from formalimg.scenes import Box, Scene, SceneObject, solve
-from tests.support.hard_formulas import crowd
+from tests.support.hard_formulas import crowd, steps_taken
 from tests.support.random_logic import random_formula
 from tests.support.sizes import tries
 
@@ -238,3 +239,20 @@ def test_a_count_of_many_free_variables_has_no_clauses_of_its_own() -> None:
 def test_the_solver_refuses_counts_in_one_line() -> None:
     with pytest.raises(FormalimgError, match=r"^formulas with counts cannot be solved yet$"):
         solve("(exactly 3 ?x (Is ?x 'cup'))")
+
+
+def test_what_a_count_says_apart_from_its_variable_costs_no_more_inside_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six linked objects and a count that says all of it again: its table is about the counted object alone."""
+    names = [f"?v{n}" for n in range(6)]
+    chain = " ".join(f"(Is {name} 'cup')" for name in names)
+    chain += " ".join(f" (LeftOf {one} {other})" for one, other in pairwise(names))
+    opened, closed = "".join(f"(exists {name} " for name in names), ")" * len(names)
+    for bound in ("at-least", "exactly"):
+        inside = f"{opened}({bound} 1 ?x (and {chain} (LeftOf ?x ?v0))){closed}"
+        outside = f"{opened}(and {chain} ({bound} 1 ?x (LeftOf ?x ?v0))){closed}"
+        expected = verify(outside, crowd(40)).passed
+        with monkeypatch.context() as patched:
+            patched.setattr(relations, "MAX_STEPS", 2 * steps_taken(outside, crowd(40)))
+            assert verify(inside, crowd(40)).passed is expected
