@@ -34,7 +34,7 @@ def main() -> None:
     print()
     analysis_rate()
     print()
-    compare(formulas // 4, 12, counts=True)
+    compare(formulas // 4, 30, counts=True)
 
 
 def compare(formulas: int, objects: int, *, counts: bool = False) -> tuple[list[float], list[float]]:
