@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
-from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.errors import FormulaError, Problem, Span
 from formalimg.logic.syntax import (
+    DISTINCT,
     And,
     Argument,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
+    Not,
+    Or,
     Variable,
     children,
     map_children,
@@ -25,12 +30,12 @@ def free_variables(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
-    return inside - {formula.variable.name} if isinstance(formula, Exists | Forall) else inside
+    return inside - {formula.variable.name} if isinstance(formula, Exists | Forall | Count) else inside
 
 
 def bound_variables(formula: Formula) -> list[str]:
     """Return the variable of each quantifier, in text order."""
-    return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall)]
+    return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall | Count)]
 
 
 def require_closed(formula: Formula) -> list[str]:
@@ -49,7 +54,7 @@ def require_closed(formula: Formula) -> list[str]:
 
 def unbound(variable: Variable) -> Problem:
     """Return the problem that no quantifier binds a variable."""
-    return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
+    return Problem("scope", f"?{variable.name} is not bound by a quantifier around it", variable.span)
 
 
 def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
@@ -58,7 +63,7 @@ def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str
         arguments = formula.arguments  # type: ignore[union-attr]
         open_ += [a for a in arguments if type(a) is Variable and a.name not in scope]
         return
-    if kind is Exists or kind is Forall:
+    if kind is Exists or kind is Forall or kind is Count:
         name = formula.variable.name  # type: ignore[union-attr]
         bound.append(name)
         scope = {**scope, name: None}
@@ -94,19 +99,33 @@ def rename_apart(formula: Formula) -> Formula:
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
-    return _rename(formula, {}, FreshNames(bound))
+    return rename(formula, {}, FreshNames(bound))
 
 
-def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
+def rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
+    """Return the formula with free variables renamed by `names`, and bound ones by fresh names."""
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
         case Exists(variable, body, span) | Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return type(formula)(Variable(name, variable.span), _rename(body, inner, fresh), span)
+            return type(formula)(Variable(name, variable.span), rename(body, inner, fresh), span)
+        case Count(bound, number, variable, body, span):
+            name = fresh.fresh(variable.name)
+            renamed = rename(body, {**names, variable.name: name}, fresh)
+            return Count(bound, number, Variable(name, variable.span), renamed, span)
         case _:
-            return map_children(formula, lambda part: _rename(part, names, fresh))
+            return map_children(formula, lambda part: rename(part, names, fresh))
+
+
+def expand_distinct(formula: Formula) -> Formula:
+    """Return the formula with `distinct` of several variables said of each two of them."""
+    if not isinstance(formula, Atom):
+        return map_children(formula, expand_distinct)
+    if formula.predicate != DISTINCT or len(formula.arguments) < 3:
+        return formula
+    return And(tuple(Atom(DISTINCT, pair, formula.span) for pair in combinations(formula.arguments, 2)), formula.span)
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
@@ -199,7 +218,7 @@ class FormulaStructure:
         names: dict[str, None] = {}
         for part in children(formula):
             names.update(dict.fromkeys(self.free_variables(part)))
-        if isinstance(formula, Exists | Forall):
+        if isinstance(formula, Exists | Forall | Count):
             names.pop(formula.variable.name, None)
         return tuple(names)
 
@@ -217,3 +236,32 @@ class FormulaStructure:
     def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
         mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
         return ConjunctGroup(tuple(variables), tuple((claim, True) for claim in claims), mentioned)
+
+
+def narrow_counts(formula: Formula) -> Formula:
+    """Return an equivalent formula whose counts say only what is about their variable.
+
+    The rest is said outside: it links no variables to the counted one, and tables of counts stay small. The formula
+    must bind every name only once.
+    """
+    formula = map_children(formula, narrow_counts)
+    if not isinstance(formula, Count):
+        return formula
+    bound, number, variable, body, span = formula.bound, formula.number, formula.variable, formula.body, formula.span
+    inside: list[Formula] = []
+    outside: list[Formula] = []
+    for variables, claims, mentioned in FormulaStructure().groups(body):
+        group = _conjunction([claim for claim, _ in claims], span)
+        for name in reversed(variables):
+            group = Exists(Variable(name), group, span)
+        (inside if variable.name in mentioned else outside).append(group)
+    if not inside or not outside:
+        return formula
+    count = Count(bound, number, variable, _conjunction(inside, span), span)
+    if formula.allows(0):  # as it is where what is said outside fails
+        return Or((Not(_conjunction(outside, span), span), count), span)
+    return _conjunction([*outside, count], span)
+
+
+def _conjunction(parts: Sequence[Formula], span: Span) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts), span)
