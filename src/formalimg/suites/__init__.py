@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.wording.lexicon import lexicon
     from formalimg.suites.questions.files import read_questions
     from formalimg.suites.questions.spec import (
+        COUNT_WORDS,
         MAX_QUESTIONS,
         QUESTION_CATEGORIES,
         GraphQuestion,
@@ -195,6 +196,7 @@ __getattr__ = lazy_exports(
         "formula.wording.lexicon": ["lexicon"],
         "questions.files": ["read_questions"],
         "questions.spec": [
+            "COUNT_WORDS",
             "MAX_QUESTIONS",
             "QUESTION_CATEGORIES",
             "GraphQuestion",
@@ -214,6 +216,7 @@ __all__ = [
     "CF_WORLD_DENOMINALISED",
     "CF_WORLD_RULES",
     "CF_WORLD_SUITES",
+    "COUNT_WORDS",
     "DIMENSIONS",
     "MAX_QUESTIONS",
     "NO_PROMPT",
