@@ -11,6 +11,7 @@ from formalimg.logic.best_binding import (
 from formalimg.logic.check import check
 from formalimg.logic.clause_results import NOTHING_ASKED_FOR
 from formalimg.logic.constraints import Semantics
+from formalimg.logic.count_credit import asks_for_objects
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
 from formalimg.logic.parser import parse, try_parse
@@ -30,8 +31,12 @@ from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.proof import Proof
 from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import (
+    COUNT_BOUNDS,
+    DISTINCT,
     And,
     Atom,
+    Count,
+    CountBound,
     Exists,
     Forall,
     Formula,
@@ -58,6 +63,8 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
+    "COUNT_BOUNDS",
+    "DISTINCT",
     "NOTHING_ASKED_FOR",
     "STYLE_PREDICATE",
     "And",
@@ -67,6 +74,8 @@ __all__ = [
     "ClauseKind",
     "ClauseResult",
     "Component",
+    "Count",
+    "CountBound",
     "Credit",
     "Exists",
     "Forall",
@@ -93,6 +102,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "World",
+    "asks_for_objects",
     "atoms",
     "best_binding",
     "bound_variables",

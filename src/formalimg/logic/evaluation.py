@@ -9,12 +9,13 @@ steps, and a question that takes more than MAX_STEPS of them is given up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
 from formalimg.logic.constraints import ConstraintBuilder, Semantics
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, SourceText, Span
 from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import World, members
 
@@ -86,6 +87,28 @@ class Evaluator:
             allowed = (i for i in objects if self.satisfiable(others, formulas, {**binding, variable: i}))
             return sum(1 << obj for obj in allowed)
 
+    def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return how many objects a count finds, by the objects for its free variables; left out where it finds none.
+
+        Args:
+            count: the count.
+            variables: its free variables.
+        """
+        name = count.variable.name
+        try:
+            domains = dict.fromkeys([*variables, name], self._builder.everything)
+            block = self._builder.block((), [count.body], domains)
+            if block is None:
+                return {}
+            table = join(block.relations, (*variables, name), block.domains, self.steps)
+            return {objects: row.bit_count() for objects, row in table.rows.items()}
+        except TooWideError:
+            found = {}
+            for objects in product(range(len(self.world)), repeat=len(variables)):
+                binding = dict(zip(variables, objects, strict=True))
+                found[objects] = self.selected(name, (), [count.body], binding).bit_count()
+            return found
+
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> dict[str, int] | None:
@@ -123,6 +146,8 @@ class Evaluator:
                 if not self.strict or not isinstance(body, Implies):
                     return True
                 return self.satisfiable([variable.name], [body.antecedent], binding)
+            case Count(_, _, variable, body):
+                return formula.allows(self.selected(variable.name, (), [body], binding).bit_count())
             case _:
                 return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
@@ -133,6 +158,8 @@ class Evaluator:
                 return False
             case Forall():
                 return not self.strict
+            case Count():
+                return formula.allows(0)
             case Atom():
                 return self._builder.style_is(formula)
             case _:

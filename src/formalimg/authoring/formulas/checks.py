@@ -11,6 +11,7 @@ from formalimg.logic import (
     STYLE_PREDICATE,
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -110,6 +111,8 @@ def _wrong_structure(formula: Formula, assignment: Assignment) -> Rejection | No
 
 def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
     for part in subformulas(formula):
+        if isinstance(part, Count):
+            return Rejection("not on offer", f"a count, which is not in the published language: {part.bound}")
         if not isinstance(part, Atom | And | Exists | Forall | Implies):
             return Rejection("not on offer", f"the connective {type(part).__name__.lower()}")
         if isinstance(part, Forall) and not isinstance(part.body, Implies):
@@ -260,5 +263,7 @@ def _one_way(formula: Formula, converse: Mapping[str, str]) -> Formula:
                 return Exists(variable, turned(body))
             case Forall(variable, body):
                 return Forall(variable, turned(body))
+            case Count(bound, number, variable, body):
+                return Count(bound, number, variable, turned(body))
 
     return turned(formula)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from formalimg.logic import (
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -128,6 +129,8 @@ class _FormulaWalk:
                 self.style = word
             case Or((only,)):
                 self.collect(only, block, top)
+            case Count() | Atom("distinct", _):
+                raise WordingError("formulas with counts or distinct cannot be put into words yet")
             case Atom() | Not() | Or():
                 self.claim(formula, block)
             case _:

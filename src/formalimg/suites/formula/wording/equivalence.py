@@ -25,6 +25,7 @@ from formalimg.logic import (
     And,
     Atom,
     Component,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -243,6 +244,8 @@ def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
 
 
 def _sides(formula: Formula) -> list[FactSet]:
+    if any(isinstance(part, Count) for part in subformulas(formula)):
+        raise WordingError("formulas with counts cannot be compared yet")
     if any(isinstance(part, Iff) for part in subformulas(formula)):
         to_prenex(formula)  # refuses what would grow too large
         formula = _without_iff(formula, positive=True)
@@ -275,7 +278,7 @@ def _without_iff(formula: Formula, *, positive: bool) -> Formula:
             return Exists(variable, _without_iff(body, positive=positive))
         case Forall(variable, body):
             return Forall(variable, _without_iff(body, positive=positive))
-        case Atom():
+        case Atom() | Count():
             return formula
 
 
@@ -292,7 +295,11 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
 def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
     kinds = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter(
-        frozenset(_signed_atom(literal.atom, literal.positive) for literal in clause.literals)
+        frozenset(
+            _signed_atom(literal.atom, literal.positive)
+            for literal in clause.literals
+            if isinstance(literal.atom, Atom)  # counts have been refused
+        )
         for clause in component.clauses
     )
     for kind, name in component.prefix:
