@@ -10,7 +10,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from formalimg.errors import FormalimgError
+from formalimg.models import open_folder
+from formalimg.models.folder import FolderModel
+from formalimg.runs.execution import images_to_match
 from formalimg.suites import Item, ItemsError, QuestionSpec, decode_item, encode_item, load, load_with_skipped, odd_tags
 from tests.suites.test_question_files import DSG
 from tests.support.published import FOLDER
@@ -112,3 +117,32 @@ def test_the_published_files_of_corebench_load() -> None:
     assert sum(len(item.spec.questions) for item in items) == 1862 + 2601 + 1545 + 2354
     assert not skipped
     assert not any(odd_tags(item.tags) for item in items)
+
+
+def _open(folder: Path, *files: str) -> FolderModel:
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8), "red").save(folder / name)
+    return open_folder(str(folder), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "item", "sample"),
+    [
+        ("C-MA/C-MA-001-1.png", "C-MA-001", 1),
+        ("anime/painter/000.webp", "anime-000", 0),
+        ("action+3d/painter/short_description/4.png", "action_3d-short-4", 0),
+    ],
+)
+def test_images_are_found_in_the_layouts_of_the_authors(tmp_path: Path, file: str, item: str, sample: int) -> None:
+    items = [Item("questions", item, 1, "A cup", QuestionSpec())]
+    matching = _open(tmp_path, file).match(images_to_match(dict(enumerate(items)), samples=2))
+    assert [(image.item, image.sample) for image in matching.found] == [(item, sample)]
+
+
+def test_images_of_several_models_are_not_mixed(tmp_path: Path) -> None:
+    items = [Item("questions", "anime-000", 1, "A cup", QuestionSpec())]
+    with pytest.raises(FormalimgError, match=r"2 models \(one, two\): give a folder with those of one"):
+        _open(tmp_path, "anime/one/000.png", "anime/two/000.png").match(
+            images_to_match(dict(enumerate(items)), samples=1)
+        )

@@ -120,10 +120,16 @@ def _read_tiif(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]
             {"question": text, "expected": given[n] if n < len(given) else "unknown", "category": kind}
             for n, text in enumerate(asked if isinstance(asked, list) else [])
         ]
+        called = re.sub(r"[^\w.-]+", "_", kind)  # as in action+3d
         own = {**(described[place] if place < len(described) else {}), **row.fields}
         for length in ("short", "long"):
             prompt = own.get(f"{length}_description")
-            found = {"id": f"{kind}-{length}-{place}", "prompt": prompt, "questions": questions, "tags": [kind, length]}
+            found = {
+                "id": f"{called}-{length}-{place}",
+                "prompt": prompt,
+                "questions": questions,
+                "tags": [kind, length],
+            }
             yield row._replace(fields=found)
 
 
