@@ -30,6 +30,7 @@ VERSIONS = {
     "published-score-factual-gemini": ("version 1", "8a658f5c9900"),
     "published-score-factual-qwen": ("version 1", "be9adc23098b"),
     "published-score-rules": ("version 1", "1cbc1a1aa7d9"),
+    "published-word-judge": ("version 1", "0bb015599140"),
     "question-judge": ("version 2", "afca6f8058e7"),
     "question-judge-again": ("version 1", "e7044ddb1d41"),
     "question-judge-all": ("version 2", "0844843fa2c2"),

@@ -20,7 +20,7 @@ from formalimg.models.chat import Answered
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
 from formalimg.models.providers.openai_client import connect_openai
 from formalimg.models.structured_output import answer_schema
-from formalimg.models.yes_probability import TokenLogprobs, read_logprobs, yes_probability
+from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, stand_alone, wait_for
 
@@ -74,6 +74,13 @@ def test_without_alternatives_or_without_either_word_there_is_none() -> None:
     assert yes_probability(tokens("Cat", at=0, Cat=0.9, Dog=0.1), None) is None
     assert yes_probability([], None) is None
     assert yes_probability(tokens("yes", at=0, yes=0.9, no=0.1), answer_schema(NumberedAnswers)) is None
+
+
+def test_first_tokens_are_those_of_the_first_word_without_blanks() -> None:
+    found = tokens("<think>", "two", "</think>", "\n", " Three", at=4, Three=0.5, _Three=0.25, _3=0.125)
+    assert first_token_chances(found) == {"Three": 0.75, "3": 0.125}
+    assert first_token_chances(tokens("Yes", at=0, Yes=1.0)) == {}
+    assert first_token_chances([]) == {}
 
 
 def test_a_token_that_was_drawn_counts_though_it_is_not_among_the_likeliest() -> None:
@@ -197,3 +204,12 @@ def test_a_value_that_is_no_probability_is_not_taken_from_a_cache(tmp_path: Path
     assert found is not None
     assert (found.p_yes, json.dumps(dict(found.served))) == (0.25, '{"model": "m"}')
     assert cache.get("bad") is None
+
+
+def test_first_tokens_of_plain_answers_are_kept_in_the_cache() -> None:
+    with Loopback(reply=lambda asked: "Three") as server:
+        first = wait_for(_model(server, logprobs="true").ask(CONVERSATION, OneWord))
+        again = wait_for(_model(server, logprobs="true").ask(CONVERSATION, OneWord))
+    assert first.first_tokens == again.first_tokens == pytest.approx({"Three": 0.9, "Threes": 0.1})
+    assert again.cached
+    assert first.served.keys() == again.served.keys()

@@ -40,11 +40,14 @@ def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_
     assert known["instructions"][suite] == instruction_digest(loaded)
 
 
+PULLED = {"free-prompts", "questions", "geneval2"}
+"""Suites whose items are the user's, or may not be shipped."""
+
+
 def test_every_suite_ships_and_earlier_versions_are_of_such_suites() -> None:
-    """All but the one of free prompts, whose items are the user's."""
     names = {path.name.removesuffix(".jsonl.gz") for path in SHIPPED.iterdir()} - {"digests.toml"}
-    assert {name for name in names if "@" not in name} == set(suite_names()) - {"free-prompts", "questions"}
-    assert {name.partition("@")[0] for name in names} == set(suite_names()) - {"free-prompts", "questions"}
+    assert {name for name in names if "@" not in name} == set(suite_names()) - PULLED
+    assert {name.partition("@")[0] for name in names} == set(suite_names()) - PULLED
 
 
 def test_the_newest_version_may_be_named_and_an_unknown_one_lists_those_that_ship() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.download import BenchmarkSource, PullError, pull, source
+from formalimg.suites.download import BenchmarkSource, PullError, pull, source, source_names
 from formalimg.suites.download.archive import MemberSorter, read_tar
 from formalimg.suites.download.contents import FileCollector, matches_any
 from tests.support.published import FOLDER
@@ -336,13 +336,17 @@ def test_patterns(pattern: str, fits: list[str], not_: list[str]) -> None:
 
 
 def test_the_sources_hold_together() -> None:
-    for name in ("formalimg", "conceptmix", "cf-world"):
+    for name in source_names():
         found = source(name)
-        assert found.licence.startswith("MIT")
+        assert len(found.commit) == 40
+        assert found.licence
         assert found.archive.endswith(".tar.gz")
         assert isinstance(found.data, tuple)
         assert found.max_files > 0
         assert not matches_any("scripts/run.py", found.data + found.papers)
+    for name in ("formalimg", "conceptmix", "cf-world"):
+        assert source(name).licence.startswith("MIT")
+    assert "not for commercial use" in source("geneval2").licence
     with pytest.raises(PullError, match="did you mean cf-world"):
         source("cfworld")
 

@@ -50,7 +50,9 @@ def test_the_suites_that_ship() -> None:
         assert set(known.level_names) <= set(range(1, 4))
     assert [name for name in suite_names() if suite(name).has_gate] == ["cf-world"]
     assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling"]
-    assert {suite(name).judge for name in suite_names()} == {"scene", "clauses", "questions", "scores", "prompts"}
+    assert {suite(name).judge for name in suite_names()} == {
+        *("scene", "clauses", "questions", "scores", "prompts", "words")
+    }
     assert KINDS["concepts"].part_kinds == CATEGORIES
     assert KINDS["counterfactual"].part_kinds == DIMENSIONS
     assert suite("knolling").format_level(3) == "K = 3"

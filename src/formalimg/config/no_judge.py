@@ -16,6 +16,7 @@ _NEEDS: Mapping[JudgeKind, str] = {
     "questions": "needs a chat model that can see, which is asked one question for each concept",
     "scores": "needs a chat model that can see, which is asked for scores",
     "prompts": "needs a chat model that can see, which is asked about the prompt",
+    "words": "needs a chat model that can see, which answers each question in one word",
 }
 
 

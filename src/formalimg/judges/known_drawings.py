@@ -86,7 +86,7 @@ def known_drawings(kind: JudgeKind, suite: str) -> tuple[KnownDrawing, KnownDraw
                 KnownDrawing("a red bottle at the lower left", asked, item, low),
                 KnownDrawing("a red bottle at the upper right", asked, item, high),
             )
-        case "clauses" | "questions" | "prompts":
+        case "clauses" | "questions" | "prompts" | "words":
             asked = "whether there is a bottle, and whether there is a fork"
             return (
                 KnownDrawing("a red bottle", asked, item, low, (True, False)),
@@ -107,7 +107,7 @@ def _item(kind: JudgeKind, suite: str) -> Item[object]:
             spec = FormulaSpec.of(parse(f"(exists ?x (exists ?y (and (Is ?x '{_BOTTLE}') (Is ?y '{_FORK}'))))"))
         case "questions":
             spec = ConceptSpec(tuple(_concept(word) for word in (_BOTTLE, _FORK)))
-        case "prompts":
+        case "prompts" | "words":
             asked = enumerate((_BOTTLE, _FORK), 1)
             spec = QuestionSpec(tuple(GraphQuestion(str(n), _concept(word).question) for n, word in asked))
         case "scores":

@@ -70,6 +70,10 @@ class QuestionGraphJudge(QuestionJudge):
         """Judge whether every question about the image has its expected answer."""
         if not isinstance(item.spec, QuestionSpec) or not item.spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        if any(one.expected not in ("yes", "no") for one in item.spec.questions):
+            return Unscored(
+                "not understood", f"item {item.id} of {item.suite} asks for a number, and not for yes or no"
+            )
         spec = item.spec if self._zeroing is None else item.spec.with_zeroing(self._zeroing)
         questions = spec.questions
         encoded = await self._encode(image)

@@ -36,6 +36,7 @@ _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
+_WORD_TOKENS = 16
 _JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS, *_PROMPT_OPTIONS)
 
 _Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
@@ -204,12 +205,24 @@ def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
     return open_prompt_judge(chat, **own)
 
 
+def _word_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    name = _require_chat(suite, name, "and cannot answer questions")
+    from formalimg.judges.published.word_judge import PublishedWordJudge
+    from formalimg.models import logprobs_options, sampling_options
+
+    # The first token decides; a few more make the answer readable where there are no log-probabilities.
+    asked = {**sampling_options(name, temperature=0, max_tokens=_WORD_TOKENS), **logprobs_options(name)}
+    chat, own = _open_chat(name, {**asked, **(options or {})}, _PUBLISHED_OPTIONS, suite, {})
+    return PublishedWordJudge(chat, **own)
+
+
 _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scene": _scene_judge,
     "clauses": _clause_judge,
     "questions": _question_judge,
     "scores": _score_judge,
     "prompts": _prompt_judge,
+    "words": _word_judge,
 }
 """How suites are judged, by `Suite.judge`."""
 
@@ -218,6 +231,8 @@ def _published_judge(
     suite: str, kind: JudgeKind, name: str | None, options: Mapping[str, str] | None, protocol: str
 ) -> Judge:
     """Return the judge of a suite that asks and scores as published, with the published temperature and length."""
+    if kind == "words":  # which are asked as published anyway
+        return _word_judge(suite, name, options)
     name = _require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     from formalimg.judges.published import judges, score_judge
     from formalimg.judges.score_judge import select_persona
@@ -246,8 +261,8 @@ def _published_judge(
             return judges.PublishedQuestionJudge(chat, followed, **own)
         case "scores":
             return score_judge.PublishedScoreJudge(chat, followed, **own)
-        case "prompts":
-            raise AssertionError("refused before")
+        case "prompts" | "words":
+            raise AssertionError("dealt with before")
 
 
 def _require_chat(

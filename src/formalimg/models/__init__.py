@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         read_checkpoint,
         silence_libraries,
     )
-    from formalimg.models.options import Options, option_texts, sampling_options
+    from formalimg.models.options import Options, logprobs_options, option_texts, sampling_options
     from formalimg.models.pricing import UNKNOWN_PRICE, Price, get_price, price_of
     from formalimg.models.public_identity import is_secret_name, mask_secrets, stored_settings
     from formalimg.models.python_function import CallableModel, open_python_function, require_parameters
@@ -109,7 +109,7 @@ __getattr__ = lazy_exports(
             "read_checkpoint",
             "silence_libraries",
         ],
-        "options": ["Options", "option_texts", "sampling_options"],
+        "options": ["Options", "logprobs_options", "option_texts", "sampling_options"],
         "pricing": ["UNKNOWN_PRICE", "Price", "get_price", "price_of"],
         "public_identity": ["is_secret_name", "stored_settings", "mask_secrets"],
         "python_function": ["CallableModel", "open_python_function", "require_parameters"],
@@ -201,6 +201,7 @@ __all__ = [
     "is_out_of_memory",
     "is_secret_name",
     "json_or_literal",
+    "logprobs_options",
     "mask_secrets",
     "matched_text",
     "metered",

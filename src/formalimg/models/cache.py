@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS answers (
 _LOCK_TIMEOUT = 10
 """Seconds to wait for another process that is writing."""
 _P_YES = "p_yes"
+_FIRST_TOKENS = "first_tokens"
 """The probability of yes is kept among what was served: files of earlier versions have no column for it."""
 _MAX_ANSWER = 16_000_000
 """Characters of an answer."""
@@ -90,6 +91,23 @@ def _served(text: object) -> dict[str, Setting]:
     return found
 
 
+def _chances(text: object) -> dict[str, float]:
+    """Return the probabilities of first tokens, which are stored as a text inside `served`."""
+    found = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
+    for value in found.values():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise wrong_value(_FIRST_TOKENS, value)
+    return found
+
+
+def _soft_fields(completion: Completion) -> dict[str, Setting]:
+    """Return what log-probabilities told, as fields beside those of `served`; none if they told nothing."""
+    fields: dict[str, Setting] = {} if completion.p_yes is None else {_P_YES: completion.p_yes}
+    if completion.first_tokens:
+        fields[_FIRST_TOKENS] = json.dumps(dict(completion.first_tokens))
+    return fields
+
+
 class AnswerCache:
     """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
 
@@ -124,7 +142,9 @@ class AnswerCache:
                 p_yes = served.pop(_P_YES, None)
                 if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
                     raise wrong_value("served", p_yes)
-                return Completion(stored_text(row[0], "text", _MAX_ANSWER), served=served, p_yes=p_yes)
+                first = _chances(served.pop(_FIRST_TOKENS, None))
+                text = stored_text(row[0], "text", _MAX_ANSWER)
+                return Completion(text, served=served, p_yes=p_yes, first_tokens=first)
             except (StoredValueError, sqlite3.Error) as error:
                 if hasattr(error, "sqlite_errorcode"):  # SQLite cannot read the file, or not now
                     return None
@@ -141,7 +161,7 @@ class AnswerCache:
             completion.text,
             completion.usage.input_tokens,
             completion.usage.output_tokens,
-            json.dumps({**completion.served, **({} if completion.p_yes is None else {_P_YES: completion.p_yes})}),
+            json.dumps({**completion.served, **_soft_fields(completion)}),
             time.time(),
         )
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself

@@ -40,6 +40,8 @@ class Completion:
         usage: tokens used.
         served: what was actually used (the model id that the server reports …).
         p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server reported it; else None.
+        first_tokens: the probability of each token that could have begun the answer, if it is plain text and the server
+            told; else empty.
     """
 
     text: str
@@ -47,6 +49,7 @@ class Completion:
     usage: Usage = field(default_factory=Usage)
     served: Mapping[str, Setting] = field(default_factory=dict)
     p_yes: float | None = None
+    first_tokens: Mapping[str, float] = field(default_factory=dict)
 
 
 class ChatProvider(Identified, Protocol):
@@ -78,6 +81,8 @@ class Answered(Generic[AnswerType]):
         served: what was actually used.
         cached: whether the answer came from the cache.
         p_yes: the probability of yes, if a yes/no question was asked and the server reported it; else None.
+        first_tokens: the probability of each token that could have begun the answer, if it is plain text and the server
+            told; else empty.
     """
 
     value: AnswerType
@@ -87,6 +92,7 @@ class Answered(Generic[AnswerType]):
     served: Mapping[str, Setting] = field(default_factory=dict)
     cached: bool = False
     p_yes: float | None = None
+    first_tokens: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

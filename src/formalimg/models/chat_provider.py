@@ -10,7 +10,7 @@ from functools import partial
 from re import Pattern
 
 from formalimg._util.text import truncate
-from formalimg.models.base import CallError, Setting
+from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.chat_usage import complete_usage, maximum_input, maximum_output, without_impossible
@@ -79,7 +79,8 @@ class ProviderChatModel:
                 value = await parse_answer_aside(known.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
-                    return Answered(value, known.text, served=known.served, cached=True, p_yes=known.p_yes)
+                    soft = known.p_yes, known.first_tokens
+                    return Answered(value, known.text, Usage(), 0.0, known.served, True, *soft)
                 await self._drop(key)  # the type's own checks have changed, and the first answer would stay
             return await self._ask(key, messages, schema, answer_type, current)
 
@@ -119,7 +120,8 @@ class ProviderChatModel:
                     # What could be read is whole, even if it was cut off: see `TextAnswer`.
                     await asyncio.to_thread(self._cache.put, key, replace(completion, ended="stop"))
                 served = {**completion.served, "usage": NO_USAGE} if spent.estimated else completion.served
-                return Answered(answer, raw, spent.usage, spent.cost, served, p_yes=completion.p_yes)
+                soft = completion.p_yes, completion.first_tokens
+                return Answered(answer, raw, spent.usage, spent.cost, served, False, *soft)
             reason = answer.reason
             note_waste()
             # Without the reason, which quotes the answer.

@@ -275,6 +275,11 @@ def sampling_options(
     return {names[option]: value for option, value in wanted.items() if option in names}
 
 
+def logprobs_options(model: str) -> dict[str, str]:
+    """Return options of a chat model that ask for log-probabilities; none where its provider has no such option."""
+    return {"logprobs": "true"} if model.startswith("openai/") else {}
+
+
 def option_texts(given: Mapping[str, object]) -> dict[str, str]:
     """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out.
 

@@ -1,4 +1,4 @@
-"""P(yes): how a chat model divides its probability between yes and no at the token that answers a yes/no question."""
+"""What log-probabilities tell of the token that answers a question: P(yes), or how likely each first token was."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class LogprobsMode:
             tokens = read_logprobs(response["choices"][0])
             if not tokens:
                 self._tell("sends")
-            return replace(completion, p_yes=yes_probability(tokens, schema))
+            first = {} if schema is not None else first_token_chances(tokens)
+            return replace(completion, p_yes=yes_probability(tokens, schema), first_tokens=first)
         self._top = None
         self._tell("allows")
         return (await send({}))[0]
@@ -144,15 +145,33 @@ def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object
     field = _yes_no_field(schema) if schema is not None else ""
     if field is None:
         return None
-    text = "".join(token.text for token in tokens)
-    start = _answer_start(text, field)
-    if start is None:
-        return None
+    token = _answer_token(tokens, field)
+    return None if token is None else _share_of_yes(token.alternatives)
+
+
+def first_token_chances(tokens: Sequence[TokenLogprobs]) -> dict[str, float]:
+    """Return the probability of each token that could have begun the first word of an answer in plain text.
+
+    Tokens count without the blanks around them; what is not among the alternatives is missing.
+    """
+    token = _answer_token(tokens, "")
+    if token is None or len(token.alternatives) < _MIN_ALTERNATIVES:
+        return {}
+    chances: dict[str, float] = {}
+    for text, logprob in token.alternatives:
+        if word := text.strip():
+            chances[word] = round(min(1.0, chances.get(word, 0.0) + math.exp(logprob)), 9)
+    return chances
+
+
+def _answer_token(tokens: Sequence[TokenLogprobs], field: str) -> TokenLogprobs | None:
+    """Return the token at which the answer begins: the value of a JSON field, or the first word of a plain text."""
+    start = _answer_start("".join(token.text for token in tokens), field)
     end = 0
-    for token in tokens:
+    for token in tokens if start is not None else ():
         end += len(token.text)
-        if end > start:
-            return _share_of_yes(token.alternatives)
+        if start is not None and end > start:
+            return token
     return None
 
 

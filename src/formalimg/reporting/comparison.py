@@ -189,6 +189,14 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             from formalimg.reporting.counterfactual_tables import counterfactual_tables
 
             return counterfactual_tables(about, seen, how)
+        case "questions" if about.judge == "words":
+            from formalimg.reporting.soft_tifa_tables import soft_tifa_tables
+
+            return soft_tifa_tables(about, seen, how)
+        case "questions" if about.published:
+            from formalimg.reporting.question_tables import question_tables
+
+            return question_tables(seen, how)
         case "questions":
             return ()  # the main table and what failed say it all
 

@@ -123,7 +123,9 @@ if TYPE_CHECKING:
     )
     from formalimg.suites.formula.wording.lexicon import lexicon
     from formalimg.suites.questions.files import read_questions
+    from formalimg.suites.questions.published_formats import FIRST_ROW
     from formalimg.suites.questions.spec import (
+        COUNT_WORDS,
         MAX_QUESTIONS,
         QUESTION_CATEGORIES,
         GraphQuestion,
@@ -194,7 +196,9 @@ __getattr__ = lazy_exports(
         ],
         "formula.wording.lexicon": ["lexicon"],
         "questions.files": ["read_questions"],
+        "questions.published_formats": ["FIRST_ROW"],
         "questions.spec": [
+            "COUNT_WORDS",
             "MAX_QUESTIONS",
             "QUESTION_CATEGORIES",
             "GraphQuestion",
@@ -214,7 +218,9 @@ __all__ = [
     "CF_WORLD_DENOMINALISED",
     "CF_WORLD_RULES",
     "CF_WORLD_SUITES",
+    "COUNT_WORDS",
     "DIMENSIONS",
+    "FIRST_ROW",
     "MAX_QUESTIONS",
     "NO_PROMPT",
     "ODD_TAGS",

@@ -27,9 +27,10 @@ Kind: TypeAlias = Literal["formula", "concepts", "counterfactual", "questions"]
 """Name of a `SuiteKind`: items have a formula, concepts with a question each, weighted questions with scores, or yes/no
 questions that depend on each other."""
 
-JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts"]
-"""How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; or, for
-prompts of any kind, by their formula if they have one and else by questions."""
+JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts", "words"]
+"""How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; for
+prompts of any kind, by their formula if they have one and else by questions; or a chat model that answers questions in
+one word, by the probability of the expected one."""
 
 World: TypeAlias = Literal["", "icons", "drawn"]
 """The world that built-in models draw for a suite, and by which judge their images are read: none; flat icons, which

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
@@ -44,6 +44,7 @@ class PublishedReply(Generic[PublishedAnswerType]):
         served: what was actually used, as far as the provider says.
         cost: in US dollars; None if the price is unknown.
         p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
+        first_tokens: the probability of each token that could have begun the answer, if the server reported it; else empty.
     """
 
     value: PublishedAnswerType
@@ -51,6 +52,7 @@ class PublishedReply(Generic[PublishedAnswerType]):
     served: Mapping[str, Setting]
     cost: float | None
     p_yes: float | None = None
+    first_tokens: Mapping[str, float] = field(default_factory=dict)
 
 
 class PublishedJudge:
@@ -122,7 +124,7 @@ class PublishedJudge:
         """Ask once; the chat model repeats the request where the answer cannot be read."""
         reply = await self._chat.ask(messages, answer_type)
         if isinstance(reply, Answered):
-            return PublishedReply(reply.value, reply.raw, reply.served, reply.cost, reply.p_yes)
+            return PublishedReply(reply.value, reply.raw, reply.served, reply.cost, reply.p_yes, reply.first_tokens)
         reason, detail = explain_unanswered(reply)
         return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, (reply.raw,))), reply.cost)
 

@@ -220,8 +220,8 @@ def _inside(entry: MetadataEntry) -> MetadataEntry:
 def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files of a map; paths are relative to its folder.
 
-    A map is a JSON file such as `{"7": "images/seven.png"}`, or a list of objects; or a file of JSON lines or CSV with
-    the fields of a metadata file.
+    A map is a JSON file such as `{"7": "images/seven.png"}`, by items or by prompts, or a list of objects; or a file of
+    JSON lines or CSV with the fields of a metadata file.
 
     Raises:
         FormalimgError: if it cannot be read, or has another form.
@@ -232,11 +232,11 @@ def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
         case ".csv":
             entries = [parse_entry(row, _FILE_FIELDS) for row in read_csv_rows(str(path.parent), path.name)]
         case _:
-            entries = list(_entries(parse_json(read_text(path), str(path)), short_name(path.name)))
+            entries = list(_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
     yield from entry_candidates(entries, index, str(path.parent))
 
 
-def _entries(content: Any, name: str) -> Iterator[MetadataEntry]:
+def _entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntry]:
     if isinstance(content, list):
         for number, fields in enumerate(content, 1):
             where = f"{name}, entry {number}"
@@ -246,8 +246,11 @@ def _entries(content: Any, name: str) -> Iterator[MetadataEntry]:
         return
     if not isinstance(content, dict):
         raise FormalimgError(f'{name} must be an object such as {{"7": "a.png"}}, or a list of objects')
+    # By prompts, if they are prompts and no ids: so GenEval 2 lists images.
+    by_prompt = not any(map(index.item_called, content)) and any(map(index.items_with, content))
     for item, files in content.items():
         listed = isinstance(files, list)
         for sample, file in enumerate(files if listed else [files]):
             where = f"{name}, item {short_name(item)}"
-            yield parse_entry(MetadataRow(where, {"item": item, "file": file, "sample": sample}), ("file",))
+            fields = {"prompt" if by_prompt else "item": item, "file": file, "sample": sample}
+            yield parse_entry(MetadataRow(where, fields), ("file",))

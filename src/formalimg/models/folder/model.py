@@ -32,6 +32,7 @@ from formalimg.models.folder.layouts import (
     published_candidates,
 )
 from formalimg.models.folder.metadata import METADATA, imagefolder_candidates, map_candidates
+from formalimg.models.folder.question_layouts import is_question_layout, question_candidates
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 
 _SHOWN = 3
@@ -81,6 +82,7 @@ _IN_FOLDERS: Mapping[str, Callable[[FolderListing, ItemIndex], Iterable[Candidat
     "imagefolder": imagefolder_candidates,
     "conceptmix": conceptmix_candidates,
     "cf-world": cfworld_candidates,
+    "questions": question_candidates,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
 _MAPS = (".json", ".jsonl", ".csv")
@@ -182,8 +184,8 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
     Args:
         path: the folder or the file.
-        options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world` or `map`. By default it is
-            detected.
+        options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world`, `questions` or `map`. By
+            default it is detected.
 
     Raises:
         FormalimgError: if the path does not exist, or an option is wrong.
@@ -219,6 +221,8 @@ def _detect_layout(folder: FolderListing) -> str:
         return "conceptmix"
     if is_cfworld_layout(folder):
         return "cf-world"
+    if is_question_layout(folder):
+        return "questions"
     return "geneval" if is_geneval_layout(folder) else "published"
 
 

@@ -1,8 +1,8 @@
 """Serialization of question specs: the fields of an item in our own format.
 
-`questions` is a list of objects with `id`, `question`, `parents` (ids), `expected` (yes or no), `category` and
-`weight`. An item whose prompt was read as a formula has an empty list, and `dsl` and `vocabulary` beside it. `zeroing`
-is there only if it is `direct`; see `Zeroing`.
+`questions` is a list of objects with `id`, `question`, `parents` (ids), `expected` (yes, no, or a number in words),
+`category` and `weight`. An item whose prompt was read as a formula has an empty list, and `dsl` and `vocabulary` beside
+it. `zeroing` is there only if it is `direct`; see `Zeroing`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
     if not isinstance(entries, list) or not all(map(_is_question, entries)):
         record.wrong(
             f"questions must be a list of objects with {', '.join(_TEXTS)} (texts), parents (ids) and a weight above "
-            "0; expected is yes or no"
+            "0; expected is yes or no, or a number from zero to ten"
         )
         return None
     has_formula = [name for name in _FORMULA if name in record.fields]

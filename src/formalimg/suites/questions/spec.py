@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from formalimg.suites.formula.spec import FormulaSpec
 
-ExpectedAnswer: TypeAlias = Literal["yes", "no"]
+ExpectedAnswer: TypeAlias = Literal[
+    "yes", "no", "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
+]
+"""The answer that is good: yes or no, or a number where a question asks how many."""
+
+COUNT_WORDS: tuple[str, ...] = get_args(ExpectedAnswer)[2:]
+"""The numbers that can be expected, in order from zero."""
 
 Zeroing: TypeAlias = Literal["transitive", "direct"]
 """Which parents fail a question: those that failed or count as failed themselves, as in DPG, so that one missing object
@@ -36,7 +42,7 @@ QUESTION_CATEGORIES = ("object", "attribute", "count", "relation", "action", "te
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """A yes/no question about an image.
+    """A question about an image that is answered by yes or no, or by a number.
 
     Attributes:
         id: its name among the questions of the item.

@@ -1,0 +1,103 @@
+"""The judge of GenEval 2: each question is answered in one word, and counts by the probability of the expected one.
+
+This is Soft-TIFA: the probability of an answer is the sum over the first tokens of its spellings. It needs
+log-probabilities from the server of the judge. Where there are none, the word that was given counts as right or wrong,
+and reports say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.published.answers import WordAnswer
+from formalimg.judges.published.judges import PublishedJudge, PublishedReply, attach
+from formalimg.models import Attachment, ChatModel, Message, Setting
+from formalimg.suites import COUNT_WORDS, GraphQuestion, Item, QuestionSpec
+
+_FIRST_WORD = re.compile(r"[^\W_]+")
+_THOUGHTS_END = "</think>"
+
+
+class PublishedWordJudge(PublishedJudge):
+    """Ask a chat model each question of an item by itself, to be answered in one word.
+
+    The score of a part is 1 if the first word of the answer is the expected one, and else 0; its `p_yes` is the
+    probability of the expected answer, if the server tells. An image passes if every answer is the expected one. One
+    user message, the image before the text. Evidence, all plain data:
+
+    - `answers`: for each request, the question (`asked`), the answer that is good (`expected`), and the answer, word
+      for word (`raw`);
+    - `served`: what was actually used by the last request, as far as the provider says.
+    """
+
+    def __init__(self, chat: ChatModel, prompts: Path | None = None) -> None:
+        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        super().__init__(chat, "published", {"prompt": "published-word-judge"}, prompts)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge how likely every question about the image has its expected answer."""
+        spec = item.spec
+        if not isinstance(spec, QuestionSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        attachment = await attach(image)
+        parts: list[Part] = []
+        answers: list[dict[str, object]] = []
+        cost: float | None = 0.0
+        served: Mapping[str, Setting] = {}
+        for question in spec.questions:
+            reply = await self._answer(attachment, question)
+            cost = total_cost((cost, reply.cost))
+            asked: dict[str, object] = {"asked": [question.question], "expected": question.expected}
+            if isinstance(reply, NoValidAnswer):
+                answers.append({**asked, "raw": list(reply.raw)})
+                count = len(spec.questions)
+                detail = (
+                    f"{count - len(parts)} of {count} questions have no answer ({question.question}): {reply.detail}"
+                )
+                return Unscored(reply.reason, detail, {"answers": answers}, cost)
+            answers.append({**asked, "raw": [reply.raw]})
+            served = reply.served
+            parts.append(_part(question, reply))
+        evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
+        return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
+
+    async def _answer(
+        self, attachment: Attachment, question: GraphQuestion
+    ) -> PublishedReply[WordAnswer] | NoValidAnswer:
+        text = self._prompts["prompt"].fill({"question": question.question})
+        reply = await self._ask([Message("user", (attachment, text))], WordAnswer)
+        if isinstance(reply, PublishedReply) and not reply.raw.strip() and not reply.first_tokens:
+            return NoValidAnswer("not understood", f"{self.name} answered nothing", (reply.raw,), reply.cost)
+        return reply
+
+
+def spellings(expected: str) -> tuple[str, ...]:
+    """Return how an expected answer may be written: the word, capitalised, and a number in digits."""
+    digits = (str(COUNT_WORDS.index(expected)),) if expected in COUNT_WORDS else ()
+    return (expected, expected.capitalize(), *digits)
+
+
+def expected_probability(chances: Mapping[str, float], expected: str) -> float | None:
+    """Return the probability of an expected answer, given those of the first tokens; None if nothing is known.
+
+    Args:
+        chances: the probability of each token without the blanks around it, as far as the server told.
+        expected: the answer that is good.
+    """
+    return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
+
+
+def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> Part:
+    said = _FIRST_WORD.search(reply.raw.rpartition(_THOUGHTS_END)[2])
+    is_right = said is not None and said[0].lower() in map(str.lower, spellings(question.expected))
+    chance = expected_probability(reply.first_tokens, question.expected)
+    reason = f"{reply.raw.strip()[:80]}, {question.expected} is expected"
+    return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)

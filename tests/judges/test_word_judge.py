@@ -1,0 +1,189 @@
+"""GenEval 2: its file, the answers in one word with their probabilities, and Soft-TIFA in reports.
+
+The judge is a real client that asks a server on this machine: at a yes or no, the word has 0.6 of the probability, the
+other word 0.2, and the word in capitals 0.1; any other word has 0.9.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import QuestionGraphJudge, Unscored, open_judge
+from formalimg.judges.published.word_judge import expected_probability
+from formalimg.suites import COUNT_WORDS, decode_item, encode_item, load, load_with_skipped, odd_tags
+from tests.support.command import formalimg
+from tests.support.concept_items import NOTHING, answers_by
+from tests.support.loopback import Asked, Loopback
+from tests.support.published import FOLDER
+from tests.support.scripted_chat import ScriptedChat, numbered
+
+SAMPLE = FOLDER.parents[1] / "geneval2"
+HOW_MANY, RED, ANY = "How many cups are in the image?", "Are the cups red?", "Are there any cups in the image?"
+LEFT = "Are the cups to the left of the dog?"
+CUPS = {
+    "prompt": "three red cups",
+    "atom_count": 3,
+    "vqa_list": [[HOW_MANY, "three"], [RED, "Yes"], [ANY, "Yes"]],
+    "skills": ["count", "attribute", "object"],
+}
+DOG = {
+    "prompt": "three cups to the left of a dog",
+    "atom_count": 4,
+    "vqa_list": [[HOW_MANY, "3"], [LEFT, "Yes"]],
+    "skills": ["count", "position"],
+}
+
+
+PAINTER = """from PIL import Image
+
+def paint(prompt, seed):
+    return Image.radial_gradient("L").rotate(len(prompt)).resize((48, 32))
+"""
+
+
+def _write(folder: Path, *records: object) -> Path:
+    place = folder / "geneval2_data.jsonl"
+    place.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return place
+
+
+def test_the_file_becomes_items_with_expected_numbers(tmp_path: Path) -> None:
+    first, second = load("geneval2", _write(tmp_path, CUPS, DOG))
+    assert (first.id, first.level, first.prompt, first.tags) == ("1", 3, "three red cups", ())
+    assert [(one.question, one.expected, one.category) for one in first.spec.questions] == [
+        (HOW_MANY, "three", "count"),
+        (RED, "yes", "attribute"),
+        (ANY, "yes", "object"),
+    ]
+    assert second.spec.questions[0].expected == "three"
+    assert load("geneval2", tmp_path) == [first, second]
+    assert decode_item(encode_item(first), "geneval2") == first
+
+
+@pytest.mark.parametrize(
+    ("change", "tag"),
+    [
+        ({"atom_count": "three"}, "field-malformed"),
+        ({"skills": ["count"]}, "field-malformed"),
+        ({"vqa_list": [[HOW_MANY, "many"]], "skills": ["count"]}, "expected-unknown"),
+        ({"vqa_list": [[HOW_MANY, "three"], [""]], "skills": ["count", "object"]}, "empty-question"),
+        ({"vqa_list": [], "skills": []}, "no-questions"),
+        ({"prompt": None}, "no-prompt"),
+        ({}, "duplicate-prompt"),
+    ],
+)
+def test_odd_lines_are_tagged_and_stay(tmp_path: Path, change: dict[str, object], tag: str) -> None:
+    items, skipped = load_with_skipped("geneval2", _write(tmp_path, CUPS, {**CUPS, **change}, {"skills": []}))
+    assert tag in odd_tags(items[1].tags)
+    assert items[1].level == 3 or not items[1].spec.questions
+    assert [one.where for one in skipped] == [f"{tmp_path / 'geneval2_data.jsonl'}, line 3"]
+    assert decode_item(encode_item(items[1]), "geneval2") == items[1]
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason=f"the sample of GenEval 2 is not at {SAMPLE}")
+def test_the_published_sample_loads() -> None:
+    items, skipped = load_with_skipped("geneval2", SAMPLE)
+    asked = [question for item in items for question in item.spec.questions]
+    assert (len(items), len(asked), len(skipped)) == (80, 591, 0)
+    assert not any(item.tags for item in items)
+    assert {item.level for item in items} == set(range(3, 11))
+    assert sum(one.expected in COUNT_WORDS for one in asked) == sum(one.category == "count" for one in asked) == 200
+
+
+def test_an_answer_is_as_likely_as_its_spellings_together() -> None:
+    chances = {"Yes": 0.5, "yes": 0.25, "YES": 0.125, "3": 0.5, "three": 0.25, "Three": 0.125, "no": 0.1}
+    assert expected_probability(chances, "yes") == 0.75
+    assert expected_probability(chances, "three") == 0.875
+    assert expected_probability(chances, "four") == 0
+    assert expected_probability({}, "yes") is None
+
+
+def _reply(asked: Asked) -> str:
+    (text,) = asked.texts
+    assert text.endswith(" Answer in one word.")
+    assert asked.schema is None
+    answers = {HOW_MANY: "Three", RED: "No", ANY: "yes.", LEFT: "Yes"}
+    return answers[text.removesuffix(" Answer in one word.")]
+
+
+def _run(folder: Path, model: str, *options: str) -> None:
+    with Loopback(reply=_reply) as server:
+        judge = ("-j", f"openai/{model}", "-J", f"base_url={server.url}/v1", *options)
+        items = str(_write(folder.parent, CUPS, DOG))
+        (folder.parent / "painter.py").write_text(PAINTER)
+        asked = ("-m", f"python/{folder.parent / 'painter.py'}:paint", "--size", "64")
+        done = formalimg("run", "geneval2", "--items", items, *asked, *judge, "--out", str(folder))
+    assert done.code == 0, done.err
+
+
+def _figures(folder: Path) -> dict[tuple[str, str], float]:
+    rows = csv.DictReader(formalimg("report", str(folder), "--format", "csv").out.splitlines())
+    return {(row["figure"], row["name"]): float(row["value"]) for row in rows if row["value"]}
+
+
+def test_soft_tifa_from_log_probabilities_end_to_end(tmp_path: Path) -> None:
+    _run(tmp_path / "soft", "looker")
+    # cups: three 0.9, no in place of yes 0.2, yes 0.6; dog: three 0.9, Yes 0.6
+    cups, dog = (0.9, 0.2, 0.6), (0.9, 0.6)
+    am = (sum(cups) / 3 + sum(dog) / 2) / 2
+    gm = (math.prod(cups) ** (1 / 3) + math.prod(dog) ** (1 / 2)) / 2
+    page = formalimg("report", str(tmp_path / "soft"), "--format", "md").out
+    assert f"| log-probabilities | {100 * am:.1f}" in page
+    assert f"{100 * gm:.1f}" in page
+    assert "right or wrong" not in page
+    found = _figures(tmp_path / "soft")
+    values = {name: value for (figure, name), value in found.items() if figure == "soft-tifa"}
+    assert sorted(values.values()) == pytest.approx(sorted([am, gm, 0.6, 0.2, 0.9, 0.6]), abs=1e-6)
+    by_level = [value for (figure, _), value in found.items() if figure == "soft-tifa by level"]
+    assert by_level == pytest.approx(
+        [sum(cups) / 3, sum(dog) / 2, math.prod(cups) ** (1 / 3), math.prod(dog) ** (1 / 2)], abs=1e-6
+    )
+
+
+def test_images_are_found_by_the_prompts_in_the_file_of_the_authors_form(tmp_path: Path) -> None:
+    (tmp_path / "renders").mkdir()
+    for name in ("a", "b"):
+        numbered(1).pil.save(tmp_path / "renders" / f"{name}.png")
+    listed = {CUPS["prompt"]: "renders/a.png", DOG["prompt"]: "renders/b.png"}
+    (tmp_path / "paths.json").write_text(json.dumps(listed))
+    items = str(_write(tmp_path, CUPS, DOG))
+    model = f"folder/{tmp_path / 'paths.json'}"
+    done = formalimg("generate", "geneval2", "--items", items, "-m", model, "--out", str(tmp_path / "run"))
+    assert done.code == 0, done.err
+    assert {one.name for one in (tmp_path / "run" / "images").iterdir()} >= {"1.png", "2.png"}
+
+
+@pytest.mark.parametrize(("model", "options"), [("mute", ()), ("looker", ("-J", "logprobs=false"))])
+def test_without_log_probabilities_answers_are_right_or_wrong_and_the_report_says_so(
+    tmp_path: Path, model: str, options: tuple[str, ...]
+) -> None:
+    _run(tmp_path / "hard", model, *options)
+    page = formalimg("report", str(tmp_path / "hard"), "--format", "md").out
+    am, gm = (2 / 3 + 1) / 2, (0 + 1) / 2
+    assert f"| right or wrong | {100 * am:.1f}" in page
+    assert f"{100 * gm:.1f}" in page
+    assert "the numbers are TIFA and not Soft-TIFA" in page
+
+
+def test_the_judge_of_yes_and_no_does_not_guess_at_numbers(tmp_path: Path) -> None:
+    (item,) = load("geneval2", _write(tmp_path, CUPS))
+    chat = ScriptedChat({1: NOTHING}, answers_by({}))
+    found = asyncio.run(QuestionGraphJudge(chat).judge(item, numbered(1)))
+    assert isinstance(found, Unscored)
+    assert "asks for a number" in found.detail
+    assert chat.conversations == []
+
+
+def test_only_chat_models_judge_it() -> None:
+    with pytest.raises(FormalimgError, match="name a chat model"):
+        open_judge("geneval2", "builtin/icons")
+    with pytest.raises(FormalimgError, match="no judge for geneval2 that works offline"):
+        open_judge("geneval2")
+    assert open_judge("geneval2", "openai/x", {"base_url": "http://127.0.0.1:9/v1"}).settings["logprobs"] is True
