@@ -44,7 +44,7 @@ class PublishedReply(Generic[PublishedAnswerType]):
         served: what was actually used, as far as the provider says.
         cost: in US dollars; None if the price is unknown.
         p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
-        first_tokens: the probability of each token that could have begun the answer, if the server reported it; else empty.
+        first_tokens: the probability of each token that could have begun the answer, as far as reported; else empty.
     """
 
     value: PublishedAnswerType

@@ -89,7 +89,7 @@ def expected_probability(chances: Mapping[str, float], expected: str) -> float |
     """Return the probability of an expected answer, given those of the first tokens; None if nothing is known.
 
     Args:
-        chances: the probability of each token without the blanks around it, as far as the server told.
+        chances: the probability of each token without the blanks around it, as far as the server reported it.
         expected: the answer that is good.
     """
     return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
