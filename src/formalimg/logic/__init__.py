@@ -30,8 +30,12 @@ from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.proof import Proof
 from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import (
+    COUNT_BOUNDS,
+    DISTINCT,
     And,
     Atom,
+    Count,
+    CountBound,
     Exists,
     Forall,
     Formula,
@@ -43,6 +47,7 @@ from formalimg.logic.syntax import (
     Variable,
     atoms,
     children,
+    map_children,
     subformulas,
 )
 from formalimg.logic.variables import bound_variables, free_variables, rename_apart
@@ -58,6 +63,8 @@ from formalimg.logic.vocabulary import (
 from formalimg.logic.world import World, members
 
 __all__ = [
+    "COUNT_BOUNDS",
+    "DISTINCT",
     "NOTHING_ASKED_FOR",
     "STYLE_PREDICATE",
     "And",
@@ -67,6 +74,8 @@ __all__ = [
     "ClauseKind",
     "ClauseResult",
     "Component",
+    "Count",
+    "CountBound",
     "Credit",
     "Exists",
     "Forall",
@@ -104,6 +113,7 @@ __all__ = [
     "component_sizes",
     "expand_strict_forall",
     "free_variables",
+    "map_children",
     "members",
     "parse",
     "prepare_formula",

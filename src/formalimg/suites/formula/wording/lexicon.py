@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
+from formalimg.logic import DISTINCT, Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
 
 _Meaning = TypeVar("_Meaning")
 SUITES = ("knolling", "natural")
@@ -193,7 +193,7 @@ def _loaded(suite: str) -> SuiteLexicon:
     known, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
     # Published natural formulas use predicates of the other suite: their texts can be read as well.
     said = {name for table in ("relations", "places") for name in phrases[table]}
-    said = said if suite == "natural" else said & set(known.predicates)
+    said = said if suite == "natural" else said & {*known.predicates, DISTINCT}
     missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
@@ -229,7 +229,7 @@ def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     "stands behind". It cannot be known whether that is good English.
     """
     words = lexicon(suite)
-    known = vocabulary(suite).predicates
+    known = {*vocabulary(suite).predicates, DISTINCT}
     unknown = [atom for atom in atoms(formula) if atom.predicate not in known and not words.has_phrase(atom)]
     if not unknown:
         return words

@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.logic import Formula
+from formalimg.suites.formula.wording.counts import BOUNDS, NONE, is_singular, number_of
 from formalimg.suites.formula.wording.description import (
     ClaimPart,
+    CountedObjects,
     Description,
     DescriptionBlock,
     Disjunction,
@@ -87,6 +89,7 @@ class _PromptParser:
         self.top = self.block = DescriptionBlock()
         self.rule: Rule | None = None
         self.depth = 0
+        self.is_counting = False
         self.noun_phrases = NounPhraseParser(reader, words, [], set())
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
@@ -97,7 +100,7 @@ class _PromptParser:
         while not self.reader.done:
             self.parse_sentence()
             self.reader.expect(".")
-        if not (self.style or self.top.objects or self.top.rules):
+        if not (self.style or self.top.objects or self.top.rules or self.top.counts):
             raise WordingError("the text says nothing: write at least one sentence about the image")
 
     def parse_sentence(self) -> None:
@@ -158,6 +161,8 @@ class _PromptParser:
             self.parse_presence()
         elif self.reader.take("either"):
             self.parse_disjunction()
+        elif self.count_starts():
+            self.parse_count(as_subject=True)
         elif self.noun_phrases.starts():
             self.parse_predicate(self.parse_objects())
         else:
@@ -166,7 +171,10 @@ class _PromptParser:
             self.add_claims(self.parse_objects(), properties)
 
     def parse_presence(self) -> None:
-        """Parse objects that are present, their properties, and their neighbors."""
+        """Parse objects that are present, their properties, and their neighbors; or a count."""
+        if self.count_starts():
+            self.parse_count(as_subject=False)
+            return
         objects = self.parse_objects()
         if self.predicates.starts():
             self.add_claims(
@@ -232,6 +240,52 @@ class _PromptParser:
             self.reader.fail("one subject, so that 'it' can stand for it")
         self.parse_objects(by=subjects[0])
 
+    # --- counts
+
+    def count_starts(self) -> bool:
+        return any(self.reader.sees(words) for words in ("not exactly", "not at least", NONE, *BOUNDS))
+
+    def parse_count(self, *, as_subject: bool) -> None:
+        """Parse how many objects of a kind there are, or have a property; what is introduced ends with it."""
+        positive = not self.reader.take("not")
+        words = self.reader.expect(NONE, *BOUNDS)
+        bound, number = BOUNDS.get(words, "exactly"), 0 if words == NONE else self.parse_number()
+        core = self.noun_phrases.parse_core(plural=not is_singular(bound, number))
+        outer, scope, known = self.block, list(self.noun_phrases.scope), self.is_counting
+        variable, claims = self.noun_phrases.introduce(core)
+        self.noun_phrases.scope[:] = scope  # "the cup" is never one of those that are counted
+        self.block, self.is_counting = DescriptionBlock(claims=claims), True
+        if as_subject:
+            self.reader.expect("is", "are")
+            self.add_claims([variable], self.predicates.parse_properties())
+        else:
+            self.parse_counted_properties(variable)
+        if not self.block.claims:
+            self.reader.fail("what the counted objects are like")
+        outer.counts.append(CountedObjects(bound, number, variable, self.block, positive))
+        self.block, self.noun_phrases.scope[:], self.is_counting = outer, scope, known
+
+    def parse_number(self) -> int:
+        number = number_of(self.reader.next)
+        if number is None:
+            self.reader.fail("a number")
+        self.reader.place += 1
+        return number
+
+    def parse_counted_properties(self, variable: str) -> None:
+        """Parse what follows a counted noun: "that are red and that the plate is above", "to the left of the plate"."""
+        said = bool(self.reader.take_one_of(("that is", "that are", "who is", "who are")))
+        self.reader.take("each")
+        if said or self.predicates.starts():
+            self.add_claims([variable], self.predicates.parse_properties())
+            said = True
+        while self.reader.take("and that" if said else "that"):
+            other = self.parse_object()
+            self.reader.expect("is", "are")
+            positive = not self.reader.take("not")
+            self.add_claims([other], [(ClaimPart(self.predicates.parse_relation(), (variable,), positive),)])
+            said = True
+
     # --- objects
 
     def parse_objects(self, by: str | None = None) -> list[str]:
@@ -258,7 +312,7 @@ class _PromptParser:
             self.depth -= 1
             self.block.claims += more  # of a rule, if "every" stands in the relative clause
             return variable
-        if self.reader.take("every") and self.rule is None:
+        if self.reader.take("every") and self.rule is None and not self.is_counting:
             return self.begin_rule(self.noun_phrases.parse_core())
         self.reader.expect("the", "that")
         return self.noun_phrases.parse_definite()
