@@ -11,6 +11,7 @@ from formalimg.logic import (
     STYLE_PREDICATE,
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -260,5 +261,7 @@ def _one_way(formula: Formula, converse: Mapping[str, str]) -> Formula:
                 return Exists(variable, turned(body))
             case Forall(variable, body):
                 return Forall(variable, turned(body))
+            case Count(bound, number, variable, body):
+                return Count(bound, number, variable, turned(body))
 
     return turned(formula)

@@ -39,7 +39,8 @@ def _related(claim: ObjectClaim, phrases: PhraseBuilder) -> str:
     """Return what another object is to the counted ones: "that the plate is above"."""
     subject, part = phrases.refer(claim.subject), claim.parts[0]
     verb = f"{'are' if subject.many else 'is'}{'' if part.positive else ' not'}"
-    return f" that {subject.text} {verb} {phrases.phrase_for(part.predicate)}"
+    who = "which" if subject.text.startswith("that ") else "that"
+    return f" {who} {subject.text} {verb} {phrases.phrase_for(part.predicate)}"
 
 
 def _is_place(claim: ObjectClaim, phrases: PhraseBuilder) -> bool:

@@ -23,7 +23,7 @@ NONE = "no"
 class SignedCount(NamedTuple):
     """A count, or its negation."""
 
-    count: Count
+    counted: Count
     positive: bool = True
 
 
@@ -35,7 +35,7 @@ def signed_count(formula: Formula) -> SignedCount | None:
     """
     if isinstance(formula, Not):
         inner = signed_count(formula.body)
-        return _negated(inner.count) if inner and inner.positive else inner and SignedCount(inner.count)
+        return _negated(inner.counted) if inner and inner.positive else inner and SignedCount(inner.counted)
     if not isinstance(formula, Count):
         return None
     return SignedCount(_bounded(formula, "exactly", 0) if formula.range == (0, 0) else formula)

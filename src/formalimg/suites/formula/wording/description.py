@@ -101,6 +101,11 @@ def is_relation(part: ClaimPart) -> bool:
     return bool(part.rest) and part.rest[0].startswith("?")
 
 
+def claim_objects(claim: ObjectClaim) -> list[str]:
+    """Return the objects of a claim, the subject first."""
+    return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]
+
+
 def describe(formula: Formula, suite: str) -> Description:
     """Return the description of a formula.
 
@@ -167,7 +172,7 @@ class _FormulaWalk:
             block.disjunctions.append(Disjunction(tuple(claims)))
 
     def count(self, found: SignedCount) -> CountedObjects:
-        count, variable = found.count, f"?{found.count.variable.name}"
+        count, variable = found.counted, f"?{found.counted.variable.name}"
         body = self.block(count.body, top=False)
         if body.rules or body.counts or body.disjunctions:
             raise WordingError(f"what is counted as {variable} must be said of one object: no choice or count inside")

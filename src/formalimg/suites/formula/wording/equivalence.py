@@ -270,7 +270,7 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
 
 
 def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
-    kinds = {f"?{variable}": kind for kind, variable in component.prefix}
+    kinds: dict[str, str] = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter[Fact]()
     for clause in component.clauses:
         facts[frozenset(_signed_atom(literal.atom, literal.positive) for literal in clause.literals)] += 1

@@ -193,14 +193,17 @@ def _loaded(suite: str) -> SuiteLexicon:
     known, nouns, phrases = vocabulary(suite), word_table("nouns.toml"), word_table("phrases.toml")
     # Published natural formulas use predicates of the other suite: their texts can be read as well.
     said = {name for table in ("relations", "places") for name in phrases[table]}
-    said = said if suite == "natural" else said & {*known.predicates, DISTINCT}
+    said = said if suite == "natural" else said & set(known.predicates)
     missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
     found = SuiteLexicon(
         nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
         adjectives=_adjectives(known, phrases["adjectives"]),
-        relations={name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+        relations={
+            **{name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+            DISTINCT: _relation(DISTINCT, word_table("counting.toml")["relations"][DISTINCT]),
+        },
         places={name: tuple(texts) for name, texts in phrases["places"].items() if name in said},
         corners=tuple(
             Corner((one, other), phrase)

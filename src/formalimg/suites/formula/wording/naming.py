@@ -13,6 +13,7 @@ from formalimg.suites.formula.wording.description import (
     Description,
     DescriptionBlock,
     ObjectClaim,
+    claim_objects,
     is_relation,
 )
 from formalimg.suites.formula.wording.lexicon import PARTICULAR, AdjectiveEntry, Noun, SuiteLexicon, WordingError
@@ -211,8 +212,3 @@ def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> b
     for obj, color in zip(objects, colors, strict=True):
         names[obj].distinguishing = color
     return True
-
-
-def claim_objects(claim: ObjectClaim) -> list[str]:
-    """Return the objects of a claim, the subject first."""
-    return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]

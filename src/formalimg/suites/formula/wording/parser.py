@@ -90,6 +90,7 @@ class _PromptParser:
         self.rule: Rule | None = None
         self.depth = 0
         self.is_counting = False
+        self.may_introduce = True  # in a count only after "each", since "a plate" could be one for all
         self.noun_phrases = NounPhraseParser(reader, words, [], set())
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
@@ -251,19 +252,20 @@ class _PromptParser:
         words = self.reader.expect(NONE, *BOUNDS)
         bound, number = BOUNDS.get(words, "exactly"), 0 if words == NONE else self.parse_number()
         core = self.noun_phrases.parse_core(plural=not is_singular(bound, number))
-        outer, scope, known = self.block, list(self.noun_phrases.scope), self.is_counting
+        outer, scope = self.block, list(self.noun_phrases.scope)
         variable, claims = self.noun_phrases.introduce(core)
         self.noun_phrases.scope[:] = scope  # "the cup" is never one of those that are counted
-        self.block, self.is_counting = DescriptionBlock(claims=claims), True
+        self.block, self.is_counting, self.may_introduce = DescriptionBlock(claims=claims), True, False
         if as_subject:
             self.reader.expect("is", "are")
             self.add_claims([variable], self.predicates.parse_properties())
         else:
-            self.parse_counted_properties(variable)
+            self.parse_counted_properties(variable, singular=is_singular(bound, number))
         if not self.block.claims:
             self.reader.fail("what the counted objects are like")
         outer.counts.append(CountedObjects(bound, number, variable, self.block, positive))
-        self.block, self.noun_phrases.scope[:], self.is_counting = outer, scope, known
+        self.block, self.noun_phrases.scope[:] = outer, scope
+        self.is_counting, self.may_introduce = False, True
 
     def parse_number(self) -> int:
         number = number_of(self.reader.next)
@@ -272,14 +274,15 @@ class _PromptParser:
         self.reader.place += 1
         return number
 
-    def parse_counted_properties(self, variable: str) -> None:
+    def parse_counted_properties(self, variable: str, *, singular: bool) -> None:
         """Parse what follows a counted noun: "that are red and that the plate is above", "to the left of the plate"."""
         said = bool(self.reader.take_one_of(("that is", "that are", "who is", "who are")))
-        self.reader.take("each")
+        self.may_introduce = said and (singular or self.reader.take("each"))
         if said or self.predicates.starts():
             self.add_claims([variable], self.predicates.parse_properties())
             said = True
-        while self.reader.take("and that" if said else "that"):
+        self.may_introduce = True
+        while self.reader.take_one_of(("and which", "and that") if said else ("which", "that")):
             other = self.parse_object()
             self.reader.expect("is", "are")
             positive = not self.reader.take("not")
@@ -301,7 +304,7 @@ class _PromptParser:
                 return objects
 
     def parse_object(self) -> str:
-        if self.reader.take_one_of(("a", "an")):
+        if self.may_introduce and self.reader.take_one_of(("a", "an")):
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
             self.block.claims += claims

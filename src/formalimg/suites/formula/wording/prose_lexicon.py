@@ -1,4 +1,4 @@
-"""Lexicon of prose: synonyms and phrases that are read beyond the language of `realize`, from `words/prose.toml`."""
+"""Lexicon of prose: synonyms and phrases that are read beyond the language of `realize`, from `words/`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from formalimg.logic import vocabulary
+from formalimg.logic import CountBound, vocabulary
 from formalimg.suites.formula.ontology import ontology
 from formalimg.suites.formula.wording.lexicon import Noun, SuiteLexicon, lexicon, word_table
 from formalimg.suites.formula.wording.phrase_parser import TokenReader, phrase_words
@@ -29,6 +29,13 @@ class RelationPhrase(NamedTuple):
     living: bool | None = None
 
 
+class AmountWords(NamedTuple):
+    """The meaning of words before a number: "more than two" is at least one more than two."""
+
+    bound: CountBound
+    offset: int = 0
+
+
 @dataclass(frozen=True)
 class ProseLexicon:
     """The words of prose for one suite; `words` is the lexicon of the suite."""
@@ -41,6 +48,7 @@ class ProseLexicon:
     styles: Mapping[str, str]
     verbs: Mapping[str, str]
     synonyms: Mapping[str, str]
+    amounts: Mapping[str, AmountWords]
     phrases: Mapping[str, tuple[str, ...]]
 
     def is_living(self, noun: Noun) -> bool:
@@ -60,6 +68,8 @@ class ProseLexicon:
         """Return a reader of the text in which synonyms are replaced by the words of the lexicon."""
         reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))
         reader.words[:] = self._replaced(reader.words)
+        if reader.words[-2:-1] != ["."]:  # prompts often have no full stop at the end
+            reader.words.insert(-1, ".")
         return reader
 
     def _replaced(self, words: list[str]) -> Iterable[str]:
@@ -75,6 +85,15 @@ class ProseLexicon:
 
 def _begins(words: list[str], place: int, phrase: list[str]) -> bool:
     return words[place] == phrase[0] and words[place : place + len(phrase)] == phrase
+
+
+_AMOUNTS = {
+    "exactly": AmountWords("exactly"),
+    "at-least": AmountWords("at-least"),
+    "at-most": AmountWords("at-most"),
+    "more-than": AmountWords("at-least", 1),
+    "fewer-than": AmountWords("at-most", -1),
+}
 
 
 @cache
@@ -99,6 +118,11 @@ def prose_lexicon(suite: str) -> ProseLexicon:
         {style: style for style in vocabulary(suite).words.get("style", ())},
         table["verbs"],
         table["synonyms"],
+        {
+            phrase: _AMOUNTS[name]
+            for name, phrases in word_table("counting.toml")["amounts"].items()
+            for phrase in phrases
+        },
         {name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
     )
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from formalimg.logic import Formula, atoms, to_text
 from formalimg.suites.formula.wording.counted_clauses import realize_count
-from formalimg.suites.formula.wording.description import DescriptionBlock, describe
+from formalimg.suites.formula.wording.description import DescriptionBlock, claim_objects, describe
 from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
-from formalimg.suites.formula.wording.naming import HashRng, Naming, claim_objects, name_objects
+from formalimg.suites.formula.wording.naming import HashRng, Naming, name_objects
 from formalimg.suites.formula.wording.parser import parse_with
 from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
 from formalimg.suites.formula.wording.phrases import PhraseBuilder

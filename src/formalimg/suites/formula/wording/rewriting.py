@@ -52,7 +52,7 @@ def in_one_form(formula: Formula) -> Formula:
     """Return the formula with counts as they are said, and `distinct` said of each two variables in both orders."""
     counted = signed_count(formula)
     if counted is not None:
-        count = map_children(counted.count, in_one_form)
+        count = map_children(counted.counted, in_one_form)
         return count if counted.positive else Not(count)
     if isinstance(formula, Atom) and formula.predicate == DISTINCT:
         pairs = permutations(formula.arguments, 2)
