@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.wording import (
         WordingError,
         clause_in_words,
+        find_unknown_nouns,
         is_equivalent_as_written,
         parse_prompt,
         realize,
@@ -186,6 +187,7 @@ __getattr__ = lazy_exports(
         "formula.wording": [
             "WordingError",
             "clause_in_words",
+            "find_unknown_nouns",
             "realize",
             "is_equivalent_as_written",
             "parse_prompt",
@@ -307,6 +309,7 @@ __all__ = [
     "find_conflicts",
     "find_graph_problem",
     "find_implausible",
+    "find_unknown_nouns",
     "format_clause_verdict",
     "format_prompts",
     "format_repairs",

@@ -225,6 +225,36 @@ def _loaded(suite: str) -> SuiteLexicon:
     return found
 
 
+def with_classes(words: SuiteLexicon, classes: Mapping[str, str]) -> SuiteLexicon:
+    """Return the lexicon with further nouns and their classes; a noun that is known already keeps its meaning."""
+    nouns = dict(words.nouns)
+    taken = {*words.singulars, *words.plurals}
+    for name, word in classes.items():
+        text = name.replace("_", " ").lower()
+        noun = Noun(word, text, plural_of(text), None, False, "it")
+        if not {noun.text, noun.plural} & taken and word not in nouns:
+            nouns[word] = noun
+            taken |= {noun.text, noun.plural}
+    return replace(words, nouns=nouns)
+
+
+def plural_of(text: str) -> str:
+    """Return the plural of a noun that no data file has."""
+    for ending, plural in word_table("counting.toml")["plurals"].items():
+        if text == ending or text.endswith(f" {ending}"):
+            return f"{text.removesuffix(ending)}{plural}"
+    if re.search(r"[^aeiou]y$", text):
+        return f"{text[:-1]}ies"
+    return f"{text}es" if re.search(r"(s|x|z|ch|sh)$", text) else f"{text}s"
+
+
+def singular_of(plural: str) -> str | None:
+    """Return the noun of which a word is the plural; None if it is none."""
+    irregular = word_table("counting.toml")["plurals"]
+    candidates = [*irregular, f"{plural[:-3]}y", plural[:-1], plural[:-2]]
+    return next((one for one in candidates if len(one) > 1 and plural_of(one) == plural), None)
+
+
 def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     """Return the lexicon of a suite, with phrases for predicates of the formula that it does not have.
 
@@ -262,6 +292,7 @@ def _phrase_of(predicate: str) -> str:
     )
 
 
+@cache
 def word_table(name: str) -> dict[str, Any]:
     """Return a data file of the wording."""
     text = (files("formalimg.suites.formula.wording") / "words" / name).read_text(encoding="utf-8")

@@ -29,6 +29,7 @@ from formalimg.suites.formula.wording.phrase_parser import (
     PropertyParser,
     TokenReader,
 )
+from formalimg.suites.formula.wording.prose_lexicon import prose_lexicon
 from formalimg.suites.formula.wording.prose_parser import parse_prose
 
 _PRESENCE = (
@@ -64,19 +65,24 @@ class PromptReading(NamedTuple):
     own: bool
 
 
-def understand(text: str, suite: str) -> PromptReading:
+def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptReading:
     """Read a prompt: in the language of `realize`, or else in the patterns of plain English that are known.
 
     In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
     language of `realize`, the first is LeftOf and the second RightOf.
 
+    Args:
+        text: the prompt.
+        suite: `knolling` or `natural`.
+        classes: further classes, whose nouns are their names.
+
     Raises:
         WordingError: if the text is not understood, or can be understood in two ways.
     """
     try:
-        return PromptReading(parse_prompt(text, suite), own=True)
+        return PromptReading(parse_with(text, prose_lexicon(suite, classes).words), own=True)
     except WordingError:
-        return PromptReading(parse_prose(text, suite), own=False)
+        return PromptReading(parse_prose(text, suite, classes), own=False)
 
 
 class _PromptParser:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from formalimg.logic import CountBound, vocabulary
 from formalimg.suites.formula.ontology import ontology
-from formalimg.suites.formula.wording.lexicon import Noun, SuiteLexicon, lexicon, word_table
+from formalimg.suites.formula.wording.lexicon import Noun, SuiteLexicon, lexicon, with_classes, word_table
 from formalimg.suites.formula.wording.phrase_parser import TokenReader, phrase_words
 
 _OUTSIDE_CONFIG = ("Above", "Below")
@@ -53,7 +53,7 @@ class ProseLexicon:
 
     def is_living(self, noun: Noun) -> bool:
         """Return whether objects of this class can hold something, and sit or lie as a state."""
-        if self.suite != "natural" or noun.word is None:
+        if self.suite != "natural" or noun.word not in vocabulary(self.suite).words["class"]:
             return False
         entry = ontology().entry(noun.word)
         return entry.category in ("people", "animals") or entry.holds is not None
@@ -62,25 +62,28 @@ class ProseLexicon:
         """Return whether one can wear the other, so that "a man in a hat" has the hat on."""
         if self.suite != "natural" or wearer.word is None or garment.word is None:
             return False
+        if not {wearer.word, garment.word} <= {*vocabulary(self.suite).words["class"]}:
+            return False
         return ontology().wears(wearer.word, garment.word)
 
     def reader(self, text: str) -> TokenReader:
         """Return a reader of the text in which synonyms are replaced by the words of the lexicon."""
         reader = TokenReader(re.sub(r"(?i)-style\b", " style", text))
-        reader.words[:] = self._replaced(reader.words)
+        reader.words[:] = _replaced(reader.words, self.synonyms)
         if reader.words[-2:-1] != ["."]:  # prompts often have no full stop at the end
             reader.words.insert(-1, ".")
         return reader
 
-    def _replaced(self, words: list[str]) -> Iterable[str]:
-        found: list[str] = []
-        place = 0
-        while place < len(words):
-            known = (phrase for phrase in self.synonyms if _begins(words, place, phrase_words(phrase)))
-            longest = max(known, key=len, default=None)
-            found += phrase_words(self.synonyms[longest]) if longest else [words[place]]
-            place += len(phrase_words(longest)) if longest else 1
-        return found
+
+def _replaced(words: list[str], synonyms: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    place = 0
+    while place < len(words):
+        known = (phrase for phrase in synonyms if _begins(words, place, phrase_words(phrase)))
+        longest = max(known, key=len, default=None)
+        found += phrase_words(synonyms[longest]) if longest else [words[place]]
+        place += len(phrase_words(longest)) if longest else 1
+    return found
 
 
 def _begins(words: list[str], place: int, phrase: list[str]) -> bool:
@@ -96,10 +99,12 @@ _AMOUNTS = {
 }
 
 
-@cache
-def prose_lexicon(suite: str) -> ProseLexicon:
-    """Return the words of prose for a suite, `knolling` or `natural`."""
+@lru_cache(maxsize=64)
+def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
+    """Return the words of prose for a suite, `knolling` or `natural`, with nouns for further classes."""
     words, table = lexicon(suite), word_table("prose.toml")
+    if classes:  # texts are read with their synonyms replaced, and so are the names of classes
+        words = with_classes(words, {" ".join(_replaced(name.split(), table["synonyms"])): name for name in classes})
     known = {*vocabulary(suite).predicates, *_OUTSIDE_CONFIG}
     relations = {
         phrase: RelationPhrase(name) for name, relation in words.relations.items() for phrase in relation.phrases
@@ -117,7 +122,7 @@ def prose_lexicon(suite: str) -> ProseLexicon:
         _by_phrase(table["sides"], known),
         {style: style for style in vocabulary(suite).words.get("style", ())},
         table["verbs"],
-        table["synonyms"],
+        {**_regular_plurals(words), **table["synonyms"]},
         {
             phrase: _AMOUNTS[name]
             for name, phrases in word_table("counting.toml")["amounts"].items()
@@ -125,6 +130,13 @@ def prose_lexicon(suite: str) -> ProseLexicon:
         },
         {name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
     )
+
+
+def _regular_plurals(words: SuiteLexicon) -> dict[str, str]:
+    """Return plurals as programs write them ("benchs"), each with the right one."""
+    nouns = [noun for noun in words.nouns.values() if noun.measure is None and noun.plural != f"{noun.text}s"]
+    known = {*words.singulars, *words.plurals}
+    return {f"{noun.text}s": noun.plural for noun in nouns if f"{noun.text}s" not in known}
 
 
 def _by_phrase(table: Mapping[str, list[str]], known: set[str]) -> dict[str, str]:

@@ -22,13 +22,13 @@ from formalimg.suites.formula.wording.prose_phrases import BE, QUANTIFIERS, uncl
 _Read = TypeVar("_Read")
 
 
-def parse_prose(text: str, suite: str) -> Formula:
-    """Parse a prompt in plain English.
+def parse_prose(text: str, suite: str, classes: tuple[str, ...] = ()) -> Formula:
+    """Parse a prompt in plain English, with nouns for these further classes.
 
     Raises:
         WordingError: if the text does not follow a known pattern or has more than one reading.
     """
-    parser = _ProseParser(text, prose_lexicon(suite))
+    parser = _ProseParser(text, prose_lexicon(suite, classes))
     parser.read_text()
     return to_formula(parser.draft.description())
 
