@@ -33,7 +33,7 @@ def translate_command(
         str,
         typer.Option(
             metavar="NAME|FILE",
-            help="knolling, natural, open (natural and every noun that a prompt names), or a file with one class a line.",
+            help="knolling, natural, open (natural and every noun of a prompt), or a file with one class per line.",
         ),
     ] = "natural",
     model: Annotated[

@@ -225,17 +225,22 @@ def _loaded(suite: str) -> SuiteLexicon:
     return found
 
 
-def with_classes(words: SuiteLexicon, classes: Mapping[str, str]) -> SuiteLexicon:
-    """Return the lexicon with further nouns and their classes; a noun that is known already keeps its meaning."""
+def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
+    """Return the lexicon with nouns for further classes; a noun that is known already keeps its meaning."""
     nouns = dict(words.nouns)
     taken = {*words.singulars, *words.plurals}
-    for name, word in classes.items():
-        text = name.replace("_", " ").lower()
+    for word in classes:
+        text = class_noun(word)
         noun = Noun(word, text, plural_of(text), None, False, "it")
         if not {noun.text, noun.plural} & taken and word not in nouns:
             nouns[word] = noun
             taken |= {noun.text, noun.plural}
     return replace(words, nouns=nouns)
+
+
+def class_noun(name: str) -> str:
+    """Return the noun of a class that no data file has."""
+    return name.replace("_", " ").lower()
 
 
 def plural_of(text: str) -> str:
@@ -250,8 +255,8 @@ def plural_of(text: str) -> str:
 
 def singular_of(plural: str) -> str | None:
     """Return the noun of which a word is the plural; None if it is none."""
-    irregular = word_table("counting.toml")["plurals"]
-    candidates = [*irregular, f"{plural[:-3]}y", plural[:-1], plural[:-2]]
+    likely = plural[:-2] if plural.endswith(("sses", "uses", "ches", "shes", "xes")) else f"{plural[:-3]}y"
+    candidates = [*word_table("counting.toml")["plurals"], likely, plural[:-1]]
     return next((one for one in candidates if len(one) > 1 and plural_of(one) == plural), None)
 
 

@@ -30,7 +30,9 @@ def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> 
         classes: further classes that are known.
     """
     prose = prose_lexicon(suite, classes)
-    known, adjectives = {*prose.words.singulars, *prose.words.plurals}, prose.words.before
+    known = {*prose.words.singulars, *prose.words.plurals}
+    # Not a state: a swimming pool does not swim.
+    adjectives = {word for word, entry in prose.words.before.items() if entry.predicate != "HasState"}
     words = prose.reader(text).words
     found: dict[str, None] = {}
     for place, word in enumerate(words[:-1]):

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from formalimg.logic import CountBound, vocabulary
 from formalimg.suites.formula.ontology import ontology
-from formalimg.suites.formula.wording.lexicon import Noun, SuiteLexicon, lexicon, with_classes, word_table
+from formalimg.suites.formula.wording.lexicon import (
+    Noun,
+    SuiteLexicon,
+    class_noun,
+    lexicon,
+    plural_of,
+    with_classes,
+    word_table,
+)
 from formalimg.suites.formula.wording.phrase_parser import TokenReader, phrase_words
 
 _OUTSIDE_CONFIG = ("Above", "Below")
@@ -103,8 +111,8 @@ _AMOUNTS = {
 def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
     """Return the words of prose for a suite, `knolling` or `natural`, with nouns for further classes."""
     words, table = lexicon(suite), word_table("prose.toml")
-    if classes:  # texts are read with their synonyms replaced, and so are the names of classes
-        words = with_classes(words, {" ".join(_replaced(name.split(), table["synonyms"])): name for name in classes})
+    if classes:
+        words = with_classes(words, classes)
     known = {*vocabulary(suite).predicates, *_OUTSIDE_CONFIG}
     relations = {
         phrase: RelationPhrase(name) for name, relation in words.relations.items() for phrase in relation.phrases
@@ -122,7 +130,7 @@ def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
         _by_phrase(table["sides"], known),
         {style: style for style in vocabulary(suite).words.get("style", ())},
         table["verbs"],
-        {**_regular_plurals(words), **table["synonyms"]},
+        {**_regular_plurals(words), **table["synonyms"], **_as_they_are(classes)},
         {
             phrase: _AMOUNTS[name]
             for name, phrases in word_table("counting.toml")["amounts"].items()
@@ -130,6 +138,12 @@ def prose_lexicon(suite: str, classes: tuple[str, ...] = ()) -> ProseLexicon:
         },
         {name: tuple(phrases) for name, phrases in table.items() if isinstance(phrases, list)},
     )
+
+
+def _as_they_are(classes: Iterable[str]) -> dict[str, str]:
+    """Return the nouns of classes as their own synonyms, so that no word of them is replaced."""
+    nouns = [class_noun(name) for name in classes]
+    return {text: text for noun in nouns for text in (noun, plural_of(noun))}
 
 
 def _regular_plurals(words: SuiteLexicon) -> dict[str, str]:
