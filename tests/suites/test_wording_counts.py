@@ -10,6 +10,7 @@ from formalimg.logic import Formula, check, parse, verify
 from formalimg.suites.formula.wording import (
     WordingError,
     clause_in_words,
+    clause_question,
     is_equivalent_as_written,
     parse_prompt,
     realize,
@@ -205,3 +206,13 @@ def test_clauses_that_count_are_said() -> None:
         clause_in_words(clause, rule, "knolling")
         == "For every plate there are at least two forks to the left of the plate."
     )
+
+
+def test_clauses_that_count_are_asked() -> None:
+    cups = "(exactly 3 ?x (and (Is ?x 'cup') (Has ?x 'red')))"
+    assert clause_question(cups, cups, "knolling") == "Are there exactly three red cups?"
+    knives = "(exactly 0 ?x (Is ?x 'knife'))"
+    assert clause_question(knives, knives, "knolling") == "Is there no knife?"
+    part = "(at-least 2 ?x (and (Is ?x 'fork') (LeftOf ?x ?p)))"
+    asked = clause_question(part, f"(exists ?p (and (Is ?p 'plate') {part}))", "knolling")
+    assert asked == "Is this true of the image: there is a plate. At least two forks are to the left of the plate?"

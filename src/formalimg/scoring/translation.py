@@ -69,8 +69,8 @@ def translation_words(name: str) -> TranslationWords:
     """Return the words of a vocabulary.
 
     Args:
-        name: `knolling`, `natural`, `open`, or a file: one class per line, or the TOML file of a vocabulary. Classes of a
-            file are added to those of natural scenes.
+        name: `knolling`, `natural`, `open`, or a file with one class per line, or with a vocabulary in TOML. Classes of
+            a file are added to those of natural scenes.
 
     Raises:
         FormalimgError: if there is no such vocabulary or file.

@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.wording import (
         WordingError,
         clause_in_words,
+        clause_question,
         find_unknown_nouns,
         is_equivalent_as_written,
         parse_prompt,
@@ -187,6 +188,7 @@ __getattr__ = lazy_exports(
         "formula.wording": [
             "WordingError",
             "clause_in_words",
+            "clause_question",
             "find_unknown_nouns",
             "realize",
             "is_equivalent_as_written",
@@ -288,6 +290,7 @@ __all__ = [
     "check_group",
     "check_groups",
     "clause_in_words",
+    "clause_question",
     "complete_binding",
     "concept_census",
     "concept_statements",

@@ -1,4 +1,4 @@
-"""A clause of a formula as an English sentence, to say what an image does not show."""
+"""A clause of a formula as an English sentence or question, to say or ask what an image shows."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
     for opening in lexicon(suite).openings.values():
         text = text.removeprefix(opening).lstrip()
     return text
+
+
+def clause_question(clause: str, formula: str, suite: str) -> str:
+    """Return a clause as a yes/no question, such as "Are there exactly three red cups?".
+
+    The arguments and errors are those of `clause_in_words`.
+    """
+    said = clause_in_words(clause, formula, suite).removesuffix(".")
+    words = said.split(" ", 2)
+    if words[0] == "There" and words[1] in ("is", "are") and ". " not in said:
+        return f"{words[1].capitalize()} there {words[2]}?"
+    return f"Is this true of the image: {said[0].lower()}{said[1:]}?"
 
 
 def _closed(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> str:
