@@ -140,6 +140,7 @@ def test_plain_english_with_numbers_is_read(text: str, formula: str) -> None:
         "three cups, which are red",
         "There are three cups. They are red.",
         "There are three cups. The cup is red.",
+        "There are a fork, a spoon and two cups. Both are red.",
         "two plates with a cup to their left",
         "two cups to the left of three plates",
         "a cup and two forks, aligned horizontally",

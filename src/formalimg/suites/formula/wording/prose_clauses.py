@@ -133,7 +133,8 @@ class ProseClauses(ProsePhrases):
         """Read what follows a clause after a comma, and close the clause."""
         while self.attempt(lambda: self._read_tail(objects, it)):
             pass
-        named = tuple(known for known in self._named() if not known.amount)
+        # "Both" and "they" could be counted objects, too.
+        named = () if any(known.amount for known in self._named()) else self._named()
         self.said = ClauseContext(named, None if it and it.amount else it)
 
     def _read_tail(self, objects: Sequence[ProseObject], it: ProseObject | None) -> bool:
