@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from formalimg.logic import (
+    DISTINCT,
     And,
     Atom,
     Component,
@@ -253,10 +254,16 @@ def _sides(formula: Formula) -> list[FactSet]:
     if any(isinstance(part, Iff) for part in subformulas(formula)):
         to_prenex(formula)  # refuses what would grow too large
         formula = without_iff(formula, positive=True)
-    formula = rename_apart(in_one_form(formula))
+    if any(_has_several_forms(part) for part in subformulas(formula)):  # else it stays the same object, and is known
+        formula = in_one_form(formula)
+    formula = rename_apart(formula)
     quantified: dict[str, _Quantified] = {}
     _note_quantifiers(formula, (), quantified)
     return [_side(component, quantified) for component in to_prenex(formula).components]
+
+
+def _has_several_forms(part: Formula) -> bool:
+    return isinstance(part, Count) or (isinstance(part, Atom) and part.predicate == DISTINCT)
 
 
 def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str, _Quantified]) -> None:
