@@ -2,6 +2,8 @@
 
 Exists-hoisting as in the published evaluator (a conjunct that does not mention the variable of an `exists` is moved in
 front of it), short-circuit `and`, `or` and quantifiers, objects tried in their order, the strict rule for `forall`.
+
+A count tries every object.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import time
 from formalimg.logic import (
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -58,6 +61,8 @@ def _conjuncts(formula: Formula) -> list[tuple[Formula, frozenset[str]]]:
             inner: Formula = Forall(variable, Implies(hoist(antecedent), hoist(consequent)))
         case Forall(variable, body):
             inner = Forall(variable, hoist(body))
+        case Count(bound, number, variable, body):
+            inner = Count(bound, number, variable, hoist(body))
         case Not(body):
             inner = Not(hoist(body))
         case Or(parts):
@@ -100,6 +105,8 @@ class _Search:
                 return bool(self.objects) and all(
                     self.holds(body, inner) for inner in self.choices(variable.name, binding)
                 )
+            case Count(_, _, variable, body):
+                return formula.allows(sum(self.holds(body, inner) for inner in self.choices(variable.name, binding)))
             case Or(parts):
                 return any(self.holds(part, binding) for part in parts)
             case Not(body):
@@ -124,6 +131,9 @@ class _Search:
         first = arguments[0]
         assert isinstance(first, Variable)
         obj = binding[first.name]
+        if atom.predicate == "distinct":
+            objects = [binding[argument.name] for argument in arguments]  # type: ignore[union-attr]
+            return len(set(map(id, objects))) == len(objects)
         if atom.predicate == "Is":
             return obj.label == arguments[1].text  # type: ignore[union-attr]
         if atom.predicate == "Has":

@@ -11,7 +11,21 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable, parse, vocabulary
+from formalimg.logic import (
+    COUNT_BOUNDS,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Value,
+    Variable,
+    parse,
+    vocabulary,
+)
+from formalimg.logic.syntax import map_children
 from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 
 _OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
@@ -50,6 +64,24 @@ def draw_case(k: int, objects: int, seed: int) -> Case:
         if opposite:
             relations[broken] = later, Atom(opposite, atom.arguments)
     return Case(k, parse(str(_formula(names, one, relations, chance))), scene)
+
+
+def with_counts(case: Case, seed: int) -> Case:
+    """Return the case with a count about each object that it names by `exists`, such as "two cups left of it"."""
+    chance = random.Random(f"counts {seed}")
+    classes = sorted({obj.label for obj in case.scene.objects})
+
+    def counted(formula: Formula) -> Formula:
+        formula = map_children(formula, counted)
+        if not isinstance(formula, Exists):
+            return formula
+        other = Variable(f"n_{formula.variable.name}")
+        relation = Atom(chance.choice(list(BINARY_RULES)), (other, formula.variable))
+        body = And((Atom("Is", (other, Value(chance.choice(classes)))), relation))
+        count = Count(chance.choice(COUNT_BOUNDS), chance.randint(1, 4), other, body)
+        return Exists(formula.variable, And((formula.body, count)))
+
+    return Case(case.k, parse(str(counted(case.formula))), case.scene)
 
 
 def _box(chance: random.Random) -> Box:

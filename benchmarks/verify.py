@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from backtracking import OutOfTimeError, backtrack
-from instructions import draw_case
+from instructions import draw_case, with_counts
 
 from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneObject
@@ -33,15 +33,19 @@ def main() -> None:
     hard_family()
     print()
     analysis_rate()
+    print()
+    compare(formulas // 4, 30, counts=True)
 
 
-def compare(formulas: int, objects: int) -> tuple[list[float], list[float]]:
-    """(a) Instructions shaped like the published ones."""
+def compare(formulas: int, objects: int, *, counts: bool = False) -> tuple[list[float], list[float]]:
+    """(a) Instructions shaped like the published ones; (e) with a count about each object."""
     ours: list[float] = []
     theirs: list[float] = []
     given_up = passed = 0
     for number in range(formulas):
         case = draw_case(number % 10 + 1, objects, number)
+        if counts:
+            case = with_counts(case, number)
         fresh = Scene(case.scene.objects)  # nothing remembered from drawing the case
         start = time.perf_counter()
         verdict = verify(case.formula, fresh)
@@ -54,7 +58,8 @@ def compare(formulas: int, objects: int) -> tuple[list[float], list[float]]:
         except OutOfTimeError:
             given_up += 1
         theirs.append(time.perf_counter() - start)
-    print(f"(a) {formulas} formulas, K = 1..10, {objects} objects, {passed} hold; backtracking gave up on {given_up}")
+    title = f"(e) with counts: {formulas}" if counts else f"(a) {formulas}"
+    print(f"{title} formulas, K = 1..10, {objects} objects, {passed} hold; backtracking gave up on {given_up}")
     show_quantiles(ours, theirs)
     return ours, theirs
 

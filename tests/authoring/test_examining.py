@@ -67,6 +67,8 @@ def test_right_formulas_pass(suite: str, level: int) -> None:
         (two("(not (LeftOf ?a ?b))"), "not on offer"),
         (two("(or (LeftOf ?a ?b) (Above ?a ?b))"), "not on offer"),
         ("(forall ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'pen') (LeftOf ?a ?b))))", "not on offer"),
+        ("(exists ?a (and (Is ?a 'cup') (exactly 2 ?b (and (Is ?b 'pen') (LeftOf ?a ?b)))))", "not on offer"),
+        (two("(LeftOf ?a ?b) (distinct ?a ?b)"), "not on offer"),
         ("(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))", "wrong level"),
         (two("(Has ?a 'red')"), "wrong level"),
         ("(exists ?a (exists ?b (and (Is ?a 'cup') (LeftOf ?a ?b))))", "class not said"),

@@ -35,7 +35,7 @@ def test_problems_are_listed_with_carets_and_exit_code_1(tmp_path: Path) -> None
         f"{path}: line 2, column 15: knolling has no class 'cupp': did you mean 'cup'?\n"
         "    (and (Is ?x 'cupp') (Has ?y 'red')))\n"
         "                ^^^^^^\n"
-        f"{path}: line 2, column 28: ?y is not bound by an exists or forall around it\n"
+        f"{path}: line 2, column 28: ?y is not bound by a quantifier around it\n"
         "    (and (Is ?x 'cupp') (Has ?y 'red')))\n"
         "                             ^^\n"
     )

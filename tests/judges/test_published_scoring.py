@@ -157,6 +157,17 @@ def test_objects_that_cannot_be_are_a_syntax_error_and_a_fail() -> None:
     assert "Syntax Error" in str(found.evidence["explanation"])
 
 
+@pytest.mark.parametrize(
+    "formula", ["(exactly 1 ?x (Is ?x 'cup'))", "(exists ?a (exists ?b (and (Is ?a 'cup') (distinct ?a ?b))))"]
+)
+@pytest.mark.parametrize("box", [[0, 0, 9, 9], [9, 9, 0, 0]])
+def test_what_the_published_language_cannot_say_has_no_published_verdict(formula: str, box: list[int]) -> None:
+    found = judge_objects(parse(formula), [{"label": "cup", "color": "red", "box_2d": box}])
+    assert found == Unscored(
+        "not understood", "the published evaluator knows neither counts nor distinct: use another judge"
+    )
+
+
 def test_a_hopeless_search_ends_without_a_verdict() -> None:
     names = "abcdefgh"
     together = " ".join(f"(AlignedVertically ?{one} ?{other})" for one in names for other in names)

@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
 def literal_truths(clause: Clause, scene: Scene, binding: Mapping[str, int], style: str) -> list[bool]:
     truths = []
     for atom, positive in clause.literals:
+        assert isinstance(atom, Atom)
         if atom.predicate == "IsStyle":
             truths.append((atom.arguments[0] == Value(style)) is positive)
         else:
@@ -64,7 +65,7 @@ def played_out(component: Component, scene: Scene, style: str, picked: tuple[int
             truths = literal_truths(clause, scene, binding, style)
             clauses += any(truths)
             spoken = zip(clause.literals, truths, strict=True)
-            classes += sum(true for literal, true in spoken if literal.atom.predicate == "Is")
+            classes += sum(true for literal, true in spoken if literal.predicates == ("Is",))
         return Outcome(clauses, classes, picked)
     outcomes = [played_out(component, scene, style, (*picked, obj)) for obj in range(len(scene))]
     best = max if component.prefix[len(picked)].kind == "exists" else min

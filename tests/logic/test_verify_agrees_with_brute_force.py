@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from formalimg.logic import Exists, Forall, Formula, relations, subformulas, verify
+from formalimg.logic import Count, Exists, Forall, Formula, relations, subformulas, verify
 from tests.support.brute_force import truth
 from tests.support.random_logic import STYLES, random_formula, random_scene
 from tests.support.sizes import tries
@@ -33,6 +33,28 @@ def test_on_random_pairs(batch: int) -> None:
     assert 0.3 < held / (2 * PAIRS) < 0.7
     assert empty > PAIRS / 20
     assert alternating > PAIRS / 10
+
+
+@pytest.mark.parametrize("rows", [relations.MAX_ROWS, 6])
+def test_on_random_pairs_with_counts(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting quantifiers and `distinct` among all the others; with room for tables and without."""
+    monkeypatch.setattr(relations, "MAX_ROWS", rows)
+    held = counted = 0
+    pairs = tries(700, 10_000)
+    for number in range(pairs):
+        chance = random.Random(f"counts {number}")
+        formula = random_formula(chance, chance.randint(1, 5), counts=True)
+        scene = random_scene(chance)
+        style = chance.choice(STYLES)
+        for semantics in ("strict", "classical"):
+            expected = truth(formula, scene, strict=semantics == "strict", style=style)
+            verdict = verify(formula, scene, semantics, style)
+            assert verdict.passed is expected, f"{formula} in {scene.to_json()}"
+            assert verdict.proof.holds is expected
+            held += expected
+        counted += any(isinstance(part, Count) for part in subformulas(formula))
+    assert 0.3 < held / (2 * pairs) < 0.7
+    assert counted > pairs / 2
 
 
 def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,30 @@ from typing import Any
 
 import z3
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, atoms, verify
+from formalimg.logic import (
+    DISTINCT,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    atoms,
+    subformulas,
+    verify,
+)
 from formalimg.scenes import Scene
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries
 
 PAIRS = tries(60, 150)  # each under both semantics
+COUNTING_PAIRS = tries(60, 10_000)
 
 
 def test_on_random_pairs_under_both_semantics() -> None:
@@ -30,6 +47,22 @@ def test_on_random_pairs_under_both_semantics() -> None:
     assert 0.3 < held / (2 * PAIRS) < 0.7
 
 
+def test_on_random_pairs_with_counts() -> None:
+    """A count is said to z3 as a bound on the sum of what is true of each object."""
+    held = counted = 0
+    for number in range(COUNTING_PAIRS):
+        chance = random.Random(f"z3 counts {number}")
+        formula = random_formula(chance, chance.randint(2, 4), styles=False, counts=True)
+        scene = random_scene(chance, sizes=(1, 2, 3))
+        for semantics in ("strict", "classical"):
+            expected = _Theory(scene, formula, strict=semantics == "strict").is_satisfiable()
+            assert verify(formula, scene, semantics).passed is expected, f"{formula} in {scene.to_json()}"
+            held += expected
+        counted += any(isinstance(part, Count) for part in subformulas(formula))
+    assert 0.3 < held / (2 * COUNTING_PAIRS) < 0.7
+    assert counted > COUNTING_PAIRS / 2
+
+
 class _Theory:
     """A formula and all facts of a scene that bear on it: satisfiable if and only if the formula holds."""
 
@@ -40,7 +73,8 @@ class _Theory:
         self.sort, self.objects = z3.EnumSort("Thing", [f"t{n}" for n in range(len(scene))], ctx=self.context)
         self.symbols: dict[str, Any] = {}
         for atom in atoms(formula):
-            self.state_facts(atom, scene)
+            if atom.predicate != DISTINCT:
+                self.state_facts(atom, scene)
         self.solver.add(self.translated(formula, {}))
 
     def is_satisfiable(self) -> bool:
@@ -65,6 +99,8 @@ class _Theory:
             return self.translated(formula, scope)
 
         match formula:
+            case Atom(predicate, _) if predicate == DISTINCT:
+                return z3.Distinct(*(scope[name] for name in formula.variables))
             case Atom():
                 return self.symbol(formula)(*(scope[name] for name in formula.variables))
             case Not(body):
@@ -87,3 +123,7 @@ class _Theory:
                 if not self.strict or not isinstance(body, Implies):
                     return everywhere
                 return z3.And(everywhere, z3.Exists(constant, self.translated(body.antecedent, wider)))
+            case Count(bound, number, variable, body):
+                each = [(self.translated(body, {**scope, variable.name: obj}), 1) for obj in self.objects]
+                bounds = {"exactly": z3.PbEq, "at-least": z3.PbGe, "at-most": z3.PbLe}
+                return bounds[bound](each, number)

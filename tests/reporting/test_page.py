@@ -25,6 +25,7 @@ from formalimg.reporting import compare, comparison_figures, curve_svg, render, 
 from formalimg.reporting.figures.svg import element, spread_labels
 from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
+from formalimg.web.viewer.item import highlight_formula
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
 
 VOID = {"br", "img", "input", "meta"}
@@ -180,6 +181,15 @@ def test_failed_clauses_are_marked_in_the_formula() -> None:
     pieces = formula_pieces(formula, parts)
     assert [text for kind, text in pieces if kind == "mark"] == ["(LeftOf ?c ?b)", "(Below ?w ?c)"]
     assert re.sub(r"\s+", " ", "".join(text for _, text in pieces)).replace("( ", "(") == formula
+
+
+def test_a_count_that_failed_is_marked_and_its_quantifier_is_an_operator() -> None:
+    failed = "(exactly 3 ?x (Is ?x 'cup'))"
+    pieces = formula_pieces(f"(and {failed} (at-most 1 ?y (Is ?y 'fork')))", [Part(failed, "count", 2 / 3)])
+    assert ("mark", failed) in pieces
+    assert [text for kind, text in pieces if kind == "b"] == ["and", "at-most"]
+    spans = highlight_formula(f"(and {failed} (at-most 1 ?y (Is ?y 'fork')))", [])
+    assert [span.text for span in spans if span.kind == "word"] == ["and", "exactly", "at-most"]
 
 
 def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], page: str) -> None:

@@ -16,7 +16,9 @@ from PIL import Image
 
 import formalimg
 from formalimg.judges import Verdict
+from formalimg.logic import parse
 from formalimg.reporting import write_figures
+from formalimg.suites import FormulaSpec, Item
 from tests.support.models import Speckles, small_items
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.ipynb"
@@ -83,6 +85,22 @@ def test_failures_say_in_english_what_is_wrong(result: formalimg.Evaluation) -> 
     assert {one.level for one in spread} == {1, 2, 3}
     assert repr(spread) == f"<3 of {len(failures)} images that failed>"
     assert isinstance(spread[1:], formalimg.Failures)
+
+
+def test_a_count_that_fails_says_what_was_needed_and_what_was_found(tmp_path: Path) -> None:
+    spec = FormulaSpec.of(parse("(exactly 3 ?x (and (Is ?x 'cup') (Has ?x 'red')))"))
+    items = [Item("knolling", "1", 1, "Exactly three red cups.", spec, (), "1")]
+
+    def paint(prompt: str, seed: int, size: int) -> Image.Image:
+        boxes = [formalimg.Box(x, 100, x + 200, 300) for x in (100, 600)]
+        return formalimg.draw(formalimg.Scene.of(formalimg.SceneObject("cup", box, "red") for box in boxes), size)
+
+    found = formalimg.evaluate(
+        paint, items=items, size=256, folder=tmp_path / "run", judge="builtin/icons", progress=False
+    )
+    (failure,) = found.failures()
+    assert failure.what_failed == ("3 red cups needed, 2 found: #0 #1",)
+    assert [(part.kind, part.score) for part in failure.parts] == [("count", 2 / 3)]
 
 
 def test_failures_are_a_gallery_with_their_images(result: formalimg.Evaluation) -> None:

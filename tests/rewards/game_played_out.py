@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import Atom, Clause, Component, Formula, FormulaError, Value, Variable, to_prenex
+from formalimg.logic import Atom, Clause, Component, Count, Formula, FormulaError, Literal, Value, Variable, to_prenex
 from formalimg.logic.earned_credit import (
     ClauseCredit,
     InstanceCondition,
@@ -21,7 +21,7 @@ from formalimg.logic.earned_credit import (
 )
 from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.scenes import Scene, SceneObject
-from tests.support.brute_force import atom_truth
+from tests.support.brute_force import atom_truth, count_truth, number_found
 
 STYLE = "photo"
 """The style of all images here."""
@@ -36,8 +36,8 @@ class Counted(NamedTuple):
     asks: bool
 
 
-Counts: TypeAlias = Callable[[Counted, Scene, Mapping[str, int]], bool]
-"""Whether a clause counts under a binding."""
+Counts: TypeAlias = Callable[[Counted, Scene, Mapping[str, int]], Fraction | bool]
+"""Whether a clause counts under a binding; a share of it for a count that fails."""
 
 
 class Played(NamedTuple):
@@ -85,21 +85,50 @@ def effort(parts: list[Played], objects: int) -> int:
     return sum(objects ** len(part.prefix) * len(part.clauses) for part in parts)
 
 
-def holds(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> bool:
-    return any(_is_true(atom, positive, scene, binding) for atom, positive in counted.clause.literals)
+def holds(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> Fraction:
+    return max(_value(literal, scene, binding) for literal in counted.clause.literals)
 
 
-def earns(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> bool:
+def earns(counted: Counted, scene: Scene, binding: Mapping[str, int]) -> Fraction:
     """It holds by objects of their classes, and each strict forall has an instance."""
     classes, instances = counted.needed
     if not all(any(_meets(condition, obj, scene) for obj in scene.objects) for condition in instances):
-        return False
-    for atom, positive in counted.clause.literals:
-        required = {} if atom.predicate == "Is" and positive else classes
-        of_class = all(scene.objects[binding[n]].label in required[n] for n in atom.variables if n in required)
-        if of_class and _is_true(atom, positive, scene, binding):
-            return True
-    return False
+        return Fraction(0)
+    best = Fraction(0)
+    for literal in counted.clause.literals:
+        required = {} if literal.positive and literal.predicates == ("Is",) and _is_atom(literal) else classes
+        if all(scene.objects[binding[n]].label in required[n] for n in literal.variables if n in required):
+            best = max(best, _value(literal, scene, binding))
+    return best
+
+
+def _is_atom(literal: Literal) -> bool:
+    return isinstance(literal.atom, Atom)
+
+
+def _value(literal: Literal, scene: Scene, binding: Mapping[str, int]) -> Fraction:
+    if isinstance(literal.atom, Atom):
+        return Fraction(_is_true(literal.atom, literal.positive, scene, binding))
+    count = literal.atom
+    own = {name: binding[name] for name in literal.variables}
+    found = number_found(count, scene, own, strict=True, style=STYLE)
+    return count_value(count, literal.positive, found)
+
+
+def count_value(count: Count, positive: bool, found: int) -> Fraction:
+    """1 if this number is allowed; otherwise it and the nearest that is, the smaller over the larger.
+
+    The negation of `exactly` has two nearest, and no share.
+    """
+    if count_truth(count.bound, count.number, found) is positive:
+        return Fraction(1)
+    if not positive and count.bound == "exactly":
+        return Fraction(0)
+    allowed = [n for n in range(count.number + found + 2) if count_truth(count.bound, count.number, n) is positive]
+    if not allowed:
+        return Fraction(0)
+    nearest = min(allowed, key=lambda n: abs(n - found))
+    return Fraction(min(nearest, found), max(nearest, found))
 
 
 def _is_true(atom: Atom, positive: bool, scene: Scene, binding: Mapping[str, int]) -> bool:
@@ -120,11 +149,11 @@ def _meets(condition: InstanceCondition, obj: SceneObject, scene: Scene) -> bool
     return True
 
 
-def worth(part: Played, scene: Scene, counts: Counts, picked: tuple[int, ...] = ()) -> int:
+def worth(part: Played, scene: Scene, counts: Counts, picked: tuple[int, ...] = ()) -> Fraction:
     """What a component is worth if both players play best from here on; in a scene with objects in it."""
     if len(picked) == len(part.prefix):
         binding = dict(zip([name for _, name in part.prefix], picked, strict=True))
-        return sum(counted.weight for counted in part.clauses if counts(counted, scene, binding))
+        return sum((counted.weight * Fraction(counts(counted, scene, binding)) for counted in part.clauses), Fraction())
     best = max if part.prefix[len(picked)][0] == "exists" else min
     return best(worth(part, scene, counts, (*picked, obj)) for obj in range(len(scene)))
 
@@ -151,17 +180,18 @@ def shows_something(parts: list[Played], scene: Scene) -> bool:
 def _can_be_earned(counted: Counted, scene: Scene) -> bool:
     names = counted.clause.names
     picks = product(range(len(scene)), repeat=len(names))
-    return any(earns(counted, scene, dict(zip(names, objects, strict=True))) for objects in picks)
+    return any(earns(counted, scene, dict(zip(names, objects, strict=True))) > 0 for objects in picks)
 
 
 def best_share_of_all_bindings(parts: list[Played], scene: Scene) -> Fraction:
     """For existential formulas there is no game: the best of all bindings."""
     total = sum(counted.weight for part in parts for counted in part.clauses)
-    most = 0
+    most = Fraction()
     for part in parts:
         names = [name for _, name in part.prefix]
         bindings = (dict(zip(names, picks, strict=True)) for picks in product(range(len(scene)), repeat=len(names)))
         most += max(
-            sum(counted.weight for counted in part.clauses if earns(counted, scene, binding)) for binding in bindings
+            sum((counted.weight * earns(counted, scene, binding) for counted in part.clauses), Fraction())
+            for binding in bindings
         )
     return Fraction(most, total)

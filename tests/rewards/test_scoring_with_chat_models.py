@@ -142,6 +142,20 @@ def test_the_style_of_an_image_that_shows_nothing_asked_for_earns_nothing() -> N
     assert found.parts[0].reason == "nothing that is asked for is there yet: this clause earns nothing"
 
 
+@pytest.mark.parametrize(("count", "score"), [("exactly 2", 1 / 3), ("at-least 1", 1 / 3), ("at-most 2", 0)])
+def test_a_judge_who_sees_the_number_that_is_asked_for_sees_something(count: str, score: float) -> None:
+    """A count that needs objects and holds shows some; "at most two" holds of an image that shows none."""
+    clauses = {f"({count} ?y (Is ?y 'cat'))": True, "(Is ?x 'dog')": False, "(HasColor ?x 'brown')": False}
+
+    def sees_cats(asked: Asked) -> dict[str, object]:
+        holds = [{"clause": clause, "because": "look", "holds": held} for clause, held in clauses.items()]
+        return {"observations": ["two cats"], "clauses": holds, "fulfilled": False}
+
+    formula = f"(and ({count} ?y (Is ?y 'cat')) (exists ?x (and (Is ?x 'dog') (HasColor ?x 'brown'))))"
+    scorer = Scorer(judges={"natural": ClauseJudge(ScriptedChat({1: DOG}, sees_cats), decide="clauses")})
+    assert scored(scorer, {"formula": formula, "vocabulary": "natural"}).score == pytest.approx(score)
+
+
 @pytest.mark.parametrize(
     "answer", [{"nonsense": 1}, RuntimeError("the connection was lost")], ids=["nonsense", "error"]
 )

@@ -24,6 +24,9 @@ NOT_ASSERTED = [
     "(exists ?c (and (Is ?c 'cat') (or (HasState ?c 'open') (HasState ?c 'lying'))))",
     "(exists ?c (and (or (Is ?c 'cat') (Is ?c 'book')) (HasState ?c 'open')))",
     "(exists ?c (iff (Is ?c 'cat') (HasState ?c 'open')))",
+    f"(at-most 2 ?c {CAT_OPEN})",
+    f"(exactly 0 ?c {CAT_OPEN})",
+    f"(not (at-least 1 ?c {CAT_OPEN}))",
     "(exists ?c (and (not (Is ?c 'cat')) (HasState ?c 'open')))",
     "(exists ?c (and (Is ?c 'dog') (implies (HasColor ?c 'blue') (HasState ?c 'open'))))",
     "(exists ?b (and (Is ?b 'book') (HasState ?b 'open') (not (HasState ?b 'closed'))))",
@@ -39,6 +42,7 @@ def test_what_is_not_asserted_is_not_reported(text: str) -> None:
 
 ASSERTED = [
     f"(exists ?c {CAT_OPEN})",
+    f"(exactly 2 ?c {CAT_OPEN})",
     f"(not (not (exists ?c {CAT_OPEN})))",
     "(exists ?c (and (Is ?c 'cat') (or (HasState ?c 'open'))))",
     "(not (forall ?c (not (and (Is ?c 'cat') (HasState ?c 'open')))))",

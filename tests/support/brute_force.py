@@ -5,7 +5,9 @@ The geometry is spelt out again from the published rules, so that a slip in ours
 
 from __future__ import annotations
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from collections.abc import Mapping
+
+from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
 from formalimg.scenes import Scene, SceneObject
 
 
@@ -42,11 +44,27 @@ def _truth(formula: Formula, scene: Scene, binding: dict[str, SceneObject], stri
             if isinstance(body, Implies):
                 return everywhere and any(holds(body.antecedent, **{name: obj}) for obj in scene.objects)
             return everywhere and len(scene.objects) > 0
+        case Count(bound, number, Variable(name), body):
+            return count_truth(bound, number, sum(holds(body, **{name: obj}) for obj in scene.objects))
     raise AssertionError(formula)
 
 
+def number_found(count: Count, scene: Scene, binding: Mapping[str, int], *, strict: bool, style: str | None) -> int:
+    """How many objects make the body of a count true, if its free variables stand for these objects?"""
+    bound = {name: scene.objects[obj] for name, obj in binding.items()}
+    name = count.variable.name
+    return sum(_truth(count.body, scene, {**bound, name: obj}, strict, style) for obj in scene.objects)
+
+
+def count_truth(bound: str, number: int, found: int) -> bool:
+    """Is this number of objects what a count asks for?"""
+    return {"exactly": found == number, "at-least": found >= number, "at-most": found <= number}[bound]
+
+
 def atom_truth(predicate: str, arguments: list[SceneObject | str]) -> bool:
-    """Does a predicate hold of these objects and words?"""
+    """Does a predicate hold of these objects and words? Objects that look the same are still different ones."""
+    if predicate == "distinct":
+        return len({id(obj) for obj in arguments}) == len(arguments)
     first, second = (*arguments, None)[:2]
     assert isinstance(first, SceneObject)
     x1, y1, x2, y2 = first.box

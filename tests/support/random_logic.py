@@ -1,10 +1,24 @@
-"""Random formulas and scenes: every connective, nested and alternating quantifiers, shadowing, empty scenes."""
+"""Random formulas and scenes: every connective, nested and alternating quantifiers, shadowing, counts, empty scenes."""
 
 from __future__ import annotations
 
 import random
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from formalimg.logic import (
+    COUNT_BOUNDS,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+)
 from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
 
 CLASSES = ("cup", "fork")
@@ -13,13 +27,15 @@ STYLES = ("photo", "cartoon")
 _NAMES = "xyzuv"
 
 
-def random_formula(chance: random.Random, depth: int, *, styles: bool = True) -> Formula:
-    """A closed formula of at most this depth."""
-    return _formula(chance, depth, (), styles)
+def random_formula(chance: random.Random, depth: int, *, styles: bool = True, counts: bool = False) -> Formula:
+    """A closed formula of at most this depth; with `counts`, also with counting quantifiers and `distinct`."""
+    return _formula(chance, depth, (), styles, counts)
 
 
-def _formula(chance: random.Random, depth: int, scope: tuple[str, ...], styles: bool) -> Formula:
+def _formula(chance: random.Random, depth: int, scope: tuple[str, ...], styles: bool, counts: bool) -> Formula:
     if scope and (depth == 0 or chance.random() < 0.25):
+        if counts and len(scope) > 1 and chance.random() < 0.25:
+            return Atom("distinct", tuple(map(Variable, chance.sample(scope, chance.randint(2, min(3, len(scope)))))))
         return _atom(chance, scope, styles)
     if depth == 0:
         if styles:
@@ -27,8 +43,12 @@ def _formula(chance: random.Random, depth: int, scope: tuple[str, ...], styles: 
         return Exists(Variable("x"), _atom(chance, ("x",), styles))
 
     def inner(scope: tuple[str, ...] = scope) -> Formula:
-        return _formula(chance, depth - 1, scope, styles)
+        return _formula(chance, depth - 1, scope, styles, counts)
 
+    if counts and chance.random() < 0.3:
+        name = chance.choice(_NAMES)
+        wider = scope if name in scope else (*scope, name)
+        return Count(chance.choice(COUNT_BOUNDS), chance.choice([0, 1, 1, 2, 2, 3]), Variable(name), inner(wider))
     kind = chance.choices(
         ["not", "and", "or", "implies", "iff", "exists", "forall"], weights=[12, 15, 12, 11, 6, 22, 22]
     )[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from formalimg.judges import LoadedImage
-from formalimg.logic import Clause, Value, best_binding, to_prenex
+from formalimg.logic import Atom, Clause, Value, best_binding, to_prenex
 from formalimg.models import Setting
 from formalimg.models.chat import Answered, AnswerType, Attachment, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
@@ -165,6 +165,7 @@ def _is_shown(clause: Clause, scene: Scene) -> bool:
     meeting = (1 << len(scene)) - 1
     conditions = [literal.atom for literal in clause.literals if not literal.positive]
     for atom in conditions:
+        assert isinstance(atom, Atom)
         word = atom.arguments[1]
         assert isinstance(word, Value)
         meeting &= scene.having(atom.predicate, word.text)

@@ -151,10 +151,10 @@ def _judged_parts(prepared: PreparedFormula, verification: Verification) -> tupl
 
 
 def _part(judged: ClauseResult, weight: float) -> Part:
-    clause, kind, holds, why, bindings, _ = judged
+    clause, kind, _, why, bindings, *_ = judged
     objects = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
     reason = f"{objects}: {why}" if objects and why else objects or why
-    return Part(clause.text, kind, float(holds), weight, clause.predicates, reason)
+    return Part(clause.text, kind, judged.score, weight, clause.predicates, reason)
 
 
 def _predicates(formula: Formula) -> tuple[str, ...]:

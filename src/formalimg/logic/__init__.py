@@ -11,6 +11,7 @@ from formalimg.logic.best_binding import (
 from formalimg.logic.check import check
 from formalimg.logic.clause_results import NOTHING_ASKED_FOR
 from formalimg.logic.constraints import Semantics
+from formalimg.logic.count_credit import asks_for_objects
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
 from formalimg.logic.parser import parse, try_parse
@@ -102,6 +103,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "World",
+    "asks_for_objects",
     "atoms",
     "best_binding",
     "bound_variables",

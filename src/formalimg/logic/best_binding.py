@@ -21,6 +21,7 @@ from formalimg.logic.clause_results import (
     evaluate_empty_scene,
 )
 from formalimg.logic.constraints import Semantics
+from formalimg.logic.count_credit import CREDIT_UNIT
 from formalimg.logic.earned_credit import (
     NO_CREDIT_NEEDED,
     component_credits,
@@ -36,7 +37,8 @@ from formalimg.logic.verify import AnalyzedFormula, Verification
 from formalimg.logic.world import World
 
 if TYPE_CHECKING:
-    from formalimg.logic.payoffs import IndexedClause, IndexedComponent, LiteralIndex, TruthTables
+    from formalimg.logic.clause_index import IndexedClause, IndexedComponent, LiteralIndex
+    from formalimg.logic.payoffs import TruthTables
 
 
 __all__ = ["BestBinding", "ClauseResult", "Credit", "PreparedFormula", "best_binding", "prepare_formula"]
@@ -59,9 +61,12 @@ class BestBinding:
 
     @property
     def share(self) -> float:
-        """The share of clauses that count, by weight, 0 to 1; 1 if and only if the formula holds."""
-        held = sum([clause.weight for clause in self.clauses if clause.holds])
-        return held / sum([clause.weight for clause in self.clauses])
+        """The share of clauses that count, by weight, 0 to 1; 1 if and only if the formula holds.
+
+        A count that fails adds its closeness.
+        """
+        held = sum([clause.weight * clause.credit for clause in self.clauses])
+        return held / (CREDIT_UNIT * sum([clause.weight for clause in self.clauses]))
 
 
 _BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
@@ -133,12 +138,16 @@ class _PrenexComponent(NamedTuple):
 
 
 class _PreparedPrenex(NamedTuple):
-    """A prenex form: its components, the literals of all, the clauses that ask for objects, and the weight of all."""
+    """A prenex form: its components, the literals of all, the clauses that ask for objects, and the weight of all.
+
+    A clause that holds weighs `credit_unit` times its weight: CREDIT_UNIT if there are counts, otherwise 1.
+    """
 
     parts: tuple[_PrenexComponent, ...]
     literals: LiteralIndex
     asking: tuple[IndexedClause, ...]
     weight: int
+    credit_unit: int
 
     def shows_something(self, truth: TruthTables) -> bool:
         """Return whether something that is asked for is there; also if nothing is."""
@@ -188,7 +197,10 @@ class PreparedFormula:
             for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True)
         ]
         if self.credit == "earned" and not passed and not prenex.shows_something(truth):
-            judged = [one._replace(holds=False, reason=NOTHING_ASKED_FOR) if one.holds else one for one in judged]
+            judged = [
+                one._replace(holds=False, closeness=0.0, reason=NOTHING_ASKED_FOR) if one.score else one
+                for one in judged
+            ]
         return BestBinding(tuple(judged), play)
 
     def share(self, scene: World, style: str | None = None) -> float:
@@ -231,17 +243,25 @@ class PreparedFormula:
 
     def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
         """Return where literals count, what the variables of each component stand for, and the weight that counts."""
-        from formalimg.logic.payoffs import TruthTables  # here, because it needs numpy
+        from formalimg.logic.count_tables import TooManyCountsError  # here, because they need numpy
+        from formalimg.logic.payoffs import TruthTables
 
-        truth = TruthTables(scene, style, prenex.literals)
+        try:
+            truth = TruthTables(scene, style, prenex.literals, self.semantics)
+        except TooManyCountsError:
+            raise self._too_entangled("the counts are linked to too many objects to score them one by one") from None
         plays = [self._play(part.indexed, truth) for part in prenex.parts]
         held = 0
+        unit = prenex.credit_unit
         for part, objects in zip(prenex.parts, plays, strict=True):
             for clause in part.indexed.clauses:
                 for literal in clause.literals:
                     if truth.is_true(literal, objects):
-                        held += clause.weight
+                        held += clause.weight * unit
                         break
+                else:
+                    if unit > 1:
+                        held += clause.weight * truth.closeness(clause.literals, objects)
         return _Game(prenex, truth, plays, held)
 
     @cached_property
@@ -257,7 +277,7 @@ class PreparedFormula:
         return self._index("held")
 
     def _index(self, credit: Credit) -> _PreparedPrenex:
-        from formalimg.logic.payoffs import index_component  # here, because it needs numpy
+        from formalimg.logic.clause_index import LiteralIndex, index_component
 
         formula, presence, instances = StrictExpansion(self.formula, frozenset(), {})
         if self.semantics == "strict":
@@ -265,7 +285,7 @@ class PreparedFormula:
         components = to_prenex(formula).components
         universal = frozenset(name for part in components for kind, name in part.prefix if kind == "forall")
         conditions = instance_conditions(components, instances, universal)
-        literals: LiteralIndex = ({}, {}, {})
+        literals = LiteralIndex({}, {}, {}, {})
         parts = []
         asking = []
         for component in components:
@@ -282,7 +302,8 @@ class PreparedFormula:
             pairs = zip(component.clauses, indexed.clauses, strict=True)
             asking += [counted for clause, counted in pairs if is_asking(clause, universal)]
         total = sum([clause.weight for part in parts for clause in part.clauses])
-        return _PreparedPrenex(tuple(parts), literals, tuple(asking), total)
+        unit = CREDIT_UNIT if literals.counts else 1
+        return _PreparedPrenex(tuple(parts), literals, tuple(asking), total * unit, unit)
 
     def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
         """Return what each variable stands for."""
@@ -294,4 +315,7 @@ class PreparedFormula:
             return minimax_play(component, truth)
         except TooEntangledError:
             message = f"{len(component.names)} variables are linked too tightly to find the best objects for them"
-            raise FormulaError([Problem("size", message, self.formula.span)]) from None
+            raise self._too_entangled(message) from None
+
+    def _too_entangled(self, message: str) -> FormulaError:
+        return FormulaError([Problem("size", message, self.formula.span)])

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg.logic.count_credit import CREDIT_UNIT, count_limits, describe_count
 from formalimg.logic.earned_credit import ClauseCredit, describe_condition, has_instance, of_classes, states_class
 from formalimg.logic.prenex import Clause, ClauseKind, Literal
 from formalimg.logic.proof import VariableBinding
-from formalimg.logic.syntax import Value
-from formalimg.logic.world import World
+from formalimg.logic.syntax import Count, Value
+from formalimg.logic.world import DistinguishingWorld, World
 
 if TYPE_CHECKING:
-    from formalimg.logic.payoffs import IndexedClause, IndexedLiteral, TruthTables
+    from formalimg.logic.clause_index import IndexedClause, IndexedLiteral
+    from formalimg.logic.payoffs import TruthTables
 
 
 class WeightedClause(NamedTuple):
@@ -34,6 +36,7 @@ class ClauseResult(NamedTuple):
         reason: evidence from the objects, with numbers; empty if there is none.
         bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
         weight: its weight.
+        closeness: for a count that fails, how close it is: from 0 to less than 1. 0 for every other clause.
     """
 
     clause: Clause
@@ -42,6 +45,17 @@ class ClauseResult(NamedTuple):
     reason: str
     bindings: tuple[VariableBinding, ...]
     weight: int = 1
+    closeness: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """What it is worth, 0 to 1: 1 if it holds."""
+        return 1.0 if self.holds else self.closeness
+
+    @property
+    def credit(self) -> int:
+        """What it is worth as a part of CREDIT_UNIT, exactly."""
+        return CREDIT_UNIT if self.holds else round(self.closeness * CREDIT_UNIT)
 
 
 _NOTHING = "there is nothing in the scene"
@@ -52,7 +66,7 @@ class ClauseEvaluator:
     """Judges clauses under a binding: whether each holds, and why."""
 
     def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
-        self.scene = scene
+        self.scene = DistinguishingWorld(scene)
         self.style = style
         self.truth = truth
         self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
@@ -77,7 +91,8 @@ class ClauseEvaluator:
             reason = f"no object satisfies {clause}"
         else:
             reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in indexed.literals]))
-        return ClauseResult(clause, kind, False, reason, bindings, weight)
+        closeness = self.truth.closeness(indexed.literals, objects) / CREDIT_UNIT
+        return ClauseResult(clause, kind, False, reason, bindings, weight, closeness)
 
     def unearned(self, clause: Clause, needed: ClauseCredit) -> str:
         """Return what a clause lacks to count, even if it holds; empty if nothing."""
@@ -85,7 +100,7 @@ class ClauseEvaluator:
             if not has_instance(self.scene, condition):
                 return f"no {describe_condition(condition)} yet: this clause earns nothing"
         for name, words in needed.classes.items():
-            if any(states_class(literal) and literal.atom.variables == (name,) for literal in clause.literals):
+            if any(states_class(literal) and literal.variables == (name,) for literal in clause.literals):
                 continue  # it states the class itself
             objects = of_classes(self.scene, words)
             if not objects >> self.bound[name].obj & 1:
@@ -96,9 +111,14 @@ class ClauseEvaluator:
 
     def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
         """Return, as text, what makes a literal hold or fail."""
+        atom = literal.atom
+        if isinstance(atom, Count):
+            assert self.truth.counts is not None
+            binding = {name: self.bound[name].obj for name in Literal(atom, True).variables}
+            return describe_count(atom, literal.positive, self.truth.counts.found(atom, binding))
         if not literal.written:
             return f"the style is '{self.style}'"
-        return self.scene.evidence(literal.atom, tuple([objects[place] for place in literal.written]))
+        return self.scene.evidence(atom, tuple([objects[place] for place in literal.written]))
 
 
 def evaluate_empty_scene(
@@ -110,8 +130,11 @@ def evaluate_empty_scene(
     """
     found = []
     for clause, kind, weight, _ in clauses:
-        holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))
+        holds = passed or (not clause.variables and any(_holds_of_nothing(one, style) for one in clause.literals))
+        count = clause.literals[0].atom
         reason = _NOTHING if clause.variables else f"the style is '{style}'"
+        if isinstance(count, Count) and not clause.variables:
+            reason = describe_count(count, clause.literals[0].positive, 0)
         found.append(ClauseResult(clause, kind, holds, reason, (), weight))
     if not passed and (not earns or all(clause.holds for clause in found)):
         # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
@@ -119,5 +142,8 @@ def evaluate_empty_scene(
     return tuple(found)
 
 
-def _style_holds(literal: Literal, style: str | None) -> bool:
+def _holds_of_nothing(literal: Literal, style: str | None) -> bool:
+    """Return whether a literal without variables, about the style or a number of objects, holds without objects."""
+    if isinstance(literal.atom, Count):
+        return count_limits(literal.atom, literal.positive).credit(0) == CREDIT_UNIT
     return (literal.atom.arguments[0] == Value(style or "")) is literal.positive

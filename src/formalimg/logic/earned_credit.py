@@ -8,6 +8,8 @@ a reward, such clauses would pay for images that show nothing of the prompt. So 
 - each strict `forall` of the clause has an *instance*;
 - something that the formula asks for is there at all.
 
+A count asks for objects by itself; until it has found one, it is worth nothing.
+
 Only the truth tables of literals become narrower, so the minimax game over clauses stays the same game.
 """
 
@@ -16,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from formalimg.logic.count_credit import asks_for_objects
 from formalimg.logic.prenex import Clause, Component, Literal
-from formalimg.logic.syntax import Atom, Value
+from formalimg.logic.syntax import DISTINCT, Atom, Count, Value
 from formalimg.logic.variables import rename_arguments
 from formalimg.logic.world import World
 
@@ -132,13 +135,13 @@ def _class_clauses(
     found: dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]] = {}
     for clause in component.clauses:
         stating = [literal for literal in clause.literals if states_class(literal)]
-        names = {literal.atom.variables for literal in stating}
+        names = {literal.variables for literal in stating}
         if len(names) != 1:
             continue
         ((name,),) = names
         rest = frozenset(clause.literals) - frozenset(stating)
         known = found.setdefault(name, [])
-        bound_by_forall = all(universal.issuperset(literal.atom.variables) for literal in rest)
+        bound_by_forall = all(universal.issuperset(literal.variables) for literal in rest)
         if name not in universal and bound_by_forall and len(known) < MAX_CLASS_CLAUSES:
             known.append((rest, tuple(sorted({_word(literal) or "" for literal in stating}))))
     return found
@@ -172,21 +175,23 @@ def instance_conditions(
             continue
         own, relations = [], []
         for clause in clauses_of.get(instance, ()):
-            about = [literal for literal in clause.literals if instance in literal.atom.variables]
+            about = [literal for literal in clause.literals if instance in literal.variables]
+            if any(isinstance(literal.atom, Count) or literal.atom.predicate == DISTINCT for literal in about):
+                continue
             if not denied.issuperset(literal for literal in clause.literals if literal not in about):
                 continue
-            if all(literal.atom.variables == (instance,) for literal in about):
+            if all(literal.variables == (instance,) for literal in about):
                 own.append(tuple(map(_unary, about)))
                 if len(about) == 1:
-                    atom = about[0].atom
+                    atom = _atom(about[0])
                     renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
                     denied.add(Literal(renamed, not about[0].positive))
             elif len(clause.literals) == 1 and about[0].positive and universal.isdisjoint(clause.variables):
-                first, second = about[0].atom.variables
+                first, second = about[0].variables
                 if first != second:
                     other = second if first == instance else first
-                    relation = RequiredRelation(about[0].atom.predicate, first == instance, classes_of.get(other, ()))
-                    relations.append(relation)
+                    predicate = _atom(about[0]).predicate
+                    relations.append(RequiredRelation(predicate, first == instance, classes_of.get(other, ())))
         if own or relations:
             found[name] = InstanceCondition(tuple(own), tuple(relations))
     return found
@@ -194,16 +199,12 @@ def instance_conditions(
 
 def states_class(literal: Literal) -> bool:
     """Return whether a literal states the class of an object."""
-    return literal.positive and literal.atom.predicate == "Is"
+    return literal.positive and isinstance(literal.atom, Atom) and literal.atom.predicate == "Is"
 
 
 def is_asking(clause: Clause, universal: frozenset[str]) -> bool:
-    """Return whether a clause asks for objects: it has variables, all bound by `exists`, and denies nothing."""
-    return (
-        bool(clause.names)
-        and universal.isdisjoint(clause.variables)
-        and all(literal.positive and literal.atom.variables for literal in clause.literals)
-    )
+    """Return whether a clause asks for objects: all its variables are bound by `exists`, and it denies nothing."""
+    return universal.isdisjoint(clause.variables) and all(map(asks_for_objects, clause.literals))
 
 
 def has_instance(world: World, condition: InstanceCondition) -> bool:
@@ -275,8 +276,13 @@ def _told(literal: UnaryLiteral) -> str:
 
 
 def _unary(literal: Literal) -> UnaryLiteral:
-    return UnaryLiteral(literal.atom.predicate, _word(literal), literal.positive)
+    return UnaryLiteral(_atom(literal).predicate, _word(literal), literal.positive)
 
 
 def _word(literal: Literal) -> str | None:
-    return next((argument.text for argument in literal.atom.arguments if isinstance(argument, Value)), None)
+    return next((argument.text for argument in _atom(literal).arguments if isinstance(argument, Value)), None)
+
+
+def _atom(literal: Literal) -> Atom:
+    assert isinstance(literal.atom, Atom), "counts have been left out"
+    return literal.atom

@@ -9,6 +9,7 @@ steps, and a question that takes more than MAX_STEPS of them is given up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
 from formalimg.logic.constraints import ConstraintBuilder, Semantics
@@ -85,6 +86,28 @@ class Evaluator:
             objects = range(len(self.world))
             allowed = (i for i in objects if self.satisfiable(others, formulas, {**binding, variable: i}))
             return sum(1 << obj for obj in allowed)
+
+    def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return how many objects a count finds, by the objects for its free variables; left out where it finds none.
+
+        Args:
+            count: the count.
+            variables: its free variables.
+        """
+        name = count.variable.name
+        try:
+            domains = dict.fromkeys([*variables, name], self._builder.everything)
+            block = self._builder.block((), [count.body], domains)
+            if block is None:
+                return {}
+            table = join(block.relations, (*variables, name), block.domains, self.steps)
+            return {objects: row.bit_count() for objects, row in table.rows.items()}
+        except TooWideError:
+            found = {}
+            for objects in product(range(len(self.world)), repeat=len(variables)):
+                binding = dict(zip(variables, objects, strict=True))
+                found[objects] = self.selected(name, (), [count.body], binding).bit_count()
+            return found
 
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding

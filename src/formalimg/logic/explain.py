@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.logic.proof import Proof
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Value
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Value
 
 _WIDTH = 100
 
@@ -66,6 +66,8 @@ def _short(formula: Formula) -> str:
             text = f"exists {' '.join(variables)}"
         case Forall(variable, _):
             text = f"forall ?{variable.name}"
+        case Count(bound, number, variable, _):
+            text = f"{bound} {number} ?{variable.name}"
         case _:
             text = str(formula)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

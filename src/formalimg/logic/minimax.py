@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from formalimg.logic.clause_index import IndexedComponent, Scope
 from formalimg.logic.minimax_plan import Candidates, ClauseBatches, EliminationStep, ForallBounds, IntArray, StepSide
-from formalimg.logic.payoffs import IndexedComponent, NumberArray, Payoff, PayoffTable, Scope, TruthTables
+from formalimg.logic.payoffs import NumberArray, Payoff, PayoffTable, TruthTables
 from formalimg.logic.prenex import QuantifierKind
 
 MAX_CELLS = 4_000_000
@@ -70,9 +71,12 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
     Raises:
         TooEntangledError: if it would take more than MAX_WORK.
     """
-    play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
-    if play is not None:
-        return play
+    if component.credit_unit == 1:
+        play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
+        if play is not None:
+            return play
+    elif component.max_payoff >= _TOO_LARGE:  # the payoffs of counts are fine-grained
+        raise TooEntangledError
     game = _Minimax(component.kinds, truth.objects)
     left = game.compact(truth.clause_payoffs(component))
     play = []

@@ -14,16 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.payoffs import (
-    BoolArray,
+from formalimg.logic.clause_index import (
     Broadcast,
     IndexedComponent,
     IndexedLiteral,
     Scope,
-    TruthTables,
     broadcast_index,
     scope_of,
 )
+from formalimg.logic.payoffs import BoolArray, TruthTables
 from formalimg.logic.prenex import QuantifierKind
 
 Rows: TypeAlias = NDArray[np.intp]

@@ -1,172 +1,20 @@
-"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed.
-
-Clauses are indexed once per formula, their variables by their position in the prefix; truth tables are read per scene.
-"""
+"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.earned_credit import ClauseCredit, CountingObjects, LiteralCredit
-from formalimg.logic.prenex import Clause, Component, Literal, QuantifierKind
-from formalimg.logic.syntax import Atom, Value
+from formalimg.logic.clause_index import IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.count_credit import CREDIT_UNIT
+from formalimg.logic.count_tables import CountTables
+from formalimg.logic.earned_credit import CountingObjects
+from formalimg.logic.syntax import DISTINCT
 from formalimg.logic.world import World
-
-if TYPE_CHECKING:
-    from formalimg.logic.minimax_plan import ComponentBatches
-
-
-Scope: TypeAlias = tuple[int, ...]
-"""Indices of variables, in the order of the prefix."""
-
-Broadcast: TypeAlias = tuple[slice | None, ...]
-"""A numpy index that broadcasts a table over more variables than it has."""
-
-
-class LiteralKey(NamedTuple):
-    """What a literal needs from a scene: a truth table with one axis for each of its variables.
-
-    Attributes:
-        predicate: its predicate.
-        word: its word, if it has one.
-        positive: whether the atom must hold.
-        written: the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0)
-            for one variable twice.
-        credit: what else must be so for it to count.
-    """
-
-    predicate: str
-    word: str | None
-    positive: bool
-    written: tuple[int, ...]
-    credit: LiteralCredit
-
-
-LiteralIndex: TypeAlias = tuple[dict[LiteralKey, int], dict[LiteralKey, int], dict[LiteralKey, int]]
-"""The literals of all clauses with their rows: those without variables, with one, with two."""
-
-
-class IndexedLiteral(NamedTuple):
-    """A literal with its variables by index.
-
-    Attributes:
-        atom: the atom.
-        row: the row of its truth table, among literals with as many variables.
-        scope: its variables, each once.
-        written: its variables in the order in which they are written.
-        positive: whether the atom must hold.
-        is_class: whether it states the class of an object.
-    """
-
-    atom: Atom
-    row: int
-    scope: Scope
-    written: tuple[int, ...]
-    positive: bool
-    is_class: bool
-
-
-class IndexedClause(NamedTuple):
-    """A clause with its variables by index.
-
-    Attributes:
-        literals: its literals.
-        scope: its variables.
-        weight: its weight.
-    """
-
-    literals: tuple[IndexedLiteral, ...]
-    scope: Scope
-    weight: int
-
-
-@dataclass(frozen=True, eq=False)
-class IndexedComponent:
-    """A component with its variables by index.
-
-    Attributes:
-        names: the variables.
-        kinds: the quantifier of each, which is its player.
-        clauses: the clauses.
-        clause_unit: the payoff of a clause of weight 1: one more than all classes together.
-        max_payoff: the largest payoff of a play.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[QuantifierKind, ...]
-    clauses: tuple[IndexedClause, ...]
-    clause_unit: int
-    max_payoff: int
-
-    @cached_property
-    def batches(self) -> ComponentBatches:
-        """The clauses in batches that are evaluated at once."""
-        from formalimg.logic.minimax_plan import ComponentBatches  # here, because it imports this module
-
-        return ComponentBatches(self)
-
-
-def index_component(
-    component: Component, weights: Sequence[int], index: LiteralIndex, needed: Sequence[ClauseCredit]
-) -> IndexedComponent:
-    """Index a component; add the literals it needs to the index.
-
-    Args:
-        component: the component.
-        weights: the weight of each clause.
-        index: the literals of all components.
-        needed: what must be so, besides each clause, for it to count.
-    """
-    names = tuple(quantifier.variable for quantifier in component.prefix)
-    places = {name: place for place, name in enumerate(names)}
-    clauses = tuple(
-        _index_clause(clause, places, weight, index, credit)
-        for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
-    )
-    unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
-    kinds = tuple(quantifier.kind for quantifier in component.prefix)
-    return IndexedComponent(names, kinds, clauses, unit, unit * sum(weights) + unit - 1)
-
-
-def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
-    """Return the variables of literals."""
-    if len(literals) == 1:
-        return literals[0].scope
-    return tuple(sorted({place for literal in literals for place in literal.scope}))
-
-
-def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
-    """Return the index that broadcasts a table of some variables over a larger scope."""
-    return tuple(slice(None) if place in table_scope else None for place in scope)
-
-
-def _index_clause(
-    clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex, credit: ClauseCredit
-) -> IndexedClause:
-    literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
-    return IndexedClause(literals, scope_of(literals), weight)
-
-
-def _index_literal(
-    literal: Literal, places: Mapping[str, int], index: LiteralIndex, credit: ClauseCredit
-) -> IndexedLiteral:
-    atom, positive = literal
-    word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
-    written = tuple(places[name] for name in atom.variables)
-    scope = tuple(sorted(set(written)))
-    rows = index[len(scope)]
-    names = sorted(set(atom.variables), key=places.__getitem__)
-    axes = tuple(scope.index(place) for place in written)
-    key = LiteralKey(atom.predicate, word, positive, axes, credit.of(literal, names))
-    row = rows.setdefault(key, len(rows))
-    return IndexedLiteral(atom, row, scope, written, positive, atom.predicate == "Is")
-
 
 NumberArray: TypeAlias = NDArray[np.integer | np.bool]
 BoolArray: TypeAlias = NDArray[np.bool]
@@ -202,7 +50,10 @@ class PayoffTable(NamedTuple):
 
 
 class ClausePayoff(NamedTuple):
-    """The payoff of a clause: its weight where one of its literals holds, 0 elsewhere. Needs no array of its own."""
+    """The payoff of a clause: its weight where one of its literals holds, 0 elsewhere. Needs no array of its own.
+
+    With counts, literals have their shares of CREDIT_UNIT instead, and the best of them counts.
+    """
 
     variables: tuple[int, ...]
     literals: tuple[PayoffTable, ...]
@@ -224,13 +75,13 @@ class ClausePayoff(NamedTuple):
         """Return the payoff as an array over more variables, of length 1 where they do not matter."""
         holds = self.literals[0].broadcast(variables)
         for literal in self.literals[1:]:
-            holds = holds | literal.broadcast(variables)
+            holds = np.maximum(holds, literal.broadcast(variables))  # of booleans, this is `or`
         return holds * self.weight
 
     def bounds(self) -> tuple[int, int]:
         """Return a lower and an upper bound of the payoff."""
-        certain = any(literal.values.all() for literal in self.literals)
-        possible = any(literal.values.any() for literal in self.literals)
+        certain = max(int(literal.values.min()) for literal in self.literals)
+        possible = max(int(literal.values.max()) for literal in self.literals)
         return int(self.weight) * certain, int(self.weight) * possible
 
 
@@ -240,22 +91,27 @@ Payoff: TypeAlias = PayoffTable | ClausePayoff
 class TruthTables:
     """Truth tables of literals in a world; each atom is read once."""
 
-    def __init__(self, world: World, style: str | None, literals: LiteralIndex) -> None:
+    def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
         """Read the truth tables of all literals.
 
         Args:
             world: the objects and relations.
             style: the style of the image.
             literals: the literals that are needed.
+            semantics: how `forall` reads inside counts.
+
+        Raises:
+            TooManyCountsError: if there are counts whose tables would be too large.
         """
         self.objects = len(world)
-        of_style, of_one, of_two = literals
+        of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)
         self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
             np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
             _rows_of_one(world, of_one, counting),
             _rows_of_two(world, of_two, counting),
         )
+        self.counts = CountTables(world, style, semantics, counts, counting) if counts else None
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
         """Return where literals with this many variables hold, stacked, by their rows."""
@@ -264,6 +120,8 @@ class TruthTables:
     def is_true(self, literal: IndexedLiteral, play: Sequence[int]) -> bool:
         """Return whether a literal holds if the variables stand for these objects."""
         scope = literal.scope
+        if literal.is_count:
+            return self.credit(literal, play) == CREDIT_UNIT
         rows = self._rows[len(scope)]
         found: bool
         if len(scope) == 1:  # as most are
@@ -272,9 +130,23 @@ class TruthTables:
             found = rows.item(literal.row, *[play[place] for place in scope])
         return found
 
+    def credit(self, literal: IndexedLiteral, play: Sequence[int]) -> int:
+        """Return what a count is worth if the variables stand for these objects: CREDIT_UNIT if it holds."""
+        assert self.counts is not None
+        return int(self.counts.tables[literal.row][tuple([play[place] for place in literal.scope])])
+
+    def closeness(self, literals: Sequence[IndexedLiteral], play: Sequence[int]) -> int:
+        """Return what the counts of a clause that fails are worth: the closest of them."""
+        return max([self.credit(literal, play) for literal in literals if literal.is_count], default=0)
+
     def where(self, literal: IndexedLiteral) -> BoolArray:
-        """Return where a literal holds, by its variables in the order of the prefix."""
-        found: BoolArray = self._rows[len(literal.scope)][literal.row]
+        """Return where a literal holds, by its variables in the order of the prefix; a count, where it is worth any."""
+        found: BoolArray
+        if literal.is_count:
+            assert self.counts is not None
+            found = self.counts.tables[literal.row] > 0
+        else:
+            found = self._rows[len(literal.scope)][literal.row]
         return found
 
     def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
@@ -286,14 +158,25 @@ class TruthTables:
         numbers: type[np.integer] = np.int16 if component.max_payoff < 2**15 else np.int64
         payoffs: list[Payoff] = []
         for clause in component.clauses:
-            literals = tuple(PayoffTable(literal.scope, self.where(literal)) for literal in clause.literals)
+            literals = tuple(
+                PayoffTable(literal.scope, self._worth(literal, component.credit_unit)) for literal in clause.literals
+            )
             payoffs.append(
                 ClausePayoff(clause.scope, literals, np.asarray(clause.weight * component.clause_unit, numbers))
             )
             for literal, table in zip(clause.literals, literals, strict=True):
                 if literal.is_class:
-                    payoffs.append(PayoffTable(table.variables, table.values.astype(numbers)))
+                    payoffs.append(PayoffTable(table.variables, (table.values > 0).astype(numbers)))
         return payoffs
+
+    def _worth(self, literal: IndexedLiteral, credit_unit: int) -> NumberArray:
+        """Return what a literal is worth: whether it holds, or its shares of the unit if there are counts."""
+        if credit_unit == 1:
+            return self.where(literal)
+        if not literal.is_count:
+            return self.where(literal) * np.int64(credit_unit)
+        assert self.counts is not None
+        return self.counts.tables[literal.row]
 
 
 def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
@@ -307,6 +190,8 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: Countin
     for predicate, word, positive, written, (classes, instances) in literals:
         if len(written) == 1:
             objects = world.having(predicate, word)
+        elif predicate == DISTINCT:
+            objects = 0
         else:  # the same variable twice
             singles = [1 << obj for obj in range(len(world))]
             objects = sum([world.seconds(predicate, single, single) for single in singles])
@@ -330,7 +215,10 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
     for predicate, _, positive, written, _ in literals:
         known = known_pairs.get(predicate)
         if known is None:
-            known = pairs(predicate) if pairs is not None else None
+            if predicate == DISTINCT:
+                known = ~np.eye(width, dtype=np.bool)
+            elif pairs is not None:
+                known = pairs(predicate)
             known_pairs[predicate] = known = _pairs_by_sets(world, predicate) if known is None else known
         if written == (1, 0):
             known = known.T

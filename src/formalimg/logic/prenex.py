@@ -20,15 +20,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, atoms
-from formalimg.logic.variables import FreshNames, connected, free_variables, rename, rename_arguments, require_closed
+from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, atoms
+from formalimg.logic.variables import (
+    FreshNames,
+    bound_variables,
+    connected,
+    free_variables,
+    rename,
+    rename_arguments,
+    require_closed,
+)
 
 MAX_LITERALS = 50_000
 """The maximum literals of a prenex form: nested `iff`s double them, an `or` of `and`s multiplies them."""
@@ -266,7 +274,10 @@ class _PrenexBuilder:
         assert isinstance(renamed, Count)
         return Literal(renamed, positive)
 
-    def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> Literal:
+    def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> _Matrix:
+        if len(atom.arguments) > 2 and atom.predicate == DISTINCT:  # said of each two: two variables share a clause
+            pairs = [Atom(DISTINCT, pair, atom.span) for pair in combinations(atom.arguments, 2)]
+            return _joined(positive, [self.literal(pair, positive, names) for pair in pairs])
         self.literals += 1
         if self.literals > MAX_LITERALS:
             raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
@@ -351,8 +362,11 @@ def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
             return speaking[0] if speaking else []
         case Literal(Count(_, _, variable, body)):
             # Inside a count, variables are linked as they would be outside of it.
-            inner = _PrenexBuilder(body, []).matrix(body, True, {})
-            return [frozenset({variable.name}), *_linked_variables(inner)]
+            written = {*free_variables(body), *bound_variables(body)}
+            inner = _linked_variables(_PrenexBuilder(body, list(written)).matrix(body, True, {}))
+            # What an iff copies gets a name that no other count has.
+            own = [{name if name in written else f"{name} in {variable.name}" for name in linked} for linked in inner]
+            return [frozenset({variable.name}), *map(frozenset, own)]
         case _:
             return [frozenset(matrix.variables)]
 

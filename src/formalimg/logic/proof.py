@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from formalimg.logic.count_credit import describe_count
 from formalimg.logic.evaluation import Binding, Evaluator, TooHardError
 from formalimg.logic.relations import OutOfStepsError
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import members
 
@@ -132,6 +133,10 @@ class _Prover:
                 return self.some(formula, binding)
             case Forall():
                 return self.every(formula, binding)
+            case Count(_, _, variable, body):
+                objects = self.evaluator.selected(variable.name, (), [body], binding) if len(self.world) else 0
+                holds = formula.allows(objects.bit_count())
+                return Proof(formula, holds, describe_count(formula, True, objects))
 
     def outline(self, formula: Formula, binding: Binding) -> Proof:
         """Return whether a formula holds, with the reason if it is an atom, and without parts."""

@@ -2,7 +2,7 @@
 
 `(forall ?x (implies A B))`, read strictly, says two things: some object meets A, and every object that meets A meets B.
 The prenex form has only the classical reading, so the first is made explicit before a formula is converted for its
-clauses.
+clauses. A count is left as it is: it is one literal there, and evaluated as a whole under the strict reading.
 """
 
 from __future__ import annotations
@@ -12,8 +12,20 @@ from typing import NamedTuple
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.prenex import MAX_LITERALS
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Variable, children, map_children
-from formalimg.logic.variables import FreshNames, rename_arguments, require_closed
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Variable,
+    atoms,
+    children,
+    map_children,
+)
+from formalimg.logic.variables import FreshNames, rename, rename_arguments, require_closed
 
 
 class StrictExpansion(NamedTuple):
@@ -66,6 +78,8 @@ class _StrictExpander:
                 return And((instance, rule), span)
             case Forall(variable, body):
                 return self.bind(Forall, variable, body, names, copying)
+            case Count():  # one literal of the prenex form, evaluated as a whole: a forall inside it stays strict
+                return rename(formula, names, self.names)
             case _:
                 return map_children(formula, lambda part: self.walk(part, names, copying))
 
@@ -90,5 +104,7 @@ def _expanded_literals(formula: Formula) -> int:
             return 1
         case Forall(_, Implies(antecedent, consequent)):
             return 2 * _expanded_literals(antecedent) + _expanded_literals(consequent)
+        case Count():
+            return sum(1 for _ in atoms(formula))
         case _:
             return sum(map(_expanded_literals, children(formula)))

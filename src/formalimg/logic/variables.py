@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.errors import FormulaError, Problem, Span
 from formalimg.logic.syntax import (
     DISTINCT,
     And,
@@ -16,6 +16,8 @@ from formalimg.logic.syntax import (
     Exists,
     Forall,
     Formula,
+    Not,
+    Or,
     Variable,
     children,
     map_children,
@@ -234,3 +236,32 @@ class FormulaStructure:
     def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
         mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
         return ConjunctGroup(tuple(variables), tuple((claim, True) for claim in claims), mentioned)
+
+
+def narrow_counts(formula: Formula) -> Formula:
+    """Return an equivalent formula whose counts say only what is about their variable.
+
+    The rest is said outside: it links no variables to the counted one, and tables of counts stay small. The formula
+    must bind every name only once.
+    """
+    formula = map_children(formula, narrow_counts)
+    if not isinstance(formula, Count):
+        return formula
+    bound, number, variable, body, span = formula.bound, formula.number, formula.variable, formula.body, formula.span
+    inside: list[Formula] = []
+    outside: list[Formula] = []
+    for variables, claims, mentioned in FormulaStructure().groups(body):
+        group = _conjunction([claim for claim, _ in claims], span)
+        for name in reversed(variables):
+            group = Exists(Variable(name), group, span)
+        (inside if variable.name in mentioned else outside).append(group)
+    if not inside or not outside:
+        return formula
+    count = Count(bound, number, variable, _conjunction(inside, span), span)
+    if formula.allows(0):  # as it is where what is said outside fails
+        return Or((Not(_conjunction(outside, span), span), count), span)
+    return _conjunction([*outside, count], span)
+
+
+def _conjunction(parts: Sequence[Formula], span: Span) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts), span)

@@ -13,7 +13,7 @@ from formalimg.logic.explain import render_proof
 from formalimg.logic.parser import as_formula
 from formalimg.logic.proof import Proof, prove
 from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formula, Value, Variable, children
-from formalimg.logic.variables import FormulaStructure, expand_distinct, rename_apart, unbound
+from formalimg.logic.variables import FormulaStructure, expand_distinct, narrow_counts, rename_apart, unbound
 from formalimg.logic.world import DistinguishingWorld, World, objection_to_distinct
 
 STYLE_PREDICATE = "IsStyle"
@@ -103,6 +103,8 @@ class AnalyzedFormula:
         self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
         if self._distinguishes:
             self._named_apart = expand_distinct(self._named_apart)
+        if scan.has_counts:
+            self._named_apart = narrow_counts(self._named_apart)
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
         """Verify the formula in a scene, as the function `verify`."""
@@ -139,6 +141,7 @@ class _FormulaScan:
         is_open: whether there is an unbound variable.
         shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
         names_repeat: whether a name is bound more than once.
+        has_counts: whether there is a counting quantifier.
     """
 
     def __init__(self) -> None:
@@ -146,6 +149,7 @@ class _FormulaScan:
         self.is_open = False
         self.shapes: dict[object, Atom] = {}
         self.names_repeat = False
+        self.has_counts = False
         self._scope: dict[str, int] = {}  # how many enclosing quantifiers bind each name seen so far
 
     def visit(self, formula: Formula) -> None:
@@ -156,6 +160,7 @@ class _FormulaScan:
             name: str = formula.variable.name  # type: ignore[union-attr]
             depth = self._scope.get(name)
             self.names_repeat |= depth is not None
+            self.has_counts |= kind is Count
             self._scope[name] = (depth or 0) + 1
             self.visit(formula.body)  # type: ignore[union-attr]
             self._scope[name] -= 1

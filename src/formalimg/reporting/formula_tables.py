@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from formalimg.logic import COUNT_BOUNDS
 from formalimg.reporting.labels import level_head, level_name, level_word
 from formalimg.reporting.model import HowCounted, SeenRun, name_with_task
 from formalimg.reporting.reference import ReferenceRow, reference_rows
@@ -145,4 +146,4 @@ def _observations(run: SeenRun) -> list[Observation]:
 
 def _objects(formula: str) -> int:
     """Return the number of objects that a formula speaks of: its variables."""
-    return formula.count("(exists ") + formula.count("(forall ")
+    return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

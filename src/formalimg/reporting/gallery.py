@@ -26,7 +26,7 @@ _LETTER = 6.3
 """About the width of a letter of a label, in pixels of the thumbnail."""
 
 _FORMULA_WIDTH = 44
-_OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
+_OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 
 
 def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str) -> str:

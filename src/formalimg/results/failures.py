@@ -94,12 +94,14 @@ class Failure:
 
     def _sentence(self, part: Part) -> str:
         sentence = part.name
+        reason = "there is none" if "no object satisfies" in part.reason else _VARIABLE.sub("", part.reason)
         if suite_of(self.suite).traits.terms.is_code and self.planned.formula:
             try:
                 sentence = clause_in_words(part.name, self.planned.formula, self.suite)
             except (FormalimgError, WordingError):
+                if part.kind == "count" and reason:
+                    return reason  # it says itself what was needed and what was found
                 sentence = part.name  # a part of another judge, or a clause that no words were found for
-        reason = "there is none" if "no object satisfies" in part.reason else _VARIABLE.sub("", part.reason)
         return f"{sentence} ({reason})" if reason else sentence
 
     def __str__(self) -> str:

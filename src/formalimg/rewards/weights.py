@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import NOTHING_ASKED_FOR, ClauseKind, FormulaError, PreparedFormula, TooHardError, closest_match
+from formalimg.logic import (
+    NOTHING_ASKED_FOR,
+    ClauseKind,
+    Count,
+    FormulaError,
+    Literal,
+    Not,
+    PreparedFormula,
+    TooHardError,
+    asks_for_objects,
+    closest_match,
+    try_parse,
+)
 from formalimg.rewards.result import RewardScore
 from formalimg.scenes import Scene
 from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec, FormulaSpec
@@ -156,10 +168,17 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
 
 def _earned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts; if they ask for objects and none is there, without credit for style and what is absent."""
-    objects = [part for part in parts if part.kind == "object"]
+    objects = [part for part in parts if part.kind == "object" or (part.kind == "count" and _asks(part))]
     if not objects or any(part.score > 0 for part in objects):
         return parts
     return tuple([replace(part, score=0.0, reason=NOTHING_ASKED_FOR) if part.score else part for part in parts])
+
+
+def _asks(part: Part) -> bool:
+    """Return whether a count asks for objects."""
+    clause, _ = try_parse(part.name)
+    count = clause.body if isinstance(clause, Not) else clause
+    return isinstance(count, Count) and asks_for_objects(Literal(count, count is clause))
 
 
 def _weighted(part: Part, own: float, weights: Weights) -> Part:

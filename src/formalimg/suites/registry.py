@@ -285,7 +285,7 @@ KINDS: Mapping[Kind, SuiteKind] = {
     "formula": SuiteKind(
         name="formula",
         terms=PartTerms("clause", "kind of clause", "predicate", "class", "holds", "hold", "that failed", is_code=True),
-        part_kinds=("object", "attribute", "relation", "condition", "style", "formula"),
+        part_kinds=("object", "attribute", "relation", "condition", "count", "style", "formula"),
         form_module="formalimg.suites.formula.spec",
         read_published=_read_formulas,
         write_published=_write_formulas,

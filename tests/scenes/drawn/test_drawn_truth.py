@@ -122,7 +122,8 @@ def failing(formula: Formula, drawn: DrawnScene) -> list[Atom]:
     clauses = best_binding(formula, verification.scene, style=verification.style).clauses
     failed = [clause for clause in clauses if not clause.holds]
     assert bool(failed) == (not verification.passed)
-    return [clause.clause.literals[-1].atom for clause in failed]
+    found = [clause.clause.literals[-1].atom for clause in failed]
+    return [atom for atom in found if isinstance(atom, Atom)]
 
 
 def test_every_natural_witness_passes_and_a_change_fails_exactly_what_it_concerns() -> None:

@@ -111,6 +111,8 @@ def _wrong_structure(formula: Formula, assignment: Assignment) -> Rejection | No
 
 def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
     for part in subformulas(formula):
+        if isinstance(part, Count):
+            return Rejection("not on offer", f"a count, which is not in the published language: {part.bound}")
         if not isinstance(part, Atom | And | Exists | Forall | Implies):
             return Rejection("not on offer", f"the connective {type(part).__name__.lower()}")
         if isinstance(part, Forall) and not isinstance(part.body, Implies):

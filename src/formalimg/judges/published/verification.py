@@ -17,8 +17,10 @@ from formalimg._util.strict_json import dumps_storable
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.scene_judge import LayoutJudge, judge_grounding
 from formalimg.logic import (
+    DISTINCT,
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -72,6 +74,10 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
     if isinstance(objects, list) and len(objects) > MAX_OBJECTS:
         detail = f"{len(objects):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
         return Unscored("not understood", detail)
+    if _counts_objects(formula):
+        return Unscored(
+            "not understood", "the published evaluator knows neither counts nor distinct: use another judge"
+        )
     hoisted = hoist(formula)
     scene = plain_scene(objects)
     if scene is not None and _is_published(hoisted):
@@ -169,6 +175,16 @@ def _mentions(formula: Formula, name: str) -> bool:
     if isinstance(formula, Exists | Forall) and formula.variable.name == name:
         return True
     return any(_mentions(part, name) for part in children(formula))
+
+
+@lru_cache(maxsize=4096)
+def _counts_objects(formula: Formula) -> bool:
+    """Return whether a formula needs to tell objects apart, which the published language cannot say."""
+    return any(isinstance(part, Count) or _is_distinct(part) for part in subformulas(formula))
+
+
+def _is_distinct(part: Formula) -> bool:
+    return isinstance(part, Atom) and part.predicate == DISTINCT
 
 
 @lru_cache(maxsize=4096)

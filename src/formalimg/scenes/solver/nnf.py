@@ -12,7 +12,8 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.errors import FormalimgError
+from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ class _ClaimBuilder:
                 return _any_of([counterexample, Each(name, exception)])
             case Forall(variable, body):
                 return (Each if holds else Some)(variable.name, self.claim(body, holds))
+            case Count():
+                raise FormalimgError("formulas with counts cannot be solved yet")
 
 
 def _all_of(parts: list[Claim]) -> Claim:

@@ -192,7 +192,7 @@ def _plain(value: object) -> str:
 WIDTH = 64
 """Line width of formulas on pages, in characters."""
 
-_KEYWORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
+_KEYWORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 _ATOMS = r"\([A-Z]\w*(?:\s+[^()]*)?\)"
 
 SpanKind: TypeAlias = Literal["holds", "fails", "open", "word", ""]

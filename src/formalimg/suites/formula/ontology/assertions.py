@@ -14,7 +14,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Problem, Span, Value, Variable
+from formalimg.logic import (
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Problem,
+    Span,
+    Value,
+    Variable,
+)
 from formalimg.scenes import ATTRIBUTE_PREDICATES
 from formalimg.suites.formula.ontology.entries import class_with_article
 from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology
@@ -121,7 +136,11 @@ def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal:
         case Implies(antecedent, consequent):
             _collect(antecedent, True, scope, universal)
             _collect(consequent, False, scope, universal)
-        case Iff():
+        case Count(_, _, variable, body) if positive and formula.range[0] > 0:  # some of them are there
+            scope.exact = False
+            scope.variables.append(variable.name)
+            _collect(body, True, scope, universal)
+        case Iff() | Count():
             scope.exact = False
 
 
