@@ -37,6 +37,7 @@ def test_our_own_words_agree_with_their_formulas_and_not_with_others(suite: str)
         # Said twice is not said otherwise.
         ("A cup is to the left of a pen.", "(LeftOf ?a ?b) (LeftOf ?a ?b)", "same"),
         ("Cup and pen, arranged with love.", "(LeftOf ?a ?b)", "not understood"),
+        ("There are two cups.", "(LeftOf ?a ?b)", "not understood"),
     ],
 )
 def test_relations_said_the_other_way_round(words: str, formula: str, expected: str) -> None:

@@ -5,7 +5,22 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, Variable, vocabulary
+from formalimg.logic import (
+    COUNT_BOUNDS,
+    DISTINCT,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    vocabulary,
+)
 
 _VALUES = {"Has": "color", "HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
 
@@ -19,6 +34,8 @@ class Taste(NamedTuple):
     """Share of objects that have the class of another."""
     nameless: float = 0.0
     """Share of objects whose class is not said."""
+    counts: float = 0.0
+    """Share of formulas and of rules that count, and of formulas whose first two objects are distinct."""
 
 
 class Sayable:
@@ -46,6 +63,9 @@ class Sayable:
         parts += self.claims(outer, chance.randint(max(len(outer) - 1, 0), len(outer) + 2), outer)
         cut = chance.randint(1, len(rest) - 1) if len(rest) > 1 and chance.random() < 0.15 else len(rest)
         parts += [self.rule(own[0], own[1:], outer, classes) for own in (rest[:cut], rest[cut:]) if own]
+        parts += self.counts(outer, "c")
+        if self.taste.counts and len(outer) > 1 and chance.random() < self.taste.counts:
+            parts.append(Atom(DISTINCT, tuple(map(Variable, outer[: chance.choice([2, 3])]))))
         parts = self.without_twice(parts)
         chance.shuffle(parts)
         formula: Formula = parts[0] if len(parts) == 1 and chance.random() < 0.5 else And(tuple(parts))
@@ -63,7 +83,7 @@ class Sayable:
             guard.append(self.literal(self.relation(name, self.chance.choice(outer))))
         body = [claim for obj in inner for claim in self.introduced(obj, classes)]
         body += self.claims([*inner, name], max(len(inner), 1) + self.chance.randint(0, 2), [*outer, *inner, name])
-        consequent = self.without_twice(body)
+        consequent = self.without_twice([*body, *self.counts([*outer, *inner, name], f"{name}c")])
         self.chance.shuffle(consequent)
         formula: Formula = consequent[0] if len(consequent) == 1 else And(tuple(consequent))
         for obj in inner:
@@ -72,6 +92,25 @@ class Sayable:
         if not guard:
             return Forall(Variable(name), formula)
         return Forall(Variable(name), Implies(guard[0] if len(guard) == 1 else And(tuple(guard)), formula))
+
+    def counts(self, outer: list[str], stem: str) -> list[Formula]:
+        """Counts of objects, some of them related to those outside, or to one of their own."""
+        found: list[Formula] = []
+        while self.chance.random() < self.taste.counts if self.taste.counts else False:
+            name, own = f"{stem}{len(found)}", f"{stem}{len(found)}own"
+            body = self.introduced(name, [])
+            if outer and self.chance.random() < 0.6:
+                body += [self.claim(name, [name, self.chance.choice(outer)])]
+            if self.chance.random() < 0.2:
+                body += [Atom("Is", (Variable(own), Value(f"{self.chance.choice(self.words.words['class'])}")))]
+                body += [self.relation(*self.chance.sample([name, own], 2))]
+            body = self.without_twice(body)
+            inside: Formula = body[0] if len(body) == 1 else And(tuple(body))
+            if Variable(own) in {argument for part in body if isinstance(part, Atom) for argument in part.arguments}:
+                inside = Exists(Variable(own), inside)
+            count = Count(self.chance.choice(COUNT_BOUNDS), self.chance.randint(0, 30), Variable(name), inside)
+            found.append(Not(count) if self.chance.random() < 0.2 else count)
+        return found
 
     def introduced(self, name: str, classes: list[str], *, guard: bool = False) -> list[Formula]:
         """What an object is and is like."""

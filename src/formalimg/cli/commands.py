@@ -60,6 +60,9 @@ COMMANDS = {
     "captions": CommandEntry(
         _AUTHOR, "Count which kinds of visual concepts captions mention.", "captions captions.txt"
     ),
+    "translate": CommandEntry(
+        _AUTHOR, "Translate prompts into formulas.", "translate prompts.txt --to formulas --vocabulary open"
+    ),
     "export": CommandEntry(
         _AUTHOR, "Export a suite with metadata, or a run in the published format.", "export knolling --out my-suite"
     ),

@@ -48,6 +48,7 @@ from formalimg.logic.syntax import (
     Variable,
     atoms,
     children,
+    map_children,
     subformulas,
 )
 from formalimg.logic.variables import bound_variables, free_variables, rename_apart
@@ -114,6 +115,7 @@ __all__ = [
     "component_sizes",
     "expand_strict_forall",
     "free_variables",
+    "map_children",
     "members",
     "parse",
     "prepare_formula",

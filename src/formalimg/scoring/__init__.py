@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     )
     from formalimg.scoring.score_tables import score_table
     from formalimg.scoring.scoring import Score, Scores, Scoring, open_scoring, question_text, score
+    from formalimg.scoring.translation import (
+        FormulaTranslator,
+        Translation,
+        TranslationWords,
+        read_prompts,
+        shares,
+        translate_by_reader,
+        translation_words,
+    )
     from formalimg.scoring.writer import QuestionWriter
 
 # Lazy, because `import formalimg` names it.
@@ -35,6 +44,15 @@ __getattr__ = lazy_exports(
         ],
         "score_tables": ["score_table"],
         "scoring": ["Score", "Scores", "Scoring", "open_scoring", "question_text", "score"],
+        "translation": [
+            "FormulaTranslator",
+            "Translation",
+            "TranslationWords",
+            "read_prompts",
+            "shares",
+            "translate_by_reader",
+            "translation_words",
+        ],
         "writer": ["QuestionWriter"],
     },
 )
@@ -43,6 +61,7 @@ __all__ = [
     "FORMS",
     "FREE_PROMPTS",
     "TYPICAL_QUESTIONS",
+    "FormulaTranslator",
     "GivenImage",
     "GivenImages",
     "PromptForm",
@@ -52,10 +71,16 @@ __all__ = [
     "Score",
     "Scores",
     "Scoring",
+    "Translation",
+    "TranslationWords",
     "find_image_files",
     "open_scoring",
     "pair_images",
     "question_text",
+    "read_prompts",
     "score",
     "score_table",
+    "shares",
+    "translate_by_reader",
+    "translation_words",
 ]

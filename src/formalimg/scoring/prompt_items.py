@@ -46,7 +46,7 @@ FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 MAX_PROMPT = 10_000
 """The most characters of a prompt."""
 
-_MAX_READ = 2_000
+MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
 TYPICAL_QUESTIONS = 6
@@ -79,8 +79,8 @@ class PromptItems(NamedTuple):
 def read_formula(prompt: str) -> QuestionSpec | WordingError:
     """Return the formula that a prompt says in the English of a suite, or why it cannot be read."""
     why = WordingError("no suite has an English")
-    if len(prompt) > _MAX_READ:
-        return WordingError(f"it has more than {_MAX_READ:,} characters")
+    if len(prompt) > MAX_READ:
+        return WordingError(f"it has more than {MAX_READ:,} characters")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
     for vocabulary in reversed(vocabularies):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,8 +16,9 @@ from formalimg.models import Answered, ChatModel, Message, Setting, Spending, Un
 from formalimg.prompts import load_prompts
 from formalimg.suites import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
 
+_Written = TypeVar("_Written")
 _PROMPTS = Path(__file__).parent / "prompts"
-_MAX_ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 _YES_NO = re.compile(
     r"(is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|may|might|must)\b.*\?", re.IGNORECASE
 )
@@ -86,34 +87,15 @@ class QuestionWriter:
                 paid for again.
             FormalimgError: if no call can succeed.
         """
-        door = asyncio.Semaphore(max(1, self.chat.concurrency))
-
-        async def write(prompt: str) -> Writing:
-            async with door:
-                with metered(spending) as meter:
-                    found = await self._write(prompt)
-                    if meter.blocked:
-                        raise OverBudgetError(
-                            f"the budget of ${spending.budget} was used up by writing questions: give a larger one, or "
-                            "--as whole, which writes none"
-                        )
-                    return found
-
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                begun = {prompt: tasks.create_task(write(prompt)) for prompt in dict.fromkeys(prompts)}
-        except ExceptionGroup as errors:
-            # The caller must see what the user can fix, such as a wrong key, and not a group of it.
-            user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
-            raise next(user_errors, errors.exceptions[0]) from None
-        return {prompt: task.result() for prompt, task in begun.items()}
+        advice = "by writing questions: give a larger one, or --as whole, which writes none"
+        return await write_each(prompts, self._write, self.chat, spending, advice)
 
     async def _write(self, prompt: str) -> Writing:
         """Ask; if the questions are not valid, say why and ask once more."""
         sent = self._prompt.fill({"prompt": prompt, "limit": str(MAX_QUESTIONS)})
         messages = [Message("user", (sent,))]
         problem = ""
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             reply = await self.chat.ask(messages, WrittenQuestions)
             if isinstance(reply, Unanswered):
                 return Writing(None, f"{self.chat.name}, {reply.kind}: {reply.reason}", reply.kind == "failed")
@@ -128,6 +110,46 @@ class QuestionWriter:
                 Message("user", (self._again.fill({"problem": problem}),)),
             ]
         return Writing(None, f"{self.chat.name} wrote twice what cannot be asked: {problem}")
+
+
+async def write_each(
+    prompts: Sequence[str],
+    write: Callable[[str], Awaitable[_Written]],
+    chat: ChatModel,
+    spending: Spending,
+    advice: str,
+) -> dict[str, _Written]:
+    """Return what is written for each prompt, as many at once as the chat model takes.
+
+    Args:
+        prompts: the prompts.
+        write: writes for one prompt.
+        chat: the chat model that is asked.
+        spending: counts what it costs, and knows the budget.
+        advice: by what a budget was used up, and what to do then.
+
+    Raises:
+        OverBudgetError: if the budget is used up.
+        FormalimgError: if no call can succeed.
+    """
+    door = asyncio.Semaphore(max(1, chat.concurrency))
+
+    async def write_one(prompt: str) -> _Written:
+        async with door:
+            with metered(spending) as meter:
+                found = await write(prompt)
+                if meter.blocked:
+                    raise OverBudgetError(f"the budget of ${spending.budget} was used up {advice}")
+                return found
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            begun = {prompt: tasks.create_task(write_one(prompt)) for prompt in dict.fromkeys(prompts)}
+    except ExceptionGroup as errors:
+        # The caller must see what the user can fix, such as a wrong key, and not a group of it.
+        user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
+        raise next(user_errors, errors.exceptions[0]) from None
+    return {prompt: task.result() for prompt, task in begun.items()}
 
 
 def _question(written: WrittenQuestion) -> GraphQuestion:

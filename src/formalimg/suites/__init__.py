@@ -116,6 +116,8 @@ if TYPE_CHECKING:
     from formalimg.suites.formula.wording import (
         WordingError,
         clause_in_words,
+        clause_question,
+        find_unknown_nouns,
         is_equivalent_as_written,
         parse_prompt,
         realize,
@@ -189,6 +191,8 @@ __getattr__ = lazy_exports(
         "formula.wording": [
             "WordingError",
             "clause_in_words",
+            "clause_question",
+            "find_unknown_nouns",
             "realize",
             "is_equivalent_as_written",
             "parse_prompt",
@@ -295,6 +299,7 @@ __all__ = [
     "check_group",
     "check_groups",
     "clause_in_words",
+    "clause_question",
     "complete_binding",
     "concept_census",
     "concept_statements",
@@ -316,6 +321,7 @@ __all__ = [
     "find_conflicts",
     "find_graph_problem",
     "find_implausible",
+    "find_unknown_nouns",
     "format_clause_verdict",
     "format_prompts",
     "format_repairs",

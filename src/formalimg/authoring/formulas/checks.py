@@ -196,6 +196,8 @@ def agreement(words: str, formula: Formula, suite: str) -> Agreement:
         understood, exact = understand(words, suite)
     except WordingError:
         return "not understood"
+    if _counts(understood) and not _counts(formula):
+        return "not understood"  # "two cups" may be meant as two variables
     converse = _CONVERSE if exact and not suite_of(suite).has_ontology else _CONVERSE_IN_ENGLISH
     turned = _one_way(understood, converse), _one_way(formula, converse)
     try:
@@ -207,6 +209,10 @@ def agreement(words: str, formula: Formula, suite: str) -> Agreement:
     if suite_of(suite).has_ontology:
         return "different"
     return _distinguished(understood, formula) if exact else _distinguished(*turned)
+
+
+def _counts(formula: Formula) -> bool:
+    return any(isinstance(part, Count) for part in subformulas(formula))
 
 
 def _distinguished(one: Formula, other: Formula) -> Agreement:

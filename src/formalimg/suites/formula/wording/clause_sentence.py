@@ -1,10 +1,10 @@
-"""A clause of a formula as an English sentence, to say what an image does not show."""
+"""A clause of a formula as an English sentence or question, to say or ask what an image shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from formalimg.logic import Exists, Forall, Formula, Not, Or, atoms, parse, subformulas
+from formalimg.logic import Count, Exists, Forall, Formula, Not, Or, atoms, free_variables, parse, subformulas
 from formalimg.suites.formula.wording.lexicon import WordingError, lexicon
 from formalimg.suites.formula.wording.realization import realize
 
@@ -25,8 +25,8 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
     """
     whole, part = parse(formula), parse(clause)
     literals = part.parts if isinstance(part, Or) else (part,)
-    conditions = [literal.body for literal in literals if isinstance(literal, Not)]
-    claims: list[Formula] = [literal for literal in literals if not isinstance(literal, Not)]
+    conditions = [literal.body for literal in literals if isinstance(literal, Not) and not _is_count(literal)]
+    claims: list[Formula] = [literal for literal in literals if not isinstance(literal, Not) or _is_count(literal)]
     if not claims:
         conditions, claims = [], list(literals)
     if len(claims) > 1:
@@ -35,6 +35,18 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
     for opening in lexicon(suite).openings.values():
         text = text.removeprefix(opening).lstrip()
     return text
+
+
+def clause_question(clause: str, formula: str, suite: str) -> str:
+    """Return a clause as a yes/no question, such as "Are there exactly three red cups?".
+
+    The arguments and errors are those of `clause_in_words`.
+    """
+    said = clause_in_words(clause, formula, suite).removesuffix(".")
+    words = said.split(" ", 2)
+    if words[0] == "There" and words[1] in ("is", "are") and ". " not in said:
+        return f"{words[1].capitalize()} there {words[2]}?"
+    return f"Is this true of the image: {said[0].lower()}{said[1:]}?"
 
 
 def _closed(whole: Formula, conditions: Sequence[Formula], claim: Formula) -> str:
@@ -74,7 +86,12 @@ def _quantifiers(whole: Formula) -> Iterator[tuple[str, bool]]:
 
 
 def _names(part: Formula) -> list[str]:
-    return [name for atom in atoms(part) for name in atom.variables]
+    free = free_variables(part)
+    return [name for atom in atoms(part) for name in atom.variables if name in free]
+
+
+def _is_count(literal: Formula) -> bool:
+    return isinstance(literal.body if isinstance(literal, Not) else literal, Count)
 
 
 def _class_atom(whole: Formula, name: str) -> str:

@@ -1,18 +1,21 @@
 """Descriptions: the intermediate form between a formula and its English sentences.
 
-A description is a style and a block: objects that exist, claims about them, and rules that hold of every object of some
-kind. A rule has a block of its own, whose objects may be different ones for each object the rule speaks of.
+A description is a style and a block: objects that exist, claims about them, counts, and rules that hold of every object
+of some kind. A rule or a count has a block of its own, whose objects may be different ones for each object it is about.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import NamedTuple
 
 from formalimg.logic import (
+    DISTINCT,
     And,
     Atom,
     Count,
+    CountBound,
     Exists,
     Forall,
     Formula,
@@ -24,6 +27,7 @@ from formalimg.logic import (
     check,
     rename_apart,
 )
+from formalimg.suites.formula.wording.counts import SignedCount, signed_count
 from formalimg.suites.formula.wording.lexicon import WordingError
 
 
@@ -55,12 +59,13 @@ class Disjunction(NamedTuple):
 
 @dataclass
 class DescriptionBlock:
-    """Objects that exist, claims about them, and rules."""
+    """Objects that exist, claims about them, rules, and counts."""
 
     objects: list[str] = field(default_factory=list)
     claims: list[ObjectClaim] = field(default_factory=list)
     disjunctions: list[Disjunction] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
+    counts: list[CountedObjects] = field(default_factory=list)
 
 
 @dataclass
@@ -70,6 +75,17 @@ class Rule:
     variable: str
     guard: list[ObjectClaim]
     body: DescriptionBlock
+
+
+@dataclass
+class CountedObjects:
+    """How many objects are as the body says; or, if not positive, how many are not."""
+
+    bound: CountBound
+    number: int
+    variable: str
+    body: DescriptionBlock
+    positive: bool = True
 
 
 @dataclass
@@ -83,6 +99,11 @@ class Description:
 def is_relation(part: ClaimPart) -> bool:
     """Return whether the part relates two objects. Names of objects start with a question mark, words do not."""
     return bool(part.rest) and part.rest[0].startswith("?")
+
+
+def claim_objects(claim: ObjectClaim) -> list[str]:
+    """Return the objects of a claim, the subject first."""
+    return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]
 
 
 def describe(formula: Formula, suite: str) -> Description:
@@ -112,6 +133,10 @@ class _FormulaWalk:
         return block
 
     def collect(self, formula: Formula, block: DescriptionBlock, top: bool) -> None:
+        counted = signed_count(formula)
+        if counted is not None:
+            block.counts.append(self.count(counted))
+            return
         match formula:
             case And(parts):
                 for part in parts:
@@ -121,7 +146,9 @@ class _FormulaWalk:
                 self.collect(body, block, top)
             case Forall(variable, body):
                 if not top:
-                    raise WordingError("a forall inside a forall cannot be put into words: move it out in front")
+                    raise WordingError(
+                        "a forall inside a forall or count cannot be put into words: move it out in front"
+                    )
                 block.rules.append(self.rule(f"?{variable.name}", body))
             case Atom("IsStyle", (Value(word),)):
                 if not top or self.style is not None:
@@ -129,8 +156,9 @@ class _FormulaWalk:
                 self.style = word
             case Or((only,)):
                 self.collect(only, block, top)
-            case Count() | Atom("distinct", _):
-                raise WordingError("formulas with counts or distinct cannot be put into words yet")
+            case Atom(predicate, arguments) if predicate == DISTINCT and len(arguments) > 2:
+                for pair in combinations(arguments, 2):
+                    self.claim(Atom(DISTINCT, pair), block)
             case Atom() | Not() | Or():
                 self.claim(formula, block)
             case _:
@@ -143,11 +171,26 @@ class _FormulaWalk:
         else:
             block.disjunctions.append(Disjunction(tuple(claims)))
 
+    def count(self, found: SignedCount) -> CountedObjects:
+        count, variable = found.counted, f"?{found.counted.variable.name}"
+        body = self.block(count.body, top=False)
+        if body.rules or body.counts or body.disjunctions:
+            raise WordingError(f"what is counted as {variable} must be said of one object: no choice or count inside")
+        for claim in body.claims:
+            if claim.subject != variable and claim.subject not in body.objects and not _relates_to(claim, variable):
+                raise WordingError(f"a count of {variable} must say nothing else: move {claim.subject} out in front")
+        return CountedObjects(count.bound, count.number, variable, body, found.positive)
+
     def rule(self, variable: str, body: Formula) -> Rule:
         if not isinstance(body, Implies):
             return Rule(variable, [], self.block(body, top=False))
         guard = self.block(body.antecedent, top=False)
-        if guard.objects or guard.disjunctions or any(claim.subject != variable for claim in guard.claims):
+        if (
+            guard.objects
+            or guard.disjunctions
+            or guard.counts
+            or any(claim.subject != variable for claim in guard.claims)
+        ):
             raise WordingError(f"the condition on {variable} must say of it alone what it is like")
         return Rule(variable, guard.claims, self.block(body.consequent, top=False))
 
@@ -157,15 +200,24 @@ def _literal(formula: Formula) -> ObjectClaim:
     atom = formula.body if isinstance(formula, Not) else formula
     if not isinstance(atom, Atom) or not atom.variables:
         raise WordingError("not and or can be applied to single atoms about an object, not of larger formulas")
+    if atom.predicate == DISTINCT and len(atom.arguments) > 2:
+        raise WordingError(f"{atom} is about more than two objects, which has no words under not or or")
     subject, *rest = [f"?{a.name}" if isinstance(a, Variable) else a.text for a in atom.arguments]
     if subject in rest:
         raise WordingError(f"{atom} relates an object to itself, which has no words")
     return ObjectClaim(subject, (ClaimPart(atom.predicate, tuple(rest), positive),))
 
 
+def _relates_to(claim: ObjectClaim, variable: str) -> bool:
+    """Return whether the claim is that the subject has, or has not, a relation to the variable."""
+    return len(claim.parts) == 1 and claim.parts[0].rest == (variable,)
+
+
 def _require_expressible(block: DescriptionBlock) -> None:
     """Raise WordingError where no noun would fit, or the text would repeat itself."""
-    for scope in (block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)):
+    counts = [count for inner in (block, *(rule.body for rule in block.rules)) for count in inner.counts]
+    scopes = [block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)]
+    for scope in (*scopes, *(count.body.claims for count in counts)):
         seen = [(claim.subject, frozenset(claim.parts)) for claim in scope]
         if len(set(seen)) < len(seen) or any(len(set(c.parts)) < len(c.parts) for c in scope):
             raise WordingError("the formula says the same object twice: leave one of the two out")
@@ -196,10 +248,17 @@ def _block_formula(block: DescriptionBlock) -> list[Formula]:
         raise WordingError(f"{found}, the limit is {MAX_OBJECTS}: describe fewer, or split it into several prompts")
     parts: list[Formula] = [_claim_formula(claim) for claim in block.claims]
     parts += [Or(tuple(_claim_formula(claim) for claim in disjunction.claims)) for disjunction in block.disjunctions]
+    parts += [_count_formula(count) for count in block.counts]
     parts += [_rule_formula(rule) for rule in block.rules]
     for obj in reversed(block.objects):
         parts = [Exists(Variable(obj[1:]), parts[0] if len(parts) == 1 else And(tuple(parts)))]
     return parts
+
+
+def _count_formula(counted: CountedObjects) -> Formula:
+    body = _conjunction(_block_formula(counted.body))
+    count = Count(counted.bound, counted.number, Variable(counted.variable[1:]), body)
+    return count if counted.positive else Not(count)
 
 
 def _rule_formula(rule: Rule) -> Formula:

@@ -5,6 +5,10 @@ respects three things that the clauses do not show: the kind of each quantifier,
 `forall`, and the antecedent of an `implies` directly under a `forall` (the strict reading depends on it). The order of
 conjuncts, the names of variables, and an `exists` moved within the same `forall` make no difference.
 
+A count is one literal of its clause, and its variable one of the renamed ones; what is inside it becomes facts that are
+marked as inside. Where that is more than a conjunction of literals and counts behind `exists`, it is compared as text
+up to names: then equal counts may be told apart, but different ones are never taken for equal.
+
 The variables of both sides are sorted into groups of those that look alike: first by the facts about each, then by the
 groups of the variables in these facts, and so on until nothing changes. So a chain comes apart from its ends. Where
 several still look alike, as in a ring, one is assigned a candidate of the other side, and the groups are refined again;
@@ -16,12 +20,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from formalimg.logic import (
+    DISTINCT,
     And,
     Atom,
     Component,
@@ -34,6 +39,7 @@ from formalimg.logic import (
     Not,
     Or,
     Variable,
+    bound_variables,
     children,
     rename_apart,
     subformulas,
@@ -41,6 +47,7 @@ from formalimg.logic import (
     to_text,
 )
 from formalimg.suites.formula.wording.lexicon import WordingError
+from formalimg.suites.formula.wording.rewriting import in_one_form, without_iff
 
 MAX_STEPS = 200_000
 """Limit on the steps of a comparison; a chain of 190 objects takes some thousand."""
@@ -244,42 +251,19 @@ def is_equivalent_as_written(one: Formula, other: Formula) -> bool:
 
 
 def _sides(formula: Formula) -> list[FactSet]:
-    if any(isinstance(part, Count) for part in subformulas(formula)):
-        raise WordingError("formulas with counts cannot be compared yet")
     if any(isinstance(part, Iff) for part in subformulas(formula)):
         to_prenex(formula)  # refuses what would grow too large
-        formula = _without_iff(formula, positive=True)
+        formula = without_iff(formula, positive=True)
+    if any(_has_several_forms(part) for part in subformulas(formula)):  # else it stays the same object, and is known
+        formula = in_one_form(formula)
     formula = rename_apart(formula)
     quantified: dict[str, _Quantified] = {}
     _note_quantifiers(formula, (), quantified)
     return [_side(component, quantified) for component in to_prenex(formula).components]
 
 
-def _without_iff(formula: Formula, *, positive: bool) -> Formula:
-    """Return the formula with each `iff` expanded as for the prenex form, with all copies of its quantifiers."""
-    match formula:
-        case Iff(left, right):
-            one, other = (
-                (_without_iff(side, positive=True), Not(_without_iff(side, positive=False))) for side in (left, right)
-            )
-            if positive:
-                return And((Or((one[1], other[0])), Or((one[0], other[1]))))
-            return Not(And((Or((one[1], other[1])), Or((one[0], other[0])))))
-        case Not(body):
-            return Not(_without_iff(body, positive=not positive))
-        case And(parts):
-            return And(tuple(_without_iff(part, positive=positive) for part in parts))
-        case Or(parts):
-            return Or(tuple(_without_iff(part, positive=positive) for part in parts))
-        case Implies(antecedent, consequent):
-            condition = _without_iff(antecedent, positive=not positive)
-            return Implies(condition, _without_iff(consequent, positive=positive))
-        case Exists(variable, body):
-            return Exists(variable, _without_iff(body, positive=positive))
-        case Forall(variable, body):
-            return Forall(variable, _without_iff(body, positive=positive))
-        case Atom() | Count():
-            return formula
+def _has_several_forms(part: Formula) -> bool:
+    return isinstance(part, Count) or (isinstance(part, Atom) and part.predicate == DISTINCT)
 
 
 def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str, _Quantified]) -> None:
@@ -293,15 +277,13 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
 
 
 def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
-    kinds = {f"?{variable}": kind for kind, variable in component.prefix}
-    facts = Counter(
-        frozenset(
-            _signed_atom(literal.atom, literal.positive)
-            for literal in clause.literals
-            if isinstance(literal.atom, Atom)  # counts have been refused
-        )
-        for clause in component.clauses
-    )
+    kinds: dict[str, str] = {f"?{variable}": kind for kind, variable in component.prefix}
+    facts = Counter[Fact]()
+    for clause in component.clauses:
+        facts[frozenset(_signed_atom(literal.atom, literal.positive) for literal in clause.literals)] += 1
+        for literal in clause.literals:
+            if isinstance(literal.atom, Count):
+                _note_count(literal.atom, kinds, facts)
     for kind, name in component.prefix:
         around, guard = quantified[name].around, quantified[name].guard
         inside = [outer for outer in around if kind == "exists" and kinds.get(f"?{outer}") == "forall"]
@@ -309,6 +291,45 @@ def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSe
         for conjunct in guard or ():
             facts[_guard_fact(conjunct, f"?{name}")] += 1
     return FactSet(kinds, facts)
+
+
+def _note_count(count: Count, kinds: dict[str, str], facts: Counter[Fact]) -> None:
+    """Note the variables of a count, and what is inside it as facts about them."""
+    owner = f"?{count.variable.name}"
+    kinds[owner] = f"{count.bound} {count.number}"
+    within = SignedAtom("within", True, (owner,))
+    conjuncts, inner = _inside_exists(count.body)
+    for name in inner:
+        kinds[f"?{name}"] = "exists"
+        facts[_fact("inside", f"?{name}", owner)] += 1
+    for conjunct in conjuncts:
+        literals = [(part.body, False) if isinstance(part, Not) else (part, True) for part in _alternatives(conjunct)]
+        if all(isinstance(part, Atom | Count) for part, _ in literals):
+            signed = [_signed_atom(part, sign) for part, sign in literals if isinstance(part, Atom | Count)]
+            facts[frozenset({within, *signed})] += 1
+            for part, _ in literals:
+                if isinstance(part, Count):
+                    _note_count(part, kinds, facts)
+        else:
+            kinds |= {f"?{name}": "inside a text" for name in bound_variables(conjunct)}
+            facts[frozenset({within, _as_text(conjunct)})] += 1
+
+
+def _inside_exists(formula: Formula) -> tuple[list[Formula], list[str]]:
+    """Return the conjuncts of a formula and the variables of the `exists` around them."""
+    match formula:
+        case And(parts):
+            found = [_inside_exists(part) for part in parts]
+            return [part for parts_, _ in found for part in parts_], [name for _, names in found for name in names]
+        case Exists(variable, body):
+            conjuncts, names = _inside_exists(body)
+            return conjuncts, [variable.name, *names]
+        case _:
+            return [formula], []
+
+
+def _alternatives(formula: Formula) -> tuple[Formula, ...]:
+    return formula.parts if isinstance(formula, Or) else (formula,)
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
@@ -323,17 +344,20 @@ def _guard_fact(conjunct: Formula, owner: str) -> Fact:
     for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
         atom = part.body if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
-            text = to_text(conjunct)
-            return frozenset({*atoms[:1], SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
+            return frozenset({*atoms[:1], _as_text(conjunct)})
         atoms.append(_signed_atom(atom, part is atom))
     return frozenset(atoms)
 
 
-def _variables(text: str) -> Iterable[str]:
-    return re.findall(r"\?[\w-]+", text)
+def _as_text(formula: Formula) -> SignedAtom:
+    """Return a formula as one statement about its variables."""
+    text = to_text(formula)
+    return SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(re.findall(r"\?[\w-]+", text)))
 
 
-def _signed_atom(atom: Atom, positive: bool) -> SignedAtom:
+def _signed_atom(atom: Atom | Count, positive: bool) -> SignedAtom:
+    if isinstance(atom, Count):
+        return SignedAtom("count", positive, (f"?{atom.variable.name}",))
     arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
     return SignedAtom(atom.predicate, positive, tuple(arguments))
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
+from formalimg.logic import DISTINCT, Atom, Formula, Value, Variable, Vocabulary, atoms, vocabulary
 
 _Meaning = TypeVar("_Meaning")
 SUITES = ("knolling", "natural")
@@ -200,7 +200,10 @@ def _loaded(suite: str) -> SuiteLexicon:
     found = SuiteLexicon(
         nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
         adjectives=_adjectives(known, phrases["adjectives"]),
-        relations={name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+        relations={
+            **{name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in said},
+            DISTINCT: _relation(DISTINCT, word_table("counting.toml")["relations"][DISTINCT]),
+        },
         places={name: tuple(texts) for name, texts in phrases["places"].items() if name in said},
         corners=tuple(
             Corner((one, other), phrase)
@@ -222,6 +225,41 @@ def _loaded(suite: str) -> SuiteLexicon:
     return found
 
 
+def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
+    """Return the lexicon with nouns for further classes; a noun that is known already keeps its meaning."""
+    nouns = dict(words.nouns)
+    taken = {*words.singulars, *words.plurals}
+    for word in classes:
+        text = class_noun(word)
+        noun = Noun(word, text, plural_of(text), None, False, "it")
+        if not {noun.text, noun.plural} & taken and word not in nouns:
+            nouns[word] = noun
+            taken |= {noun.text, noun.plural}
+    return replace(words, nouns=nouns)
+
+
+def class_noun(name: str) -> str:
+    """Return the noun of a class that no data file has."""
+    return name.replace("_", " ").lower()
+
+
+def plural_of(text: str) -> str:
+    """Return the plural of a noun that no data file has."""
+    for ending, plural in word_table("counting.toml")["plurals"].items():
+        if text == ending or text.endswith(f" {ending}"):
+            return f"{text.removesuffix(ending)}{plural}"
+    if re.search(r"[^aeiou]y$", text):
+        return f"{text[:-1]}ies"
+    return f"{text}es" if re.search(r"(s|x|z|ch|sh)$", text) else f"{text}s"
+
+
+def singular_of(plural: str) -> str | None:
+    """Return the noun of which a word is the plural; None if it is none."""
+    likely = plural[:-2] if plural.endswith(("sses", "uses", "ches", "shes", "xes")) else f"{plural[:-3]}y"
+    candidates = [*word_table("counting.toml")["plurals"], likely, plural[:-1]]
+    return next((one for one in candidates if len(one) > 1 and plural_of(one) == plural), None)
+
+
 def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     """Return the lexicon of a suite, with phrases for predicates of the formula that it does not have.
 
@@ -229,7 +267,7 @@ def lexicon_of(formula: Formula, suite: str) -> SuiteLexicon:
     "stands behind". It cannot be known whether that is good English.
     """
     words = lexicon(suite)
-    known = vocabulary(suite).predicates
+    known = {*vocabulary(suite).predicates, DISTINCT}
     unknown = [atom for atom in atoms(formula) if atom.predicate not in known and not words.has_phrase(atom)]
     if not unknown:
         return words
@@ -259,6 +297,7 @@ def _phrase_of(predicate: str) -> str:
     )
 
 
+@cache
 def word_table(name: str) -> dict[str, Any]:
     """Return a data file of the wording."""
     text = (files("formalimg.suites.formula.wording") / "words" / name).read_text(encoding="utf-8")

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
 
-from formalimg.suites.formula.wording.description import ClaimPart, Description, ObjectClaim, is_relation
+from formalimg.suites.formula.wording.description import (
+    ClaimPart,
+    CountedObjects,
+    Description,
+    DescriptionBlock,
+    ObjectClaim,
+    claim_objects,
+    is_relation,
+)
 from formalimg.suites.formula.wording.lexicon import PARTICULAR, AdjectiveEntry, Noun, SuiteLexicon, WordingError
 
 _Choice = TypeVar("_Choice")
@@ -51,6 +59,8 @@ class ObjectName:
     distinguishing: AdjectiveEntry | None = None
     mark: str | None = None
     number: int | None = None
+    related: list[ObjectClaim] = field(default_factory=list)
+    """Of counted objects: what other objects are to them, "that the plate is above"."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,10 @@ def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) 
             names[obj] = _name(obj, left[variable], lexicon, rng, guard=False)
     for rule in top.rules:
         names[rule.variable] = _name(rule.variable, list(rule.guard), lexicon, rng, guard=True)
+    for rule_variable, block in [("", top), *((rule.variable, rule.body) for rule in top.rules)]:
+        outside = [*top.objects, *(block.objects if rule_variable else ()), *filter(None, [rule_variable])]
+        for count in block.counts:
+            names |= _counted_names(count, {names[obj].noun for obj in outside}, lexicon, rng)
     naming = Naming(names, left)
     _distinguish(description, naming, lexicon)
     return naming
@@ -104,6 +118,39 @@ def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashR
         claims.remove(claim)
     name.adjectives.sort(key=lambda group: group[0].rank)
     return name
+
+
+def _counted_names(
+    count: CountedObjects, taken: set[Noun], lexicon: SuiteLexicon, rng: HashRng
+) -> dict[str, ObjectName]:
+    """Return the names of counted objects, and of the objects that are there for each of them.
+
+    Raises:
+        WordingError: if one of the latter could be taken for another object, or more is said of it than a noun can say.
+    """
+    left = list(count.body.claims)
+    counted = _name(count.variable, left, lexicon, rng, guard=True)
+    counted.related = [claim for claim in left if claim_objects(claim)[1:] == [count.variable]]
+    left = [claim for claim in left if claim not in counted.related]
+    names = {count.variable: counted}
+    for obj in count.body.objects:
+        names[obj] = _name(obj, left, lexicon, rng, guard=True)
+        if any(is_relation(part) for claim in names[obj].clause for part in claim.parts) or names[obj].noun in taken:
+            raise WordingError(
+                f"no words found for {obj} inside a count: move it out in front, or give it its own class"
+            )
+        taken = {*taken, names[obj].noun}
+    if not _introduces_plainly(count.body, counted):
+        raise WordingError(f"no words found for the count of {count.variable}: an object inside it is under not or or")
+    return names
+
+
+def _introduces_plainly(body: DescriptionBlock, counted: ObjectName) -> bool:
+    """Return whether each object of a count is named in it, first where neither "not" nor "or" stands before it."""
+    claims = [*counted.clause, *counted.related]
+    named = [obj for claim in claims if claim.single for obj in claim_objects(claim)]
+    doubtful = [obj for claim in claims if not claim.single for obj in claim_objects(claim)]
+    return all(obj in named and obj not in doubtful for obj in body.objects)
 
 
 def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], rng: HashRng) -> bool:
@@ -165,8 +212,3 @@ def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> b
     for obj, color in zip(objects, colors, strict=True):
         names[obj].distinguishing = color
     return True
-
-
-def claim_objects(claim: ObjectClaim) -> list[str]:
-    """Return the objects of a claim, the subject first."""
-    return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]

@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.logic import Formula
+from formalimg.suites.formula.wording.counts import BOUNDS, NONE, is_singular, number_of
 from formalimg.suites.formula.wording.description import (
     ClaimPart,
+    CountedObjects,
     Description,
     DescriptionBlock,
     Disjunction,
@@ -27,6 +29,7 @@ from formalimg.suites.formula.wording.phrase_parser import (
     PropertyParser,
     TokenReader,
 )
+from formalimg.suites.formula.wording.prose_lexicon import prose_lexicon
 from formalimg.suites.formula.wording.prose_parser import parse_prose
 
 _PRESENCE = (
@@ -62,19 +65,24 @@ class PromptReading(NamedTuple):
     own: bool
 
 
-def understand(text: str, suite: str) -> PromptReading:
+def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptReading:
     """Read a prompt: in the language of `realize`, or else in the patterns of plain English that are known.
 
     In plain English "the cup is to the left of the fork" and "the fork is to the right of the cup" say the same; in the
     language of `realize`, the first is LeftOf and the second RightOf.
 
+    Args:
+        text: the prompt.
+        suite: `knolling` or `natural`.
+        classes: further classes, whose nouns are their names.
+
     Raises:
         WordingError: if the text is not understood, or can be understood in two ways.
     """
     try:
-        return PromptReading(parse_prompt(text, suite), own=True)
+        return PromptReading(parse_with(text, prose_lexicon(suite, classes).words), own=True)
     except WordingError:
-        return PromptReading(parse_prose(text, suite), own=False)
+        return PromptReading(parse_prose(text, suite, classes), own=False)
 
 
 class _PromptParser:
@@ -87,6 +95,8 @@ class _PromptParser:
         self.top = self.block = DescriptionBlock()
         self.rule: Rule | None = None
         self.depth = 0
+        self.is_counting = False
+        self.may_introduce = True  # in a count only after "each", since "a plate" could be one for all
         self.noun_phrases = NounPhraseParser(reader, words, [], set())
         self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
@@ -97,7 +107,7 @@ class _PromptParser:
         while not self.reader.done:
             self.parse_sentence()
             self.reader.expect(".")
-        if not (self.style or self.top.objects or self.top.rules):
+        if not (self.style or self.top.objects or self.top.rules or self.top.counts):
             raise WordingError("the text says nothing: write at least one sentence about the image")
 
     def parse_sentence(self) -> None:
@@ -158,6 +168,8 @@ class _PromptParser:
             self.parse_presence()
         elif self.reader.take("either"):
             self.parse_disjunction()
+        elif self.count_starts():
+            self.parse_count(as_subject=True)
         elif self.noun_phrases.starts():
             self.parse_predicate(self.parse_objects())
         else:
@@ -166,7 +178,10 @@ class _PromptParser:
             self.add_claims(self.parse_objects(), properties)
 
     def parse_presence(self) -> None:
-        """Parse objects that are present, their properties, and their neighbors."""
+        """Parse objects that are present, their properties, and their neighbors; or a count."""
+        if self.count_starts():
+            self.parse_count(as_subject=False)
+            return
         objects = self.parse_objects()
         if self.predicates.starts():
             self.add_claims(
@@ -232,6 +247,54 @@ class _PromptParser:
             self.reader.fail("one subject, so that 'it' can stand for it")
         self.parse_objects(by=subjects[0])
 
+    # --- counts
+
+    def count_starts(self) -> bool:
+        return any(self.reader.sees(words) for words in ("not exactly", "not at least", NONE, *BOUNDS))
+
+    def parse_count(self, *, as_subject: bool) -> None:
+        """Parse how many objects of a kind there are, or have a property; what is introduced ends with it."""
+        positive = not self.reader.take("not")
+        words = self.reader.expect(NONE, *BOUNDS)
+        bound, number = BOUNDS.get(words, "exactly"), 0 if words == NONE else self.parse_number()
+        core = self.noun_phrases.parse_core(plural=not is_singular(bound, number))
+        outer, scope = self.block, list(self.noun_phrases.scope)
+        variable, claims = self.noun_phrases.introduce(core)
+        self.noun_phrases.scope[:] = scope  # "the cup" is never one of those that are counted
+        self.block, self.is_counting, self.may_introduce = DescriptionBlock(claims=claims), True, False
+        if as_subject:
+            self.reader.expect("is", "are")
+            self.add_claims([variable], self.predicates.parse_properties())
+        else:
+            self.parse_counted_properties(variable, singular=is_singular(bound, number))
+        if not self.block.claims:
+            self.reader.fail("what the counted objects are like")
+        outer.counts.append(CountedObjects(bound, number, variable, self.block, positive))
+        self.block, self.noun_phrases.scope[:] = outer, scope
+        self.is_counting, self.may_introduce = False, True
+
+    def parse_number(self) -> int:
+        number = number_of(self.reader.next)
+        if number is None:
+            self.reader.fail("a number")
+        self.reader.place += 1
+        return number
+
+    def parse_counted_properties(self, variable: str, *, singular: bool) -> None:
+        """Parse what follows a counted noun: "that are red and that the plate is above", "to the left of the plate"."""
+        said = bool(self.reader.take_one_of(("that is", "that are", "who is", "who are")))
+        self.may_introduce = said and (singular or self.reader.take("each"))
+        if said or self.predicates.starts():
+            self.add_claims([variable], self.predicates.parse_properties())
+            said = True
+        self.may_introduce = True
+        while self.reader.take_one_of(("and which", "and that") if said else ("which", "that")):
+            other = self.parse_object()
+            self.reader.expect("is", "are")
+            positive = not self.reader.take("not")
+            self.add_claims([other], [(ClaimPart(self.predicates.parse_relation(), (variable,), positive),)])
+            said = True
+
     # --- objects
 
     def parse_objects(self, by: str | None = None) -> list[str]:
@@ -247,7 +310,7 @@ class _PromptParser:
                 return objects
 
     def parse_object(self) -> str:
-        if self.reader.take_one_of(("a", "an")):
+        if self.may_introduce and self.reader.take_one_of(("a", "an")):
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
             self.block.claims += claims
@@ -258,7 +321,7 @@ class _PromptParser:
             self.depth -= 1
             self.block.claims += more  # of a rule, if "every" stands in the relative clause
             return variable
-        if self.reader.take("every") and self.rule is None:
+        if self.reader.take("every") and self.rule is None and not self.is_counting:
             return self.begin_rule(self.noun_phrases.parse_core())
         self.reader.expect("the", "that")
         return self.noun_phrases.parse_definite()

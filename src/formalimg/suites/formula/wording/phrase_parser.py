@@ -20,7 +20,7 @@ from formalimg.suites.formula.wording.lexicon import (
 
 _Meaning = TypeVar("_Meaning")
 
-_TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[.,;]|\S")
+_TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[0-9]+|[.,;]|\S")
 
 MAX_CHARACTERS = 20_000
 """The longest text that is read; the longest of ours have about 2,000 characters."""

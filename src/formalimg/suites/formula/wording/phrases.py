@@ -74,6 +74,14 @@ class PhraseBuilder:
         counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
         return " ".join(["all", *counted, *self._adjectives(name), name.noun.plural])
 
+    def counted(self, obj: str, *, singular: bool) -> str:
+        """Return the noun of counted objects, with its adjectives: "red cup", "pairs of black jeans"."""
+        name = self.names[obj]
+        if singular:
+            return self._core(name)
+        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
+        return " ".join([*counted, *self._adjectives(name), name.noun.plural])
+
     def pronoun(self, obj: str) -> Pronoun:
         """Return the pronoun of an object; the object of a rule is one pair, not many jeans."""
         name = self.names[obj]

@@ -122,7 +122,7 @@ class ProseClauses(ProsePhrases):
         others = [known for known in self._named() if known not in subjects and not self.prose.is_living(known.noun)]
         one = subjects[0] if len(subjects) == 1 else None
         self._read_trailing(subjects, it=None if others else one)
-        self.said = self.said._replace(it=one)
+        self.said = self.said._replace(it=None if one and one.amount else one)
 
     def _refuse_posture(self, posture: str | None, subjects: Sequence[ProseObject]) -> None:
         living = next((known for known in subjects if self.prose.is_living(known.noun)), None)
@@ -133,9 +133,13 @@ class ProseClauses(ProsePhrases):
         """Read what follows a clause after a comma, and close the clause."""
         while self.attempt(lambda: self._read_tail(objects, it)):
             pass
-        self.said = ClauseContext(self._named(), it)
+        # "Both" and "they" could be counted objects, too.
+        named = () if any(known.amount for known in self._named()) else self._named()
+        self.said = ClauseContext(named, None if it and it.amount else it)
 
     def _read_tail(self, objects: Sequence[ProseObject], it: ProseObject | None) -> bool:
+        if self.reader.next == "," and any(known.amount for known in (*objects, *self.mentioned[-1:])):
+            raise unclear("what follows the comma may be said of all objects or be a part of what is counted")
         if self.reader.take_one_of((", which", ", who")):
             self.read_predicate_of_relative(self.mentioned[-1])
         elif self.reader.take(", on which"):

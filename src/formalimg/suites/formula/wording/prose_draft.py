@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from formalimg.logic import CountBound
 from formalimg.suites.formula.wording.description import (
     ClaimPart,
+    CountedObjects,
     Description,
     DescriptionBlock,
     ObjectClaim,
     Rule,
+    claim_objects,
 )
 from formalimg.suites.formula.wording.lexicon import Noun, WordingError
 from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore
@@ -19,13 +22,21 @@ TOP = 0
 """The number of the block outside of all rules; rules count from 1."""
 
 
+class Amount(NamedTuple):
+    """How many objects there are."""
+
+    bound: CountBound
+    number: int
+
+
 class ProseObject(NamedTuple):
-    """An object of the text: its variable, its noun phrase, and the rule it belongs to."""
+    """An object of the text: its variable, its noun phrase, and the rule it belongs to; or counted objects."""
 
     variable: str
     core: NounPhraseCore
     rule: int
     universal: bool = False
+    amount: Amount | None = None
 
     @property
     def noun(self) -> Noun:
@@ -70,22 +81,22 @@ class ProseDraft:
         self.style = style
 
     def visible(self, rule: int) -> list[ProseObject]:
-        """Return the objects that a sentence of this rule can refer to."""
-        return [known for known in self.objects if known.rule in (TOP, rule)]
+        """Return the objects that a sentence of this rule can refer to; counted ones cannot be called again."""
+        return [known for known in self.objects if known.rule in (TOP, rule) and known.amount is None]
 
-    def introduce(self, core: NounPhraseCore, rule: int) -> ProseObject:
-        """Introduce an object.
+    def introduce(self, core: NounPhraseCore, rule: int, amount: Amount | None = None) -> ProseObject:
+        """Introduce an object, or counted objects.
 
         Raises:
             WordingError: if the phrase could as well mean an object that is known already.
         """
-        for known in self.visible(rule):
+        for known in (known for known in self.objects if known.rule in (TOP, rule)):
             if known.noun is core.noun and known.core.mark == core.mark and _may_be_same(known.core, core):
                 raise WordingError(
                     f"'a {core.noun.text}' may be new or the one named before: write 'the {core.noun.text}', or give"
                     " each its own color"
                 )
-        found = self._object(core, rule)
+        found = self._object(core, rule, amount=amount)
         self.claims += [(rule, claim) for claim in _claims(found)]
         return found
 
@@ -97,7 +108,22 @@ class ProseDraft:
         return found
 
     def add(self, rule: int, subject: str, predicate: str, *rest: str) -> None:
-        """Add a claim to a rule, or outside of all rules."""
+        """Add a claim to a rule, or outside of all rules; a claim about counted objects is part of what is counted.
+
+        Raises:
+            WordingError: if a count and another object leave open which of them is there for each of the other.
+        """
+        named = [known for known in self.objects if known.variable in (subject, *rest)]
+        counted = next((known for known in named if known.amount), None)
+        if counted is not None:
+            rule = counted.rule
+            others = [known for known in named if known is not counted]
+            before = [known for known in self.objects[: self.objects.index(counted)] if known in self.visible(rule)]
+            if any(other not in before for other in others):
+                raise WordingError(
+                    f"there may be one {others[0].noun.text} for all {counted.noun.plural} or one for each: name the"
+                    f" {others[0].noun.text} first, in a sentence of its own"
+                )
         self.claims.append((rule, ObjectClaim(subject, (ClaimPart(predicate, rest),))))
 
     def description(self) -> Description:
@@ -109,13 +135,34 @@ class ProseDraft:
         return Description(self.style, top)
 
     def _block(self, rule: int) -> DescriptionBlock:
-        objects = [known.variable for known in self.objects if known.rule == rule and not known.universal]
-        claims = [claim for number, claim in self.claims if number == rule]
-        return DescriptionBlock(objects, list(dict.fromkeys(claims)))
+        own = [known for known in self.objects if known.rule == rule and not known.universal]
+        objects = [known.variable for known in own if not known.amount]
+        if any(known.amount and not self._claims(rule, known.variable) for known in own):
+            raise WordingError("say of what class the counted objects are")
+        counts = [
+            CountedObjects(*known.amount, known.variable, DescriptionBlock(claims=self._claims(rule, known.variable)))
+            for known in own
+            if known.amount
+        ]
+        return DescriptionBlock(objects, self._claims(rule, None), counts=counts)
 
-    def _object(self, core: NounPhraseCore, rule: int, *, universal: bool = False) -> ProseObject:
+    def _claims(self, rule: int, counted: str | None) -> list[ObjectClaim]:
+        """Return the claims of a rule about these counted objects, or about none."""
+        counted_ones = {known.variable for known in self.objects if known.amount}
+        return list(
+            dict.fromkeys(
+                claim
+                for number, claim in self.claims
+                if number == rule
+                and next((name for name in claim_objects(claim) if name in counted_ones), None) == counted
+            )
+        )
+
+    def _object(
+        self, core: NounPhraseCore, rule: int, *, universal: bool = False, amount: Amount | None = None
+    ) -> ProseObject:
         stem = (core.noun.word or core.noun.text).replace(" ", "_")
-        found = ProseObject(f"?{stem}_{len(self.objects) + 1}", core, rule, universal)
+        found = ProseObject(f"?{stem}_{len(self.objects) + 1}", core, rule, universal, amount)
         self.objects.append(found)
         return found
 

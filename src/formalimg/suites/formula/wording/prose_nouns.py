@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
+from formalimg.suites.formula.wording.counts import NONE
 from formalimg.suites.formula.wording.lexicon import PRONOUNS, WordingError
 from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser
-from formalimg.suites.formula.wording.prose_draft import TOP, ProseDraft, ProseObject
+from formalimg.suites.formula.wording.prose_draft import TOP, Amount, ProseDraft, ProseObject
 from formalimg.suites.formula.wording.prose_lexicon import ProseLexicon
 from formalimg.suites.formula.wording.prose_words import ProseWords
 
@@ -63,13 +64,16 @@ class ProseNouns(ProseWords):
 
     def starts_noun(self) -> bool:
         """Return whether a noun phrase comes next."""
-        if self.reader.next in ("a", "an", *DEFINITE):
+        if self.reader.next in ("a", "an", *DEFINITE) or self.is_next(self.take_amount):
             return True
         return self.is_next(lambda: self.attempt(self._read_bare_core))
 
     def read_noun(self) -> ProseObject:
         """Read a noun phrase that introduces an object, or calls one by its name."""
-        if self.reader.take_one_of(DEFINITE):
+        amount = self.take_amount()
+        if amount is not None:
+            found = self.draft.introduce(self._read_counted_core(), self.rule, Amount(*amount))
+        elif self.reader.take_one_of(DEFINITE):
             found = self._called(self._cores.parse_core())
         elif self.reader.take_one_of(("a single", "a", "an")):
             found = self.draft.introduce(self._cores.parse_core(), self.rule)
@@ -102,6 +106,15 @@ class ProseNouns(ProseWords):
         core = self._cores.parse_core(plural=True)
         if core.noun.measure is None or core.measured:
             self.reader.fail(f"'a {core.noun.text}' or 'every {core.noun.text}'")
+        return core
+
+    def _read_counted_core(self) -> NounPhraseCore:
+        """Read what is counted: "red cup" after "one", "red cups" after "two", either after "no"."""
+        singular = self.reader.words[self.reader.place - 1] in ("one", "1", NONE)
+        core = self.attempt(self._cores.parse_core) if singular else None
+        core = core or self._cores.parse_core(plural=True)
+        if core.noun.measure and not core.measured:
+            self.reader.fail(f"'{core.noun.measure}' before {core.noun.text!r}, which cannot be counted without")
         return core
 
     def _called(self, core: NounPhraseCore) -> ProseObject:

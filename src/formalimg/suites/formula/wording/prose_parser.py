@@ -22,13 +22,13 @@ from formalimg.suites.formula.wording.prose_phrases import BE, QUANTIFIERS, uncl
 _Read = TypeVar("_Read")
 
 
-def parse_prose(text: str, suite: str) -> Formula:
-    """Parse a prompt in plain English.
+def parse_prose(text: str, suite: str, classes: tuple[str, ...] = ()) -> Formula:
+    """Parse a prompt in plain English, with nouns for these further classes.
 
     Raises:
         WordingError: if the text does not follow a known pattern or has more than one reading.
     """
-    parser = _ProseParser(text, prose_lexicon(suite))
+    parser = _ProseParser(text, prose_lexicon(suite, classes))
     parser.read_text()
     return to_formula(parser.draft.description())
 
@@ -64,7 +64,10 @@ class _ProseParser(ProseClauses):
         self.sentence_rule = TOP
         if len(self.said.named) != 1:
             self.said = ClauseContext(self.said.named)
-        for read in (self._read_opening, self._read_request, self._read_style, self._read_styled, self._read_body):
+        sentences = [self._read_opening, self._read_request, self._read_style, self._read_styled, self._read_body]
+        if self.reader.next in ("a", "an") or self.is_next(self.take_amount):
+            sentences.append(self._read_fragment)
+        for read in sentences:
             if self.attempt(lambda read=read: read() is None):  # type: ignore[misc]
                 break
         else:
@@ -163,6 +166,12 @@ class _ProseParser(ProseClauses):
             self.said = ClauseContext((every,), every)
         self.read_clause()
         self._read_more_clauses()
+        self.reader.expect(".")
+
+    def _read_fragment(self) -> None:
+        """Read objects without a verb, as prompts often are: "a red cup to the left of a plate"."""
+        self.mentioned = []
+        self.read_presence()
         self.reader.expect(".")
 
     def _read_more_clauses(self) -> None:

@@ -197,6 +197,8 @@ class ProsePhrases(ProseNouns):
 
     def align(self, predicate: str, objects: Sequence[ProseObject]) -> None:
         """Align two objects; of more it is not said whether each is aligned with the next or with every other."""
+        if any(known.amount for known in objects):
+            raise unclear("counted objects may be aligned with each other or each with the other object")
         if len(objects) != 2:
             raise unclear(f"the {len(objects)} objects may be aligned one with the next or every one with every other")
         self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
@@ -258,6 +260,7 @@ class ProsePhrases(ProseNouns):
     def _read_with(self, host: ProseObject | None) -> bool:
         """Read "with a cup on it", "with a hat on", "with a shirt inside"; the host is what "it" stands for."""
         self.reader.expect("with")
+        self._refuse_counted_host(host)
         objects = [self.read_noun()]
         while self.reader.take_one_of(JOINTS):
             objects.append(self.read_noun())
@@ -290,6 +293,7 @@ class ProsePhrases(ProseNouns):
 
     def read_neighbors(self, subject: ProseObject) -> None:
         """Read objects relative to a subject: "a cup to its left and a plate next to it"."""
+        self._refuse_counted_host(subject)
         while True:
             obj = self.read_noun()
             self.take_any("placed")
@@ -298,6 +302,10 @@ class ProsePhrases(ProseNouns):
             if not (self.reader.take_one_of(JOINTS) and self.reader.next in ("a", "an")):
                 self.reader.place = place
                 return
+
+    def _refuse_counted_host(self, host: ProseObject | None) -> None:
+        if host and host.amount:
+            raise unclear(f"the {host.noun.plural} may have one thing together or one each")
 
     def sees_verb(self) -> bool:
         """Return whether a verb comes next, so that what was read is the subject of a clause."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from formalimg.logic import CountBound
+from formalimg.suites.formula.wording.counts import NONE, number_of
 from formalimg.suites.formula.wording.lexicon import PRONOUNS
-from formalimg.suites.formula.wording.prose_lexicon import ProseLexicon
+from formalimg.suites.formula.wording.prose_lexicon import AmountWords, ProseLexicon
 
 POSSESSIVES = {pronoun.its: name for name, pronoun in PRONOUNS.items()}
 
@@ -20,6 +22,21 @@ class ProseWords:
     def take_any(self, name: str) -> str | None:
         """Consume a phrase of a list of the lexicon, the longest that comes next."""
         return self.reader.take_meaning({phrase: phrase for phrase in self.prose.phrases[name]})
+
+    def take_amount(self) -> tuple[CountBound, int] | None:
+        """Take "at least two", "more than one", "no" or "three": a number alone means exactly so many."""
+        place = self.reader.place
+        found = self.reader.take_meaning(self.prose.amounts)
+        number = number_of(self.reader.next)
+        if number is not None:
+            self.reader.place += 1
+        bound, offset = found or AmountWords("exactly")
+        if number is not None and number + offset >= 0:
+            return bound, number + offset
+        self.reader.place = place
+        if self.reader.take("a dozen"):
+            return "exactly", 12
+        return ("exactly", 0) if self.reader.take(NONE) else None
 
     def is_next(self, read: Callable[[], object]) -> bool:
         """Return whether something comes next that can be read so, without reading it."""

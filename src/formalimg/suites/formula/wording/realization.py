@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from formalimg.logic import Formula, atoms, to_text
-from formalimg.suites.formula.wording.description import DescriptionBlock, describe
+from formalimg.suites.formula.wording.counted_clauses import realize_count
+from formalimg.suites.formula.wording.description import DescriptionBlock, claim_objects, describe
 from formalimg.suites.formula.wording.equivalence import is_equivalent_as_written
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
-from formalimg.suites.formula.wording.naming import HashRng, Naming, claim_objects, name_objects
+from formalimg.suites.formula.wording.naming import HashRng, Naming, name_objects
 from formalimg.suites.formula.wording.parser import parse_with
 from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
 from formalimg.suites.formula.wording.phrases import PhraseBuilder
@@ -25,6 +26,9 @@ from formalimg.suites.formula.wording.sentences import inverted_claim, realize_c
 
 LISTED_FIRST = {"knolling": 60, "natural": 30}
 """In how many cases of a hundred the objects are listed before anything is said of them."""
+
+_NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
+"""How sentences begin that do not say what a picture is of."""
 
 SHORT = 11
 """Limit on the words of clauses that are joined to one sentence."""
@@ -71,6 +75,7 @@ def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> st
     listed_first = rng.likely(LISTED_FIRST[suite])
     clauses = _planned(description.block, naming, words, rng, listed_first)
     sentences = _sentences(clauses, phrases, there=description.style is not None and rng.likely(60))
+    sentences += [realize_count(count, phrases) for count in description.block.counts]
     sentences += _rules(description.block, naming, phrases)
     if description.style:
         first, *others = _styled(words.styles[description.style], sentences, rng)
@@ -100,7 +105,7 @@ def _planned(
 
 def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
     """Return the object about which nothing is claimed but its relation to every object of the only rule."""
-    if len(block.rules) != 1 or block.disjunctions:
+    if len(block.rules) != 1 or block.disjunctions or block.counts:
         return None
     rule = block.rules[0]
     turned = inverted_claim(rule, naming.left[rule.variable])
@@ -136,7 +141,7 @@ def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
     """Put the style in front, in a sentence of its own or in that of the first sentence."""
     first = sentences[0] if sentences else ""
     for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
-        if first.startswith(beginning) and rng.likely(80):
+        if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(80):
             return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
     if first.startswith("every ") and ";" not in first and rng.likely(75):
         return [f"{style} in which {first}", *sentences[1:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formalimg.suites.formula.wording.counted_clauses import realize_count
 from formalimg.suites.formula.wording.description import ClaimPart, Disjunction, ObjectClaim, Rule, is_relation
 from formalimg.suites.formula.wording.phrases import NounPhrase, PhraseBuilder, join_list
 from formalimg.suites.formula.wording.planning import (
@@ -148,7 +149,8 @@ def realize_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrase
     if unclear or denied or (not about and (not neighbors or rng.likely(40))):
         return _for_every(rule, claims, planner, phrases)
     rest = [claim for claim in claims if claim not in about and claim not in neighbors]
-    bare = not (neighbors or rest or rule.body.objects or rule.body.disjunctions or phrases.names[obj].clause)
+    more = rule.body.objects or rule.body.disjunctions or rule.body.counts
+    bare = not (neighbors or rest or more or phrases.names[obj].clause)
     if bare and all(other in phrases.known for other in _objects(main)) and rng.likely(30):
         return f"{phrases.all_of(obj)} {verb_phrase(NounPhrase('', many=True), main, phrases)}"
     head = f"{phrases.every(obj)} {verb_phrase(NounPhrase(''), main, phrases)}"
@@ -169,7 +171,7 @@ def _clauses(
     texts: list[str] = []
     for clause in clauses:
         texts.append(realize_clause(clause, phrases, rule=rule.variable, first=first and not texts))
-    return texts
+    return texts + [realize_count(count, phrases) for count in rule.body.counts]
 
 
 def _joined(clauses: list[str]) -> str:
@@ -181,7 +183,7 @@ def _joined(clauses: list[str]) -> str:
 
 def inverted_claim(rule: Rule, claims: list[ObjectClaim]) -> ObjectClaim | None:
     """Return the only claim of a rule if it relates an outer object to every object of the rule; else None."""
-    if rule.body.objects or rule.body.disjunctions or len(claims) != 1:
+    if rule.body.objects or rule.body.disjunctions or rule.body.counts or len(claims) != 1:
         return None
     part = claims[0].single
     return claims[0] if part and is_relation(part) and part.rest[0] == rule.variable else None

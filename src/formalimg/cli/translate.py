@@ -1,0 +1,108 @@
+"""`formalimg translate`: prompts into formulas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from formalimg._util.io import atomic_write_text
+from formalimg.cli import options
+from formalimg.cli.price_options import GivenPrices, Prices, require_prices
+from formalimg.cli.run_execution import default_budget
+from formalimg.cli.streams import echo, print_data
+from formalimg.errors import FormalimgError, OverBudgetError
+
+if TYPE_CHECKING:
+    from formalimg.scoring import Translation, TranslationWords
+
+
+def translate_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Prompts: one per line, or JSONL, JSON or CSV with a field prompt.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[Literal["formulas"], typer.Option(help="What prompts become.")] = "formulas",
+    vocabulary: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="knolling, natural, open (natural and every noun of a prompt), or a file with one class per line.",
+        ),
+    ] = "natural",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="A chat model for prompts that our reader does not understand. Default: they stay untranslated.",
+            show_default=False,
+        ),
+    ] = None,
+    model_options: Annotated[
+        list[str] | None,
+        typer.Option("-M", metavar="KEY=VALUE", help="Option of the chat model.", show_default=False),
+    ] = None,
+    budget: options.Budget = None,
+    price: Prices = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the JSON Lines. Default: print them.", show_default=False),
+    ] = None,
+) -> None:
+    """Translate prompts into formulas: by our reader, and the rest by a chat model, whose formulas are checked.
+
+    Each line of the output has prompt, formula, how and reason. Exit code 1 if nothing could be translated.
+    """
+    from formalimg.scoring import read_prompts, shares, translate_by_reader, translation_words
+
+    if model is None and (model_options or price):
+        raise FormalimgError("-M and --price are for a chat model: name it with --model")
+    words = translation_words(vocabulary)
+    prompts = read_prompts(file)
+    found = [translate_by_reader(prompt, words) for prompt in prompts]
+    if model is not None:
+        prices = GivenPrices(price, {"model": [model]})
+        given = options.read_options(model_options) | prices.option("model", model)
+        found = _ask_for_the_rest(found, words, model, given, default_budget(budget))
+    lines = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in found)
+    if out is None:
+        print_data(lines)
+    else:
+        atomic_write_text(out, lines)
+    share = shares(found)
+    parts = [f"{share['reader']:.1%} read without a model"]
+    if model is not None:
+        parts.append(f"{share['model']:.1%} by {model}")
+    echo(f"{len(found):,} prompts to {to}: {', '.join(parts)}, {share['not translated']:.1%} not translated", err=True)
+    if all(one.formula is None for one in found):
+        raise typer.Exit(1)
+
+
+def _ask_for_the_rest(
+    found: list[Translation], words: TranslationWords, model: str, given: dict[str, str], budget: float | None
+) -> list[Translation]:
+    """Return the translations, with those that the chat model adds."""
+    from formalimg._util.aio import run_sync
+    from formalimg.models import Spending, open_chat_model
+    from formalimg.scoring import FormulaTranslator
+
+    chat = open_chat_model(model, given)
+    require_prices(budget, [chat])
+    spending = Spending()
+    spending.budget = budget
+    left = [one.prompt for one in found if one.formula is None]
+    translator = FormulaTranslator(chat)
+    try:
+        asked = run_sync(lambda: translator.translate_all(left, words, spending)) if left else {}
+    except OverBudgetError as error:
+        echo(f"stopped: {error}", err=True)
+        raise typer.Exit(130) from None
+    return [asked.get(one.prompt, one) for one in found]

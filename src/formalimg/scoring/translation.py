@@ -1,0 +1,216 @@
+"""Translation of prompts into formulas: by our reader, and the rest by a chat model whose formulas are checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from formalimg._util.record_files import read_records
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.logic import Vocabulary, check, complexity, try_parse, vocabulary, vocabulary_names
+from formalimg.models import Answered, ChatModel, Message, Spending, Unanswered
+from formalimg.prompts import load_prompts
+from formalimg.scoring.prompt_items import MAX_READ
+from formalimg.scoring.writer import MAX_ATTEMPTS, write_each
+from formalimg.suites import WordingError, find_unknown_nouns, understand
+
+OPEN = "open"
+"""The vocabulary of natural scenes with every noun that a prompt names."""
+
+_PROMPTS = Path(__file__).parent / "translator_prompts"
+
+TranslatedBy: TypeAlias = Literal["reader", "model", "not translated"]
+
+
+class Translation(NamedTuple):
+    """A prompt, its formula as text or None, who translated it, and why there is no formula."""
+
+    prompt: str
+    formula: str | None
+    how: TranslatedBy
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class TranslationWords:
+    """The words that prompts are translated into.
+
+    Attributes:
+        suite: the vocabulary whose predicates and phrases are used.
+        classes: further classes.
+        is_open: whether nouns that are not known are classes, too.
+    """
+
+    suite: str
+    classes: tuple[str, ...] = ()
+    is_open: bool = False
+
+    def of(self, prompt: str) -> TranslationWords:
+        """Return the words with those that an open vocabulary takes from the prompt."""
+        if not self.is_open:
+            return self
+        return replace(self, classes=(*self.classes, *find_unknown_nouns(prompt, self.suite, self.classes)))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary that formulas are checked against."""
+        known = vocabulary(self.suite)
+        words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *self.classes)))}
+        return Vocabulary(known.name, words, known.predicates)
+
+
+def translation_words(name: str) -> TranslationWords:
+    """Return the words of a vocabulary.
+
+    Args:
+        name: `knolling`, `natural`, `open`, or a file with one class per line, or with a vocabulary in TOML. Classes of
+            a file are added to those of natural scenes.
+
+    Raises:
+        FormalimgError: if there is no such vocabulary or file.
+    """
+    if name == OPEN:
+        return TranslationWords("natural", is_open=True)
+    if name in vocabulary_names():
+        return TranslationWords(name)
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join([*vocabulary_names(), OPEN])
+        raise FormalimgError(f"there is no vocabulary {truncate(name, 60, 20)!r}: give {known}, or a file of classes")
+    if path.suffix == ".toml":
+        return TranslationWords("natural", vocabulary(path).words.get("class", ()))
+    lines = (" ".join(str(record["class"]).split()) for record in read_records(path, "class") if "class" in record)
+    return TranslationWords("natural", tuple(dict.fromkeys(line for line in lines if line)))
+
+
+def read_prompts(file: Path) -> list[str]:
+    """Return the prompts of a file: one per line, or the field `prompt` of JSON Lines, JSON or CSV.
+
+    Raises:
+        FormalimgError: if it cannot be read, or a record has no prompt.
+    """
+    prompts = []
+    for number, record in enumerate(read_records(file, "prompt"), 1):
+        prompt = record.get("prompt")
+        if not isinstance(prompt, str):
+            raise FormalimgError(f"{file}, entry {number} has no text under the name prompt: give each one")
+        if prompt.strip():
+            prompts.append(" ".join(prompt.split()))
+    if not prompts:
+        raise FormalimgError(f"{file} has no prompts: write one per line")
+    return prompts
+
+
+def translate_by_reader(prompt: str, words: TranslationWords) -> Translation:
+    """Return the translation of a prompt by our reader, which refuses what it does not understand."""
+    if len(prompt) > MAX_READ:
+        return Translation(prompt, None, "not translated", f"it has more than {MAX_READ:,} characters")
+    found = words.of(prompt)
+    try:
+        formula = understand(prompt, found.suite, found.classes).formula
+        complexity(formula)
+    except WordingError as error:
+        return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
+    except (FormalimgError, RecursionError) as error:  # read, but nobody can judge by it
+        return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
+    return Translation(prompt, str(formula), "reader")
+
+
+def shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
+    """Return the share of prompts that each way translated."""
+    counts = Counter(one.how for one in translations)
+    ways: tuple[TranslatedBy, ...] = ("reader", "model", "not translated")
+    return {how: counts[how] / len(translations) for how in ways}
+
+
+class WrittenFormula(BaseModel):
+    """A formula, or what cannot be said in one."""
+
+    model_config = ConfigDict(strict=True)
+
+    unsaid: str
+    formula: str
+
+
+class FormulaTranslator:
+    """Translates prompts with a chat model, and checks every formula.
+
+    Attributes:
+        chat: the chat model.
+    """
+
+    def __init__(self, chat: ChatModel) -> None:
+        self.chat = chat
+        texts = load_prompts(_PROMPTS)
+        self._prompt, self._again = texts["translator"], texts["translator-again"]
+
+    async def translate_all(
+        self, prompts: Sequence[str], words: TranslationWords, spending: Spending
+    ) -> dict[str, Translation]:
+        """Return the translations of these prompts.
+
+        Raises:
+            OverBudgetError: if the budget is used up.
+            FormalimgError: if no call can succeed.
+        """
+        return await write_each(
+            prompts,
+            lambda prompt: self._translate(prompt, words.of(prompt).vocabulary),
+            self.chat,
+            spending,
+            "by translating: give a larger one, and only what is missing is asked",
+        )
+
+    async def _translate(self, prompt: str, terms: Vocabulary) -> Translation:
+        """Ask; if the formula is not valid, say why and ask once more."""
+        sent = self._prompt.fill({"prompt": prompt, "predicates": _predicates(terms), "words": _words(terms)})
+        messages = [Message("user", (sent,))]
+        problem = ""
+        for _ in range(MAX_ATTEMPTS):
+            reply = await self.chat.ask(messages, WrittenFormula)
+            if isinstance(reply, Unanswered):
+                return Translation(prompt, None, "not translated", f"{self.chat.name}, {reply.kind}: {reply.reason}")
+            assert isinstance(reply, Answered), "there is no third kind of reply"
+            if not reply.value.formula.strip():
+                unsaid = truncate(" ".join(reply.value.unsaid.split()), 200, 40)
+                return Translation(prompt, None, "not translated", f"{self.chat.name}: cannot be said: {unsaid}")
+            formula, problem = _checked(reply.value.formula, terms)
+            if formula is not None:
+                return Translation(prompt, formula, "model")
+            messages += [
+                Message("assistant", (reply.raw,)),
+                Message("user", (self._again.fill({"problem": problem}),)),
+            ]
+        return Translation(prompt, None, "not translated", f"{self.chat.name} wrote no valid formula: {problem}")
+
+
+def _checked(text: str, terms: Vocabulary) -> tuple[str | None, str]:
+    """Return a formula as it is printed, or None and what is wrong with it."""
+    formula, problems = try_parse(text)
+    if formula is not None:
+        problems = check(formula, terms)
+    if formula is None or problems:
+        return None, truncate(problems[0].message, 200, 40)
+    try:
+        complexity(formula)
+    except FormalimgError as error:
+        return None, truncate(str(error), 200, 40)
+    return str(formula), ""
+
+
+def _predicates(terms: Vocabulary) -> str:
+    lines = []
+    for one in terms.predicates.values():
+        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in one.arguments]
+        lines.append(f"- ({' '.join([one.name, *arguments])}): {one.meaning}")
+    return "\n".join(lines)
+
+
+def _words(terms: Vocabulary) -> str:
+    return "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in terms.words.items())
