@@ -7,7 +7,7 @@ from pathlib import Path
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, Span
 from formalimg.logic.parser import parse, try_parse
 from formalimg.logic.prenex import component_sizes
-from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.variables import unbound
 from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_match, vocabulary
 
@@ -71,7 +71,7 @@ class _Checker:
         kind = type(formula)
         if kind is Atom:
             self.atom(formula, used)  # type: ignore[arg-type]
-        elif kind is Exists or kind is Forall:
+        elif kind is Exists or kind is Forall or kind is Count:
             variable = formula.variable  # type: ignore[union-attr]
             inner = {**used, variable.name: False}
             self.visit(formula.body, inner)  # type: ignore[union-attr]
@@ -94,6 +94,9 @@ class _Checker:
                     problem = unbound(argument)
                     advice = f": did you mean ?{near}?" if near else ""
                     self.report(problem.kind, f"{problem.message}{advice}", problem.span)
+        if atom.predicate == DISTINCT:
+            self.distinct(atom)
+            return
         predicate = self.vocabulary.predicates.get(atom.predicate)
         if predicate is None:
             near = closest_match(atom.predicate, self.vocabulary.predicates)
@@ -107,6 +110,16 @@ class _Checker:
         else:
             for position, kind in enumerate(predicate.arguments):
                 self.argument(atom, predicate, position, kind)
+
+    def distinct(self, atom: Atom) -> None:
+        for argument in atom.arguments:
+            if not isinstance(argument, Variable):
+                self.report("argument", f"{DISTINCT} takes variables, not a word", argument.span)
+        if len(atom.arguments) < 2:
+            usage = f"{DISTINCT} is written ({DISTINCT} ?a ?b …), with two variables or more"
+            self.report("arity", usage, atom.span)
+        elif len(set(atom.variables)) < len(atom.variables):
+            self.report("argument", f"a variable is never {DISTINCT} from itself: name each one once", atom.span)
 
     def argument(self, atom: Atom, predicate: Predicate, position: int, kind: str) -> None:
         argument = atom.arguments[position]

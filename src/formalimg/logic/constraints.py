@@ -20,11 +20,13 @@ from formalimg.logic.relations import (
     complement,
     divide,
     join,
+    keep_counts,
     union,
 )
 from formalimg.logic.syntax import (
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -127,6 +129,8 @@ class ConstraintBuilder:
                 return self._assume_strict_failure(variable.name, antecedent, consequent, block)
             case Forall(variable, body) if holds:
                 return self._assume_forall(variable.name, body, claim, block)
+            case Count():
+                return self._assume_count(claim, holds, block)
             case _:
                 return self._assume_all((), (), claim, holds, block)
 
@@ -217,6 +221,21 @@ class ConstraintBuilder:
                 return False
         return True
 
+    def _assume_count(self, count: Count, holds: bool, block: ConstraintBlock) -> bool:
+        """Assume that a count holds, or fails: by how many objects each row of the table of its body has."""
+        name = count.variable.name
+        table = self._table((), [(count.body, True)], {**block.domains, name: self.everything}, last=name)
+        if table.variables[-1:] != (name,):  # the body does not speak of the variable: all objects count, or none
+            number = len(self.world)
+            if count.allows(number) is count.allows(0):
+                return count.allows(0) is holds
+            return block.add(table if count.allows(number) is holds else complement(table, block.domains, self.steps))
+        self.steps.take(len(table.rows) // 4)
+        # Rows without any object are not in the table: what is true of them is what the complement is taken of.
+        empty_fits = count.allows(0) is holds
+        chosen = keep_counts(table, lambda number: (count.allows(number) is holds) is not empty_fits)
+        return block.add(complement(chosen, block.domains, self.steps) if empty_fits else chosen)
+
     def _assume_strict_failure(
         self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
     ) -> bool:
@@ -287,7 +306,7 @@ class ConstraintBuilder:
 
     def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:
         """Return a formula that will be assumed more than once: as a table, unless it is cheaper as it is."""
-        quantified = any(isinstance(node, Exists | Forall) for node in subformulas(formula))
+        quantified = any(isinstance(node, Exists | Forall | Count) for node in subformulas(formula))
         if quantified or len(self._free_variables(formula)) == 1:
             return self._table((), [(formula, True)], {**domains, variable: self.everything})
         return formula

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from formalimg.logic.constraints import ConstraintBuilder, Semantics
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, SourceText, Span
 from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import World, members
 
@@ -123,6 +123,8 @@ class Evaluator:
                 if not self.strict or not isinstance(body, Implies):
                     return True
                 return self.satisfiable([variable.name], [body.antecedent], binding)
+            case Count(_, _, variable, body):
+                return formula.allows(self.selected(variable.name, (), [body], binding).bit_count())
             case _:
                 return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
@@ -133,6 +135,8 @@ class Evaluator:
                 return False
             case Forall():
                 return not self.strict
+            case Count():
+                return formula.allows(0)
             case Atom():
                 return self._builder.style_is(formula)
             case _:

@@ -11,7 +11,23 @@ import re
 from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
-from formalimg.logic.syntax import And, Argument, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from formalimg.logic.syntax import (
+    COUNT_BOUNDS,
+    And,
+    Argument,
+    Atom,
+    Count,
+    CountBound,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+)
 from formalimg.logic.vocabulary import closest_match
 
 MAX_CHARACTERS = 100_000
@@ -20,15 +36,18 @@ MAX_CHARACTERS = 100_000
 MAX_DEPTH = 200
 """The maximum nesting depth; a K = 10 formula is about 15 deep."""
 
-OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall")
+MAX_COUNT = 1000
+"""The largest number of a counting quantifier."""
+
+OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall", *COUNT_BOUNDS)
 
 # Sets, because parsing takes most of the time of loading a suite.
 _OPERATOR_SET = frozenset(OPERATORS)
-_FORMULAS = frozenset([Atom, Not, And, Or, Implies, Iff, Exists, Forall])
+_FORMULAS = frozenset([Atom, Not, And, Or, Implies, Iff, Exists, Forall, Count])
 
 _TOKEN = re.compile(
     # First, a plain atom as a whole: most of a formula consists of these, and one token is faster than five.
-    r"""\( (?!(?i:and|or|not|implies|iff|exists|forall)\s) ([^\s()'"?;]+) \s+ (\?[\w-]+)
+    r"""\( (?!(?i:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)\s) ([^\s()'"?;]+) \s+ (\?[\w-]+)
            (?: \s+ (\?[\w-]+ | '[^'\n]*') )? \)
       | [()]                        # a parenthesis
       | '[^'\n]*' | "[^"\n]*"       # a quoted value
@@ -193,6 +212,8 @@ class _Parser:
             return self.atom(head, arguments, span)
         if head.text in ("exists", "forall"):
             return self.quantified(head, arguments, span)
+        if head.text in COUNT_BOUNDS:
+            return self.counted(head, arguments, span)
         return self.connected(head, arguments, span)
 
     def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
@@ -215,6 +236,22 @@ class _Parser:
         if body is None:
             return _InvalidList(span)
         return (Exists if head.text == "exists" else Forall)(variable, body[0], span)
+
+    def counted(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
+        bound: CountBound = next(each for each in COUNT_BOUNDS if each == head.text)
+        usage = f"({bound} 3 ?x F)"
+        number = items[0] if items else None
+        if isinstance(number, _InvalidList):
+            return _InvalidList(span)
+        if not isinstance(number, _Symbol) or not (number.text.isascii() and number.text.isdigit()):
+            where = span if number is None else number.span
+            return self.report(f"{bound} needs a whole number before its variable: {usage}", where)
+        if len(number.text) > len(str(MAX_COUNT)) or int(number.text) > MAX_COUNT:
+            return self.report(f"{bound} counts to {MAX_COUNT:,} at most", number.span)
+        inner = self.quantified(_Symbol(f"{bound} {int(number.text)}", head.span), items[1:], span)
+        if not isinstance(inner, Exists | Forall):
+            return _InvalidList(span)
+        return Count(bound, int(number.text), inner.variable, inner.body, span)
 
     def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         parts = self.formulas(head, items)

@@ -7,6 +7,9 @@ A formula is brought into prenex form in three steps (FormalImg, Definition 2 an
 2. *Clauses*: the matrix is distributed into a conjunction of disjunctions of literals.
 3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
 
+A counting quantifier cannot be moved past other connectives, so it stays where it is: with all that is inside it, it is
+one literal, a *count*. Its variables are linked by the atoms inside it, as they are elsewhere; each counts once for K.
+
 The prenex form is equivalent to the formula under the classical reading of `forall`, in every scene with at least one
 object. The strict reading depends on `implies`, which the prenex form no longer has; so scenes are always verified
 against the formula itself.
@@ -24,21 +27,36 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
-from formalimg.logic.variables import FreshNames, connected, rename_arguments, require_closed
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, atoms
+from formalimg.logic.variables import FreshNames, connected, free_variables, rename, rename_arguments, require_closed
 
 MAX_LITERALS = 50_000
 """The maximum literals of a prenex form: nested `iff`s double them, an `or` of `and`s multiplies them."""
 
-ClauseKind = OneOf["object", "attribute", "relation", "condition", "style"]
+ClauseKind = OneOf["object", "attribute", "relation", "condition", "style", "count"]
 QuantifierKind = OneOf["exists", "forall"]
 
 
 class Literal(NamedTuple):
-    """An atom or its negation."""
+    """An atom or a count, or its negation."""
 
-    atom: Atom
+    atom: Atom | Count
     positive: bool
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the free variables, in order; a count has its own variables inside."""
+        if isinstance(self.atom, Atom):
+            return self.atom.variables
+        free = free_variables(self.atom)
+        return tuple(dict.fromkeys(name for atom in atoms(self.atom) for name in atom.variables if name in free))
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates in it, each once, in the order of the text."""
+        if isinstance(self.atom, Atom):
+            return (self.atom.predicate,)
+        return tuple(dict.fromkeys(atom.predicate for atom in atoms(self.atom)))
 
     @property
     def formula(self) -> Formula:
@@ -73,7 +91,7 @@ class Clause:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the variables in the clause, each once, in the order of the clause."""
-        return tuple(dict.fromkeys(name for literal in self.literals for name in literal.atom.variables))
+        return tuple(dict.fromkeys(name for literal in self.literals for name in literal.variables))
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -83,7 +101,7 @@ class Clause:
     @cached_property
     def predicates(self) -> tuple[str, ...]:
         """The predicates in the clause, each once, in alphabetical order."""
-        return tuple(sorted({literal.atom.predicate for literal in self.literals}))
+        return tuple(sorted({word for literal in self.literals for word in literal.predicates}))
 
     @property
     def formula(self) -> Formula:
@@ -101,12 +119,14 @@ class Clause:
     def kind(self) -> ClauseKind:
         """What the clause is about.
 
-        A single literal is an `object` (its class), a `style` (no variable), an `attribute` (one variable) or a
-        `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
+        A single literal is an `object` (its class), a `style` (no variable), an `attribute` (one variable), a
+        `relation`, or a `count`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
         """
         if len(self.literals) > 1:
             return "condition"
         atom = self.literals[0].atom
+        if isinstance(atom, Count):
+            return "count"
         if atom.predicate == "Is":
             return "object"
         if not atom.variables:
@@ -235,6 +255,16 @@ class _PrenexBuilder:
                 if name != variable.name or name in names:  # most names stay as they are
                     names = {**names, variable.name: name}
                 return self.matrix(body, positive, names)
+            case Count():
+                return self.count(formula, positive, names)
+
+    def count(self, count: Count, positive: bool, names: Mapping[str, str]) -> Literal:
+        self.literals += sum(1 for _ in atoms(count))
+        if self.literals > MAX_LITERALS:
+            raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
+        renamed = rename(count, names, self.fresh)
+        assert isinstance(renamed, Count)
+        return Literal(renamed, positive)
 
     def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> Literal:
         self.literals += 1
@@ -319,8 +349,12 @@ def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
             if len(speaking) > 1:
                 return [frozenset().union(*(variables for linked in speaking for variables in linked))]
             return speaking[0] if speaking else []
+        case Literal(Count(_, _, variable, body)):
+            # Inside a count, variables are linked as they would be outside of it.
+            inner = _PrenexBuilder(body, []).matrix(body, True, {})
+            return [frozenset({variable.name}), *_linked_variables(inner)]
         case _:
-            return [frozenset(matrix.atom.variables)]
+            return [frozenset(matrix.variables)]
 
 
 def _too_large(formula: Formula, size: str) -> FormulaError:

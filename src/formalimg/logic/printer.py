@@ -7,6 +7,7 @@ from formalimg.logic.syntax import (
     And,
     Argument,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -35,6 +36,8 @@ def to_text(node: Formula | Argument) -> str:
             return f"(exists ?{variable.name} {to_text(body)})"
         case Forall(variable, body):
             return f"(forall ?{variable.name} {to_text(body)})"
+        case Count(bound, number, variable, body):
+            return f"({bound} {number} ?{variable.name} {to_text(body)})"
         case _:
             return f"({' '.join([_OPERATORS[type(node)], *map(to_text, children(node))])})"
 
@@ -53,6 +56,8 @@ def _break_lines(formula: Formula, indent: int, width: int) -> str:
             head = f"exists ?{variable.name}"
         case Forall(variable, _):
             head = f"forall ?{variable.name}"
+        case Count(bound, number, variable, _):
+            head = f"{bound} {number} ?{variable.name}"
         case _:
             head = _OPERATORS[type(formula)]
     margin = " " * (indent + 2)

@@ -214,6 +214,11 @@ def divide(table: RelationTable, whole: int) -> RelationTable:
     return _without_last(table, [key for key, row in table.rows.items() if row == whole])
 
 
+def keep_counts(table: RelationTable, allows: Callable[[int], bool]) -> RelationTable:
+    """Eliminate the last variable by counting: keep rows with an allowed number of values."""
+    return _without_last(table, [key for key, row in table.rows.items() if allows(row.bit_count())])
+
+
 def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> RelationTable:
     rows: dict[tuple[int, ...], int] = {}
     for key in keys:

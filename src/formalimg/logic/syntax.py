@@ -1,4 +1,4 @@
-"""Syntax tree of formulas: eight kinds of nodes over variables and quoted values.
+"""Syntax tree of formulas: nine kinds of nodes over variables and quoted values.
 
 Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
 `str(node)` is its text, on one line.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from formalimg.logic.errors import NOWHERE, Span
 
@@ -49,7 +49,7 @@ Argument: TypeAlias = Variable | Value
 
 @dataclass(frozen=True, slots=True)
 class Atom(_Printed):
-    """A predicate with its arguments: `(LeftOf ?a ?b)`, `(Is ?a 'cup')`, `(IsStyle 'photo')`."""
+    """A predicate with its arguments: `(LeftOf ?a ?b)`, `(Is ?a 'cup')`, `(IsStyle 'photo')`, `(distinct ?a ?b ?c)`."""
 
     predicate: str
     arguments: tuple[Argument, ...]
@@ -121,7 +121,37 @@ class Forall(_Printed):
     span: Span = _somewhere()
 
 
-Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall
+CountBound = Literal["exactly", "at-least", "at-most"]
+"""How a count bounds the number of objects."""
+
+COUNT_BOUNDS: tuple[CountBound, ...] = get_args(CountBound)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(_Printed):
+    """`(exactly n ?x F)`, `(at-least n ?x F)` or `(at-most n ?x F)`: how many objects `?x` make F true."""
+
+    bound: CountBound
+    number: int
+    variable: Variable
+    body: Formula
+    span: Span = _somewhere()
+
+    @property
+    def range(self) -> tuple[int, int | None]:
+        """The smallest and the largest number of objects that are allowed; None: any number."""
+        return (0 if self.bound == "at-most" else self.number, None if self.bound == "at-least" else self.number)
+
+    def allows(self, number: int) -> bool:
+        """Return whether this number of objects is allowed."""
+        least, most = self.range
+        return least <= number and (most is None or number <= most)
+
+
+Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall | Count
+
+DISTINCT = "distinct"
+"""The predicate that its variables stand for different objects: every world decides it."""
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
@@ -133,7 +163,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return parts
         case Implies(first, second) | Iff(first, second):
             return (first, second)
-        case Not(body) | Exists(_, body) | Forall(_, body):
+        case Not(body) | Exists(_, body) | Forall(_, body) | Count(_, _, _, body):
             return (body,)
 
 
@@ -150,6 +180,8 @@ def map_children(formula: Formula, transform: Callable[[Formula], Formula]) -> F
             return Not(transform(body), span)
         case Exists(variable, body, span) | Forall(variable, body, span):
             return type(formula)(variable, transform(body), span)
+        case Count(bound, number, variable, body, span):
+            return Count(bound, number, variable, transform(body), span)
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:

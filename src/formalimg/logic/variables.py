@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.syntax import (
+    DISTINCT,
     And,
     Argument,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
@@ -25,12 +28,12 @@ def free_variables(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
-    return inside - {formula.variable.name} if isinstance(formula, Exists | Forall) else inside
+    return inside - {formula.variable.name} if isinstance(formula, Exists | Forall | Count) else inside
 
 
 def bound_variables(formula: Formula) -> list[str]:
     """Return the variable of each quantifier, in text order."""
-    return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall)]
+    return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall | Count)]
 
 
 def require_closed(formula: Formula) -> list[str]:
@@ -49,7 +52,7 @@ def require_closed(formula: Formula) -> list[str]:
 
 def unbound(variable: Variable) -> Problem:
     """Return the problem that no quantifier binds a variable."""
-    return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
+    return Problem("scope", f"?{variable.name} is not bound by a quantifier around it", variable.span)
 
 
 def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
@@ -58,7 +61,7 @@ def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str
         arguments = formula.arguments  # type: ignore[union-attr]
         open_ += [a for a in arguments if type(a) is Variable and a.name not in scope]
         return
-    if kind is Exists or kind is Forall:
+    if kind is Exists or kind is Forall or kind is Count:
         name = formula.variable.name  # type: ignore[union-attr]
         bound.append(name)
         scope = {**scope, name: None}
@@ -94,19 +97,33 @@ def rename_apart(formula: Formula) -> Formula:
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
-    return _rename(formula, {}, FreshNames(bound))
+    return rename(formula, {}, FreshNames(bound))
 
 
-def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
+def rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
+    """Return the formula with free variables renamed by `names`, and bound ones by fresh names."""
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
         case Exists(variable, body, span) | Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return type(formula)(Variable(name, variable.span), _rename(body, inner, fresh), span)
+            return type(formula)(Variable(name, variable.span), rename(body, inner, fresh), span)
+        case Count(bound, number, variable, body, span):
+            name = fresh.fresh(variable.name)
+            renamed = rename(body, {**names, variable.name: name}, fresh)
+            return Count(bound, number, Variable(name, variable.span), renamed, span)
         case _:
-            return map_children(formula, lambda part: _rename(part, names, fresh))
+            return map_children(formula, lambda part: rename(part, names, fresh))
+
+
+def expand_distinct(formula: Formula) -> Formula:
+    """Return the formula with `distinct` of several variables said of each two of them."""
+    if not isinstance(formula, Atom):
+        return map_children(formula, expand_distinct)
+    if formula.predicate != DISTINCT or len(formula.arguments) < 3:
+        return formula
+    return And(tuple(Atom(DISTINCT, pair, formula.span) for pair in combinations(formula.arguments, 2)), formula.span)
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
@@ -199,7 +216,7 @@ class FormulaStructure:
         names: dict[str, None] = {}
         for part in children(formula):
             names.update(dict.fromkeys(self.free_variables(part)))
-        if isinstance(formula, Exists | Forall):
+        if isinstance(formula, Exists | Forall | Count):
             names.pop(formula.variable.name, None)
         return tuple(names)
 

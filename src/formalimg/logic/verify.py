@@ -12,9 +12,9 @@ from formalimg.logic.evaluation import Evaluator
 from formalimg.logic.explain import render_proof
 from formalimg.logic.parser import as_formula
 from formalimg.logic.proof import Proof, prove
-from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
-from formalimg.logic.variables import FormulaStructure, rename_apart, unbound
-from formalimg.logic.world import World
+from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.variables import FormulaStructure, expand_distinct, rename_apart, unbound
+from formalimg.logic.world import DistinguishingWorld, World, objection_to_distinct
 
 STYLE_PREDICATE = "IsStyle"
 """The predicate about the image as a whole."""
@@ -36,7 +36,8 @@ class Verification:
     @cached_property
     def proof(self) -> Proof:
         """Why: a witness for each variable, or the conflict. Computed on first access."""
-        return prove(rename_apart(self.formula), Evaluator(self.scene, self.semantics, self.style))
+        formula = expand_distinct(rename_apart(self.formula))
+        return prove(formula, Evaluator(DistinguishingWorld(self.scene), self.semantics, self.style))
 
     def explain(self) -> str:
         """Return the proof or refutation as text, a screen or two at most.
@@ -99,6 +100,9 @@ class AnalyzedFormula:
         self._is_open = scan.is_open
         self._shapes = scan.shapes
         self._named_apart = rename_apart(formula) if scan.names_repeat else formula
+        self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
+        if self._distinguishes:
+            self._named_apart = expand_distinct(self._named_apart)
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
         """Verify the formula in a scene, as the function `verify`."""
@@ -107,7 +111,8 @@ class AnalyzedFormula:
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
                 return verify(str(self.formula), scene, semantics, style)
             raise FormulaError(self._problems(scene, style))
-        passed = Evaluator(scene, semantics, style, self._structure).holds(self._named_apart, {})
+        world = DistinguishingWorld(scene) if self._distinguishes else scene
+        passed = Evaluator(world, semantics, style, self._structure).holds(self._named_apart, {})
         return Verification(passed, self.formula, scene, semantics, style)
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
@@ -147,7 +152,7 @@ class _FormulaScan:
         kind = type(formula)
         if kind is Atom:
             self.atom(formula)  # type: ignore[arg-type]
-        elif kind is Exists or kind is Forall:
+        elif kind is Exists or kind is Forall or kind is Count:
             name: str = formula.variable.name  # type: ignore[union-attr]
             depth = self._scope.get(name)
             self.names_repeat |= depth is not None
@@ -174,7 +179,7 @@ def _shape(atom: Atom) -> object:
 def _objection(atom: Atom, world: World, style: str | None) -> str | None:
     """Return why an atom cannot be decided; None if it can."""
     if atom.predicate != STYLE_PREDICATE:
-        return world.objection(atom)
+        return objection_to_distinct(atom) if atom.predicate == DISTINCT else world.objection(atom)
     if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
         return f"{STYLE_PREDICATE} is written ({STYLE_PREDICATE} 'word')"
     if style is None:

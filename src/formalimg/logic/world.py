@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from formalimg.logic.syntax import Atom
+from formalimg.logic.syntax import DISTINCT, Atom, Variable
 
 
 class World(Protocol):
@@ -38,6 +38,56 @@ class World(Protocol):
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
         """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+
+
+class DistinguishingWorld:
+    """A world that also decides `(distinct ?a ?b)`; for everything else it asks the world inside."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __len__(self) -> int:
+        return len(self._world)
+
+    def objection(self, atom: Atom) -> str | None:
+        """Return why an atom cannot be decided; None if it can."""
+        return objection_to_distinct(atom) if atom.predicate == DISTINCT else self._world.objection(atom)
+
+    def having(self, predicate: str, value: str | None) -> int:
+        """Return the objects for which a predicate of one variable holds."""
+        return self._world.having(predicate, value)
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """Return the objects of `among` that are related to one of `firsts`."""
+        return _others(firsts, among) if predicate == DISTINCT else self._world.seconds(predicate, firsts, among)
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """Return the objects of `among` to which one of `seconds` is related."""
+        return _others(seconds, among) if predicate == DISTINCT else self._world.firsts(predicate, seconds, among)
+
+    def describe(self, obj: int) -> str:
+        """Return a short description of an object."""
+        return self._world.describe(obj)
+
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """Return what makes an atom hold or fail for these objects."""
+        if atom.predicate != DISTINCT:
+            return self._world.evidence(atom, objects)
+        return "different objects" if len(set(objects)) == len(objects) else "the same object"
+
+
+def _others(objects: int, among: int) -> int:
+    """Return the objects of `among` that differ from at least one of `objects`."""
+    return among & ~objects if objects.bit_count() < 2 else among
+
+
+def objection_to_distinct(atom: Atom) -> str | None:
+    """Return what is wrong with an atom of `distinct`; None if nothing is."""
+    if len(atom.arguments) < 2 or not all(type(argument) is Variable for argument in atom.arguments):
+        return f"{DISTINCT} is written ({DISTINCT} ?a ?b …), with two variables or more"
+    return None
 
 
 def members(objects: int) -> Iterator[int]:

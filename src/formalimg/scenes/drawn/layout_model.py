@@ -33,6 +33,8 @@ _GROUND = 560
 _SHARE = 1000  # fractions are counted in thousandths
 _SNUG = 4
 """How exactly things stand where they stand."""
+_MOUTH, _HANGING = 550, 250
+"""What holds things above this share of its height has them in its mouth, which grasps this share of their ends."""
 
 
 class LayoutAttempt(NamedTuple):
@@ -236,6 +238,8 @@ class LayoutModel:
             self.model.add(_SHARE * (thing.measure("center_y") - y) <= rim)
         else:
             self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
+            if self.attempt.tidy:  # it stands there, and does not float
+                self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 4 * _SNUG * _SHARE)
 
     def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
         """Require that a thing leaves half of its holder free; if the layout is tidy, also that the hand is on it."""
@@ -251,19 +255,23 @@ class LayoutModel:
             return
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
-        inner = (_SHARE * 2 // 5) * 2 * thing.across * thing.scale  # the hand is on the inner part of the thing
+        # A hand is on the inner part of the thing. What a mouth holds hangs down from it, so that the face stays free.
+        inner_part, upper_part = (_HANGING, _HANGING) if y < _MOUTH else (_SHARE * 2 // 5, _SHARE)
+        inner = inner_part * 2 * thing.across * thing.scale
         if x >= _SHARE // 2:
             self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmin") + inner)
         else:
             self._between(at_x, _SHARE * thing.measure("xmax") - inner, _SHARE * thing.measure("xmax"))
-        self._between(at_y, _SHARE * thing.measure("ymin"), _SHARE * thing.measure("ymax"))
+        top = _SHARE * thing.measure("ymin")
+        self._between(at_y, top, top + upper_part * 2 * thing.down * thing.scale)
         self.model.add((right if x >= _SHARE // 2 else left) >= 0)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
         """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
 
         There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
-        before the other. Shares of width and height are bounded such that their product, the area, is as it must be.
+        before the other. A strip along the whole bottom can look as if the other stood on it: only if nothing else
+        fits. Shares of width and height are bounded such that their product, the area, is as it must be.
         """
         grip = self.attempt.grip
         corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * (1.12 + 0.4 * grip)), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
@@ -279,6 +287,8 @@ class LayoutModel:
         on_left, on_right = sides = [self.model.new_bool_var("") for _ in range(2)]
         self.model.add_bool_or(ways)
         self.model.add_bool_or(sides)
+        if self.attempt.tidy:
+            self.model.add(below == 0)
         for way, (least, most) in ((at_corner, corner), (at_side, strip)):
             for side, share in ((on_left, over_left), (on_right, over_right)):
                 self._between(_SHARE * share, least * width, most * width, way, side)
