@@ -34,6 +34,7 @@ _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
+_OBJECT_OPTIONS = ("profile", "colors", "confidence", "counting_confidence")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS, *_PROMPT_OPTIONS)
@@ -78,6 +79,8 @@ def open_judge(
     kind = suite_of(suite).judge
     if protocol != "default" and kind == "prompts":
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
+    if protocol != "default" and kind == "objects":
+        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile=official, strict or logic")
     if protocol != "default":
         return _published_judge(suite, kind, name, options, protocol)
     if name == DRAWN:
@@ -204,12 +207,40 @@ def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
     return open_prompt_judge(chat, **own)
 
 
+def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    from formalimg.judges.object_judge import COLOR_READINGS, RULE_PROFILES, ObjectJudge
+    from formalimg.models import Options
+
+    name = name or ICONS
+    detects = name.startswith(DETECTORS)
+    given = dict(options or {})
+    reader = Options(suite, {key: given.pop(key) for key in _OBJECT_OPTIONS if key in given})
+    own: dict[str, Any] = {
+        "profile": reader.choice("profile", RULE_PROFILES, "official"),
+        "colors": reader.choice("colors", COLOR_READINGS, "pixels" if detects else "grounder"),
+        "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
+        "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
+    }
+    if detects:
+        # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
+        given.setdefault("threshold", f"{max(own['threshold'], 0.01):g}")
+        return ObjectJudge(open_grounder(name, given), **own)
+    if name.startswith("builtin/"):
+        return ObjectJudge(open_grounder(name, given), **own)
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+    from formalimg.suites import OBJECT_COLORS
+
+    chat, asking = _open_chat(name, given, _GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
+    return ObjectJudge(VlmGrounder(chat, colors=OBJECT_COLORS, **asking), **own)
+
+
 _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scene": _scene_judge,
     "clauses": _clause_judge,
     "questions": _question_judge,
     "scores": _score_judge,
     "prompts": _prompt_judge,
+    "objects": _object_judge,
 }
 """How suites are judged, by `Suite.judge`."""
 
@@ -246,7 +277,7 @@ def _published_judge(
             return judges.PublishedQuestionJudge(chat, followed, **own)
         case "scores":
             return score_judge.PublishedScoreJudge(chat, followed, **own)
-        case "prompts":
+        case "prompts" | "objects":
             raise AssertionError("refused before")
 
 

@@ -122,6 +122,9 @@ if TYPE_CHECKING:
         understand,
     )
     from formalimg.suites.formula.wording.lexicon import lexicon
+    from formalimg.suites.geneval.formulas import TranslatedClause, to_formula, translate
+    from formalimg.suites.geneval.rule import DetectionVerdict, RuleCheck, official_verdict
+    from formalimg.suites.geneval.spec import OBJECT_COLORS, IncludedObjects, ObjectSpec
     from formalimg.suites.questions.files import read_questions
     from formalimg.suites.questions.spec import (
         MAX_QUESTIONS,
@@ -193,6 +196,9 @@ __getattr__ = lazy_exports(
             "understand",
         ],
         "formula.wording.lexicon": ["lexicon"],
+        "geneval.formulas": ["TranslatedClause", "to_formula", "translate"],
+        "geneval.rule": ["DetectionVerdict", "RuleCheck", "official_verdict"],
+        "geneval.spec": ["OBJECT_COLORS", "IncludedObjects", "ObjectSpec"],
         "questions.files": ["read_questions"],
         "questions.spec": [
             "MAX_QUESTIONS",
@@ -217,6 +223,7 @@ __all__ = [
     "DIMENSIONS",
     "MAX_QUESTIONS",
     "NO_PROMPT",
+    "OBJECT_COLORS",
     "ODD_TAGS",
     "PASS_THRESHOLD",
     "QUESTION_CATEGORIES",
@@ -237,6 +244,7 @@ __all__ = [
     "CounterfactualGroup",
     "CounterfactualSpec",
     "DataRepair",
+    "DetectionVerdict",
     "Difficulty",
     "DigestError",
     "Dimension",
@@ -244,6 +252,7 @@ __all__ = [
     "FormulaSpec",
     "GraphQuestion",
     "GroupProblem",
+    "IncludedObjects",
     "InfeasibleDrawError",
     "Item",
     "ItemsError",
@@ -255,6 +264,7 @@ __all__ = [
     "NothingToDrawError",
     "NounForms",
     "ObjectFacts",
+    "ObjectSpec",
     "PartTerms",
     "Pool",
     "PoolProfile",
@@ -268,6 +278,7 @@ __all__ = [
     "QuestionSpec",
     "Recipe",
     "RequestedConcept",
+    "RuleCheck",
     "ScoredImage",
     "ScoredQuestion",
     "SkippedRecord",
@@ -275,6 +286,7 @@ __all__ = [
     "StyleText",
     "Suite",
     "SuiteKind",
+    "TranslatedClause",
     "WeightedQuestion",
     "WordingError",
     "World",
@@ -332,6 +344,7 @@ __all__ = [
     "odd_lines",
     "odd_tags",
     "odd_text",
+    "official_verdict",
     "pair_items",
     "pair_spec",
     "parse_prompt",
@@ -354,6 +367,8 @@ __all__ = [
     "suite_names",
     "template_questions",
     "template_score_questions",
+    "to_formula",
+    "translate",
     "understand",
     "undrawable_because",
     "whole_question",

@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.suites import geneval
-from formalimg.suites.geneval import COLORS, RELATIONS, TAGS, official_verdict, relations_between
+from formalimg.suites.geneval import OBJECT_COLORS, RELATIONS, TAGS, official_verdict, relations_between
 from tests.support.geneval_oracle import expect, expect_strict, stands
 from tests.support.sizes import tries
 
@@ -32,7 +32,7 @@ def random_case(rng: random.Random) -> tuple[dict[str, Any], dict[str, list[dict
     for place in range(rng.randint(1, 3)):
         entry: dict[str, Any] = {"class": rng.choice(classes), "count": rng.choice([1, 1, 1, 2, 3])}
         if rng.random() < 0.35:
-            entry["color"] = rng.choice(COLORS[:2])
+            entry["color"] = rng.choice(OBJECT_COLORS[:2])
         if place and rng.random() < 0.6:
             entry["position"] = [rng.choice(RELATIONS), rng.randrange(place)]
         include.append(entry)
@@ -50,7 +50,7 @@ def random_case(rng: random.Random) -> tuple[dict[str, Any], dict[str, list[dict
                     top + rng.randint(1, 100),
                 ],
                 "score": rng.choice([rng.random(), 0.3, 0.9, rng.uniform(0.9, 1)]),
-                "color": rng.choice(COLORS[:2]) if rng.random() < 0.2 else COLORS[0],
+                "color": rng.choice(OBJECT_COLORS[:2]) if rng.random() < 0.2 else OBJECT_COLORS[0],
             }
             for _ in range(rng.choice([0, 1, 1, 2, 3, 20]))
         ]

@@ -13,26 +13,26 @@ from formalimg.suites.geneval.rule import (
     relations_between,
 )
 from formalimg.suites.geneval.spec import (
-    COLORS,
+    OBJECT_COLORS,
     RELATIONS,
     TAGS,
     ExcludedObjects,
-    GenEvalSpec,
     IncludedObjects,
+    ObjectSpec,
     parse_metadata,
 )
 
 __all__ = [
-    "COLORS",
     "COUNTING_THRESHOLD",
     "MAX_OBJECTS",
+    "OBJECT_COLORS",
     "RELATIONS",
     "TAGS",
     "THRESHOLD",
     "DetectionVerdict",
     "ExcludedObjects",
-    "GenEvalSpec",
     "IncludedObjects",
+    "ObjectSpec",
     "RuleCheck",
     "official_verdict",
     "parse_metadata",

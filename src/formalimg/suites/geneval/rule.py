@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.geneval.spec import COLORS, RELATIONS, GenEvalSpec, IncludedObjects, parse_metadata
+from formalimg.suites.geneval.spec import RELATIONS, IncludedObjects, ObjectSpec, parse_metadata
 
 THRESHOLD = 0.3
 COUNTING_THRESHOLD = 0.9
@@ -67,7 +67,7 @@ class DetectionVerdict(NamedTuple):
 
 
 def official_verdict(
-    metadata: Mapping[str, Any] | GenEvalSpec,
+    metadata: Mapping[str, Any] | ObjectSpec,
     detections: Mapping[str, Sequence[Mapping[str, Any]]],
     *,
     strict: bool = False,
@@ -87,7 +87,7 @@ def official_verdict(
     Raises:
         FormalimgError: if the metadata or a detection is malformed.
     """
-    spec = metadata if isinstance(metadata, GenEvalSpec) else parse_metadata(metadata)
+    spec = metadata if isinstance(metadata, ObjectSpec) else parse_metadata(metadata)
     above = counting_threshold if spec.tag == "counting" else threshold
     found = {label: _confident(label, detections.get(label, ()), above) for label in spec.object_classes}
     judged = _RuleRun(spec, found, strict)
@@ -119,7 +119,7 @@ def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[st
 class _RuleRun:
     """One pass of the rule over the metadata, with the checks and rewards that it collects."""
 
-    def __init__(self, spec: GenEvalSpec, found: Mapping[str, Sequence[_Detected]], strict: bool) -> None:
+    def __init__(self, spec: ObjectSpec, found: Mapping[str, Sequence[_Detected]], strict: bool) -> None:
         self.checks: list[RuleCheck] = []
         self._rewards: list[float] = []
         self._strict = strict
@@ -208,8 +208,7 @@ def _misplaced(
 
 def _color_list(group: Sequence[_Detected]) -> str:
     names = [one.color or "no colour" for one in group]
-    order = sorted(set(names), key=lambda name: (COLORS.index(name) if name in COLORS else len(COLORS), name))
-    return ", ".join(f"{names.count(name)} {name}" for name in order)
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
 def _confident(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:

@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 TAGS = ("single_object", "two_object", "counting", "colors", "position", "color_attr")
 """The six tasks, in the order of the paper's tables; the level of an item is the place of its tag, from 1."""
 
-COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
+OBJECT_COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
 
 RELATIONS = ("left of", "right of", "above", "below")
 
@@ -50,7 +50,7 @@ class ExcludedObjects:
 
 
 @dataclass(frozen=True)
-class GenEvalSpec:
+class ObjectSpec:
     """What an image must show and must not show.
 
     Attributes:
@@ -66,7 +66,8 @@ class GenEvalSpec:
     @property
     def object_classes(self) -> tuple[str, ...]:
         """The classes to look for, each once."""
-        return tuple(dict.fromkeys(one.label for one in (*self.include, *self.exclude)))
+        included, excluded = (one.label for one in self.include), (one.label for one in self.exclude)
+        return tuple(dict.fromkeys((*included, *excluded)))
 
     def to_metadata(self) -> dict[str, Any]:
         """Return the spec as the fields of a published line, without the prompt."""
@@ -84,7 +85,7 @@ class GenEvalSpec:
         return fields
 
 
-def parse_metadata(metadata: Mapping[str, Any]) -> GenEvalSpec:
+def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
     """Return the spec in a line of published metadata; fields that it does not need are ignored.
 
     Raises:
@@ -102,7 +103,7 @@ def parse_metadata(metadata: Mapping[str, Any]) -> GenEvalSpec:
         ExcludedObjects(_label(entry, "exclude", place), _count(entry, "exclude", place))
         for place, entry in enumerate(excluded)
     )
-    return GenEvalSpec(tag, include, exclude)
+    return ObjectSpec(tag, include, exclude)
 
 
 def _entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -117,7 +118,7 @@ def _entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 def _included(entry: Mapping[str, Any], place: int) -> IncludedObjects:
     label, count = _label(entry, "include", place), _count(entry, "include", place)
     color = entry.get("color", "")
-    if not isinstance(color, str) or ("color" in entry and not color.strip()):
+    if color != "" and not _is_word(color):
         raise FormalimgError(f"include[{place}]: color must be a word, such as red")
     if "position" not in entry:
         return IncludedObjects(label, count, color)
@@ -137,7 +138,7 @@ def _included(entry: Mapping[str, Any], place: int) -> IncludedObjects:
 
 def _label(entry: Mapping[str, Any], name: str, place: int) -> str:
     label = entry.get("class")
-    if not is_text(label) or not label.strip():
+    if not _is_word(label):
         raise FormalimgError(f"{name}[{place}]: class must be the name of a class, such as cup")
     return str(label)
 
@@ -147,3 +148,8 @@ def _count(entry: Mapping[str, Any], name: str, place: int) -> int:
     if type(count) is not int or not 1 <= count <= MAX_COUNT:
         raise FormalimgError(f"{name}[{place}]: count must be a whole number from 1 to {MAX_COUNT}")
     return count
+
+
+def _is_word(given: object) -> bool:
+    """Return whether something is a word that formulas can quote."""
+    return is_text(given) and bool(str(given).strip()) and str(given).isprintable() and "'" not in str(given)
