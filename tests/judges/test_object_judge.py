@@ -22,6 +22,7 @@ from formalimg.reporting import compare, render
 from formalimg.scenes import Box, Scene, SceneObject, draw, natural_aspect
 from formalimg.suites import Item, ObjectSpec, load
 from formalimg.suites.geneval import parse_metadata
+from formalimg.tables import Number
 
 ITEMS = Path(__file__).parents[2] / "examples" / "geneval" / "evaluation_metadata.jsonl"
 DOG = {"class": "dog", "count": 1}
@@ -147,7 +148,7 @@ def test_a_run_of_drawings_end_to_end(tmp_path: Path) -> None:
     assert "IF-XL" in text
     (table,) = [one for one in comparison.sections[0].tables if one.name == "profiles"]
     assert [row.cells[0] for row in table.rows] == ["official", "strict", "logic"]
-    assert all(cell.value == 1 for row in table.rows for cell in row.cells[1:-1] if not isinstance(cell, str))
+    assert all(isinstance(cell, Number) and cell.value == 1 for row in table.rows for cell in row.cells[1:-1])
 
 
 def test_pre_made_images_in_the_layout_of_the_authors(tmp_path: Path) -> None:
