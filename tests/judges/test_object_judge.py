@@ -133,6 +133,8 @@ def test_options_of_the_judge() -> None:
     assert judge.settings["min_confidence"] == 0.5
     with pytest.raises(FormalimgError, match="profile"):
         open_judge("geneval", "builtin/icons", {"profile": "mine"})
+    with pytest.raises(FormalimgError, match="colors=clip"):
+        open_judge("geneval", "builtin/icons", {"clip": "some/model"})
     with pytest.raises(FormalimgError, match="profile=official"):
         open_judge("geneval", "builtin/icons", protocol="published")
 

@@ -19,13 +19,15 @@ from formalimg.suites import DetectionVerdict, Item, ObjectSpec, official_verdic
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from formalimg.judges.grounders.clip_colors import ClipColors
+
 RuleProfile: TypeAlias = Literal["official", "strict", "logic"]
 RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)
 """What decides: the authors' rule; its strict variant, with exact numbers of boxes; or formulas."""
 
-ColorReading: TypeAlias = Literal["grounder", "pixels"]
+ColorReading: TypeAlias = Literal["grounder", "pixels", "clip"]
 COLOR_READINGS: tuple[ColorReading, ...] = get_args(ColorReading)
-"""Who says which colour an object has: the grounder, or the pixels of its box."""
+"""Who says which colour an object has: the grounder, the pixels of its box, or a CLIP model that sees the box."""
 
 _VERSION = 1
 """The version of the rules from groundings to verdicts: raise it whenever a verdict may come out differently."""
@@ -57,6 +59,7 @@ class ObjectJudge:
         colors: who says which colour an object has.
         threshold: the confidence that a box must exceed.
         counting_threshold: the same for items of the task counting.
+        clip: the CLIP model, if it says which colour an object has.
     """
 
     grounder: Grounder
@@ -64,6 +67,7 @@ class ObjectJudge:
     colors: ColorReading = "grounder"
     threshold: float = 0.3
     counting_threshold: float = 0.9
+    clip: ClipColors | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +79,7 @@ class ObjectJudge:
         """The settings of the grounder, the profile, the thresholds, and the version of the rules."""
         return {
             **self.grounder.settings,
+            **(self.clip.settings if self.clip else {}),
             "profile": self.profile,
             "color_reading": self.colors,
             "min_confidence": self.threshold,
@@ -174,6 +179,12 @@ class ObjectJudge:
         """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
         if self.colors == "grounder" or not any(one.color for one in spec.include):
             return list(objects)
+        if self.clip is not None:
+            named = {
+                label: iter(self.clip.name_colors(image, [one.box for one in objects if one.label == label], label))
+                for label in {one.label for one in objects}
+            }
+            return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
         from formalimg.judges.grounders.pixel_colors import color_in
 
         return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]

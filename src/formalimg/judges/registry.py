@@ -34,7 +34,7 @@ _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
-_OBJECT_OPTIONS = ("profile", "colors", "confidence", "counting_confidence")
+_OBJECT_OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS, *_PROMPT_OPTIONS)
@@ -210,6 +210,7 @@ def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
 def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
     from formalimg.judges.object_judge import COLOR_READINGS, RULE_PROFILES, ObjectJudge
     from formalimg.models import Options
+    from formalimg.suites import OBJECT_COLORS
 
     name = name or ICONS
     detects = name.startswith(DETECTORS)
@@ -221,6 +222,12 @@ def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
         "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
         "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
     }
+    if own["colors"] == "clip":
+        from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
+
+        own["clip"] = open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)
+    elif reader.text("clip", None) is not None:
+        raise FormalimgError("clip names the model of colors=clip: give -J colors=clip, too")
     if detects:
         # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
         given.setdefault("threshold", f"{max(own['threshold'], 0.01):g}")
@@ -228,7 +235,6 @@ def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
     if name.startswith("builtin/"):
         return ObjectJudge(open_grounder(name, given), **own)
     from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
-    from formalimg.suites import OBJECT_COLORS
 
     chat, asking = _open_chat(name, given, _GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
     return ObjectJudge(VlmGrounder(chat, colors=OBJECT_COLORS, **asking), **own)
