@@ -131,8 +131,9 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 def _drawn_judge(suite: str, kind: JudgeKind, options: Mapping[str, str] | None) -> Judge:
     if options:
         raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
-    if kind != "prompts" and not suite_of(suite).world:
-        worlds = ", ".join(name for name in suite_names() if suite_of(name).world)
+    known = [name for name in suite_names() if suite_of(name).world and suite_of(name).judge != "objects"]
+    if kind != "prompts" and suite not in known:
+        worlds = ", ".join(known)
         raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
     from formalimg.judges.drawn_judge import DrawnJudge
     from formalimg.judges.prompt_judge import PromptJudge

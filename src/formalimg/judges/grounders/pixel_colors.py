@@ -94,7 +94,7 @@ class _ToneTable(NamedTuple):
 def _tones(more_words: bool = False) -> _ToneTable:
     tones: dict[str, list[str]] = dict(_table()["tones"])
     if more_words:
-        more: Mapping[str, list[str]] = _table()["more_words"]
+        more: Mapping[str, list[str]] = _table("pixel_color_words.toml")["more_words"]
         named = {tone for ones in more.values() for tone in ones}
         tones |= {NO_COLOR: [tone for tone in tones[NO_COLOR] if tone not in named], **more}
     rgb = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for ones in tones.values() for tone in ones]
@@ -103,8 +103,8 @@ def _tones(more_words: bool = False) -> _ToneTable:
 
 
 @cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads((files("formalimg.judges.grounders") / "pixel_colors.toml").read_text(encoding="utf-8"))
+def _table(name: str = "pixel_colors.toml") -> Mapping[str, Any]:
+    return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))
 
 
 def _nearest_name(pixels: Numbers, tones: _ToneTable) -> NDArray[np.intp]:
