@@ -18,6 +18,7 @@ from formalimg.suites import (
     decode_item,
     encode_item,
     load_with_skipped,
+    pull,
     source,
     suite,
     to_formula,
@@ -61,6 +62,13 @@ def test_all_published_lines_load_without_tags_and_translate(tmp_path: Path) -> 
     assert [json.loads(line) for line in again.splitlines()] == [json.loads(line) for line in lines.splitlines()]
     pinned = source("geneval")
     assert digest({pinned.data[0]: PUBLISHED.read_bytes()}) == pinned.digest
+
+
+def test_what_was_pulled_is_loaded_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "repository" / "prompts").mkdir(parents=True)
+    (tmp_path / "repository" / "prompts" / OURS.name).write_bytes(OURS.read_bytes())
+    pull("geneval", tmp_path / "data", origin=str(tmp_path / "repository"))
+    assert load("geneval", tmp_path / "data") == load("geneval", OURS)
 
 
 def test_odd_lines_are_tagged_and_only_those_without_anything_skipped(tmp_path: Path) -> None:
