@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,9 @@ def test_all_published_lines_load_without_tags_and_translate(tmp_path: Path) -> 
 def test_what_was_pulled_is_loaded_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "repository" / "prompts").mkdir(parents=True)
     (tmp_path / "repository" / "prompts" / OURS.name).write_bytes(OURS.read_bytes())
-    pull("geneval", tmp_path / "data", origin=str(tmp_path / "repository"))
+    with pytest.raises(FormalimgError, match="not the data files of geneval"):
+        pull("geneval", tmp_path / "data", tmp_path / "repository")
+    pull(replace(source("geneval"), digest=""), tmp_path / "data", tmp_path / "repository")
     assert load("geneval", tmp_path / "data") == load("geneval", OURS)
 
 
