@@ -10,10 +10,11 @@ help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 DRAWERS = --model builtin/oracle --model builtin/reader --model builtin/scatter --runs demo
-demo: $(VENV)/.installed-core  ## Score the three embedded image models on three suites, and write demo/report.html
+demo: $(VENV)/.installed-core  ## Score the three embedded image models on four suites, and write demo/report.html
 	$(BIN)/formalimg run knolling $(DRAWERS) --per-level 20 --size 768
 	$(BIN)/formalimg run natural $(DRAWERS) --per-level 5 --size 512
 	$(BIN)/formalimg run conceptmix $(DRAWERS) --per-level 7 --size 512
+	$(BIN)/formalimg run geneval $(DRAWERS) --items examples/geneval --samples 2 --size 512
 	$(BIN)/formalimg report demo/*-builtin-* --format html --reference --out demo/report.html
 
 # Measuring coverage is nearly free from Python 3.12 on; before, it makes the tests about half as slow again.

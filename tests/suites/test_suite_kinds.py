@@ -47,11 +47,11 @@ def test_the_suites_that_ship() -> None:
         known = suite(name)
         assert known.traits.name == known.kind
         assert known.traits.scale == ("score" if known.traits.has_scores else "percent")
-        assert set(known.level_names) <= set(range(1, 4))
+        assert set(known.level_names) <= set(range(1, 8))
     assert [name for name in suite_names() if suite(name).has_gate] == ["cf-world"]
     assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling"]
     assert {suite(name).judge for name in suite_names()} == {
-        *("scene", "clauses", "questions", "scores", "prompts", "words")
+        *("scene", "clauses", "questions", "scores", "prompts", "objects", "words")
     }
     assert KINDS["concepts"].part_kinds == CATEGORIES
     assert KINDS["counterfactual"].part_kinds == DIMENSIONS

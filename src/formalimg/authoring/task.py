@@ -61,6 +61,8 @@ def authoring_task(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
             return FormulaAuthoring(plan, prompts)
         case "questions":
             raise FormalimgError(f"items of {plan.suite} are not written: `formalimg score` makes them of your prompts")
+        case "objects":
+            raise FormalimgError(f"items of {plan.suite} are not written: pull them, or write lines in their format")
 
 
 def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[Any], ...]:

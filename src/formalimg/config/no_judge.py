@@ -15,9 +15,13 @@ _NEEDS: Mapping[JudgeKind, str] = {
     "clauses": "needs a chat model that can see, which is asked clause by clause",
     "questions": "needs a chat model that can see, which is asked one question for each concept",
     "scores": "needs a chat model that can see, which is asked for scores",
+    "objects": "needs a detector, or a chat model that can see, to find the objects in them",
     "prompts": "needs a chat model that can see, which is asked about the prompt",
     "words": "needs a chat model that can see, which answers each question in one word",
 }
+
+_BY_BOXES: tuple[JudgeKind, ...] = ("scene", "objects")
+"""How suites are judged where finding objects is all that a judge has to do."""
 
 
 class NoJudgeError(FormalimgError):
@@ -40,7 +44,7 @@ class NoJudgeError(FormalimgError):
 
 def judge_to_suggest(suite_name: str) -> str:
     """Return the options that name a judge for a suite which is available here; a good guess if none is."""
-    found = find_available_judges(boxes=suite(suite_name).judge == "scene")
+    found = find_available_judges(boxes=suite(suite_name).judge in _BY_BOXES)
     return found[0].line("command") if found else "--judge gemini/gemini-3-pro-preview"
 
 
@@ -52,14 +56,14 @@ def no_judge_error(
     published = protocol != "default"
     if published:
         why = f"there is no judge for {name} that works offline: the protocol {protocol} asks a chat model that can see"
-    elif kind == "scene":
+    elif kind in _BY_BOXES:
         why = (
             f"there is no judge for the images of {model}: {name} {_NEEDS[kind]} ({ICONS} reads only the drawings of "
             "the built-in models)"
         )
     else:
         why = f"there is no judge for {name} that works offline: it {_NEEDS[kind]}"
-    found = find_available_judges(boxes=kind == "scene" and not published)
+    found = find_available_judges(boxes=kind in _BY_BOXES and not published)
     # Side by side, so that what is to be typed can be seen at once.
     lines = [judge.line(words) for judge in found]
     width = max(map(len, lines), default=0)

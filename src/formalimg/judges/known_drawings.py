@@ -14,8 +14,10 @@ from formalimg.suites import (
     CounterfactualSpec,
     FormulaSpec,
     GraphQuestion,
+    IncludedObjects,
     Item,
     JudgeKind,
+    ObjectSpec,
     QuestionSpec,
     RequestedConcept,
 )
@@ -86,6 +88,12 @@ def known_drawings(kind: JudgeKind, suite: str) -> tuple[KnownDrawing, KnownDraw
                 KnownDrawing("a red bottle at the lower left", asked, item, low),
                 KnownDrawing("a red bottle at the upper right", asked, item, high),
             )
+        case "objects":
+            asked = "whether there is a bottle"
+            return (
+                KnownDrawing("a red bottle", asked, item, low, (True,)),
+                KnownDrawing("a green fork", asked, item, fork, (False,)),
+            )
         case "clauses" | "questions" | "prompts" | "words":
             asked = "whether there is a bottle, and whether there is a fork"
             return (
@@ -98,7 +106,11 @@ def known_drawings(kind: JudgeKind, suite: str) -> tuple[KnownDrawing, KnownDraw
 
 
 def _item(kind: JudgeKind, suite: str) -> Item[object]:
-    words = "There is a red bottle." if kind in ("scene", "scores") else "There is a bottle, and there is a fork."
+    words = (
+        "There is a red bottle."
+        if kind in ("scene", "scores", "objects")
+        else "There is a bottle, and there is a fork."
+    )
     spec: object
     match kind:
         case "scene":
@@ -110,6 +122,8 @@ def _item(kind: JudgeKind, suite: str) -> Item[object]:
         case "prompts" | "words":
             asked = enumerate((_BOTTLE, _FORK), 1)
             spec = QuestionSpec(tuple(GraphQuestion(str(n), _concept(word).question) for n, word in asked))
+        case "objects":
+            spec = ObjectSpec("single_object", (IncludedObjects(_BOTTLE, 1),))
         case "scores":
             criteria = "1 if there is a bottle, 0 if there is none."
             spec = CounterfactualSpec("preflight", "", (Weighted("assessment", "Is there a bottle?", criteria, 1.0),))

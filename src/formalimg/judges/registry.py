@@ -34,6 +34,7 @@ _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
+_OBJECT_OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
 _PUBLISHED_OPTIONS = ("prompts",)
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _WORD_TOKENS = 16
@@ -79,6 +80,8 @@ def open_judge(
     kind = suite_of(suite).judge
     if protocol != "default" and kind == "prompts":
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
+    if protocol != "default" and kind == "objects":
+        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile=official, strict or logic")
     if protocol != "default":
         return _published_judge(suite, kind, name, options, protocol)
     if name == DRAWN:
@@ -129,8 +132,9 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 def _drawn_judge(suite: str, kind: JudgeKind, options: Mapping[str, str] | None) -> Judge:
     if options:
         raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
-    if kind != "prompts" and not suite_of(suite).world:
-        worlds = ", ".join(name for name in suite_names() if suite_of(name).world)
+    known = [name for name in suite_names() if suite_of(name).world and suite_of(name).judge != "objects"]
+    if kind != "prompts" and suite not in known:
+        worlds = ", ".join(known)
         raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
     from formalimg.judges.drawn_judge import DrawnJudge
     from formalimg.judges.prompt_judge import PromptJudge
@@ -216,6 +220,39 @@ def _word_judge(suite: str, name: str | None, options: Mapping[str, str] | None)
     return PublishedWordJudge(chat, **own)
 
 
+def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    from formalimg.judges.object_judge import COLOR_READINGS, RULE_PROFILES, ObjectJudge
+    from formalimg.models import Options
+    from formalimg.suites import OBJECT_COLORS
+
+    name = name or ICONS
+    detects = name.startswith(DETECTORS)
+    given = dict(options or {})
+    reader = Options(suite, {key: given.pop(key) for key in _OBJECT_OPTIONS if key in given})
+    own: dict[str, Any] = {
+        "profile": reader.choice("profile", RULE_PROFILES, "official"),
+        "colors": reader.choice("colors", COLOR_READINGS, "pixels" if detects else "grounder"),
+        "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
+        "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
+    }
+    if own["colors"] == "clip":
+        from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
+
+        own["clip"] = open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)
+    elif reader.text("clip", None) is not None:
+        raise FormalimgError("clip names the model of colors=clip: give -J colors=clip, too")
+    if detects:
+        # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
+        given.setdefault("threshold", f"{max(own['threshold'], 0.01):g}")
+        return ObjectJudge(open_grounder(name, given), **own)
+    if name.startswith("builtin/"):
+        return ObjectJudge(open_grounder(name, given), **own)
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+
+    chat, asking = _open_chat(name, given, _GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
+    return ObjectJudge(VlmGrounder(chat, colors=OBJECT_COLORS, **asking), **own)
+
+
 _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scene": _scene_judge,
     "clauses": _clause_judge,
@@ -223,6 +260,7 @@ _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "scores": _score_judge,
     "prompts": _prompt_judge,
     "words": _word_judge,
+    "objects": _object_judge,
 }
 """How suites are judged, by `Suite.judge`."""
 
@@ -261,8 +299,8 @@ def _published_judge(
             return judges.PublishedQuestionJudge(chat, followed, **own)
         case "scores":
             return score_judge.PublishedScoreJudge(chat, followed, **own)
-        case "prompts" | "words":
-            raise AssertionError("dealt with before")
+        case "prompts" | "objects" | "words":
+            raise AssertionError("refused before")
 
 
 def _require_chat(

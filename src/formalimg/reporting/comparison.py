@@ -199,6 +199,10 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             return question_tables(seen, how)
         case "questions":
             return ()  # the main table and what failed say it all
+        case "objects":
+            from formalimg.reporting.object_tables import object_tables
+
+            return object_tables(about, seen, how)
 
 
 class _RunNumbers(NamedTuple):

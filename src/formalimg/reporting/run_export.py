@@ -55,7 +55,7 @@ def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
             from formalimg.reporting.cfworld_export import export_cfworld
 
             return export_cfworld(run, folder, name)
-        case "questions":
+        case "questions" | "objects":
             raise FormalimgError(
                 f"{run.manifest.suite} has no published layout: `formalimg report --format json` writes its numbers, "
                 "and the images are in the run folder"

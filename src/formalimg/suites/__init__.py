@@ -124,6 +124,9 @@ if TYPE_CHECKING:
         understand,
     )
     from formalimg.suites.formula.wording.lexicon import lexicon
+    from formalimg.suites.geneval.formulas import TranslatedClause, to_formula, translate
+    from formalimg.suites.geneval.rule import DetectionVerdict, RuleCheck, official_verdict
+    from formalimg.suites.geneval.spec import OBJECT_COLORS, IncludedObjects, ObjectSpec
     from formalimg.suites.questions.files import read_questions
     from formalimg.suites.questions.published_formats import FIRST_ROW
     from formalimg.suites.questions.spec import (
@@ -199,6 +202,9 @@ __getattr__ = lazy_exports(
             "understand",
         ],
         "formula.wording.lexicon": ["lexicon"],
+        "geneval.formulas": ["TranslatedClause", "to_formula", "translate"],
+        "geneval.rule": ["DetectionVerdict", "RuleCheck", "official_verdict"],
+        "geneval.spec": ["OBJECT_COLORS", "IncludedObjects", "ObjectSpec"],
         "questions.files": ["read_questions"],
         "questions.published_formats": ["FIRST_ROW"],
         "questions.spec": [
@@ -227,6 +233,7 @@ __all__ = [
     "FIRST_ROW",
     "MAX_QUESTIONS",
     "NO_PROMPT",
+    "OBJECT_COLORS",
     "ODD_TAGS",
     "PASS_THRESHOLD",
     "QUESTION_CATEGORIES",
@@ -247,6 +254,7 @@ __all__ = [
     "CounterfactualGroup",
     "CounterfactualSpec",
     "DataRepair",
+    "DetectionVerdict",
     "Difficulty",
     "DigestError",
     "Dimension",
@@ -254,6 +262,7 @@ __all__ = [
     "FormulaSpec",
     "GraphQuestion",
     "GroupProblem",
+    "IncludedObjects",
     "InfeasibleDrawError",
     "Item",
     "ItemsError",
@@ -265,6 +274,7 @@ __all__ = [
     "NothingToDrawError",
     "NounForms",
     "ObjectFacts",
+    "ObjectSpec",
     "PartTerms",
     "Pool",
     "PoolProfile",
@@ -278,6 +288,7 @@ __all__ = [
     "QuestionSpec",
     "Recipe",
     "RequestedConcept",
+    "RuleCheck",
     "ScoredImage",
     "ScoredQuestion",
     "SkippedRecord",
@@ -285,6 +296,7 @@ __all__ = [
     "StyleText",
     "Suite",
     "SuiteKind",
+    "TranslatedClause",
     "WeightedQuestion",
     "WordingError",
     "World",
@@ -344,6 +356,7 @@ __all__ = [
     "odd_lines",
     "odd_tags",
     "odd_text",
+    "official_verdict",
     "pair_items",
     "pair_spec",
     "parse_prompt",
@@ -366,6 +379,8 @@ __all__ = [
     "suite_names",
     "template_questions",
     "template_score_questions",
+    "to_formula",
+    "translate",
     "understand",
     "undrawable_because",
     "whole_question",

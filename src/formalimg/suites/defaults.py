@@ -39,7 +39,9 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
     """
     known = _digests()["files"]
     if suite not in known:
-        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items")
+        source = get_suite(suite).source
+        pulled = f", which `formalimg pull {source}` brings" if source else ""
+        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items{pulled}")
     name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:

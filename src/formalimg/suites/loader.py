@@ -19,6 +19,7 @@ from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError
 from formalimg.suites.registry import suite as get_suite
 
 if TYPE_CHECKING:
+    from formalimg.suites.geneval.spec import ObjectSpec
     from formalimg.suites.questions.spec import QuestionSpec
 
 
@@ -36,6 +37,8 @@ def load(
     suite: Literal["questions", "geneval2", "free-prompts"], path: str | Path | None = None
 ) -> list[Item[QuestionSpec]]: ...
 @overload
+def load(suite: Literal["geneval"], path: str | Path | None = None) -> list[Item[ObjectSpec]]: ...
+@overload
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]: ...
 
 
@@ -46,14 +49,15 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     which no item can be made are left out, and `load_with_skipped` names them.
 
     Args:
-        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, `questions` or
+        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, `questions`, `geneval` or
             `geneval2`.
         path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
             `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
             `eval_questions` and `prompt_ablation`; for questions a CSV, JSON Lines or JSON file of question graphs, as
-            `dsg-1k-anns.csv`; for GenEval 2 `geneval2_data.jsonl` or its folder. Or an items file: `items.jsonl` or its
-            folder. None for the default items, which ship with the package; `@1` for version 1 of them.
+            `dsg-1k-anns.csv`; for GenEval `evaluation_metadata.jsonl`, or what `formalimg pull` made; for GenEval 2
+            `geneval2_data.jsonl` or its folder. Or an items file: `items.jsonl` or its folder.
+            None for the default items, which ship with the package; `@1` for version 1 of them.
 
     Raises:
         ItemsError: listing everything that is wrong with the files, each with its place.

@@ -61,6 +61,9 @@ EMPTY_QUESTION = "empty-question"
 EXPECTED_UNKNOWN = "expected-unknown"
 PROMPTS_DIFFER = "prompts-differ"
 
+UNKNOWN_TASK = "unknown-task"
+UNREADABLE_OBJECTS = "unreadable-objects"
+
 SKIPPED = "skipped"
 """What skipped records are counted as, beside the tags."""
 
@@ -111,6 +114,9 @@ ODD_TAGS: Mapping[str, str] = {
     EMPTY_QUESTION: "a record without words to ask, or far too many: left out",
     EXPECTED_UNKNOWN: "an expected answer that is neither yes nor no: yes is taken",
     PROMPTS_DIFFER: "the questions of one item come with different prompts: the first counts",
+    # GenEval
+    UNKNOWN_TASK: "a tag that is none of the six: judged, and not part of Overall",
+    UNREADABLE_OBJECTS: "include or exclude cannot be read: unscored",
 }
 """What each tag of an odd record means, and what is made of it."""
 

@@ -23,14 +23,14 @@ from formalimg.suites.conceptmix.spec import CATEGORIES
 from formalimg.suites.item import Item
 from formalimg.suites.record import ItemFindings, Record
 
-Kind: TypeAlias = Literal["formula", "concepts", "counterfactual", "questions"]
-"""Name of a `SuiteKind`: items have a formula, concepts with a question each, weighted questions with scores, or yes/no
-questions that depend on each other."""
+Kind: TypeAlias = Literal["formula", "concepts", "counterfactual", "questions", "objects"]
+"""Name of a `SuiteKind`: items have a formula, concepts with a question each, weighted questions with scores, yes/no
+questions that depend on each other, or objects that must be there or must not."""
 
-JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts", "words"]
+JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts", "objects", "words"]
 """How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; for
-prompts of any kind, by their formula if they have one and else by questions; or a chat model that answers questions in
-one word, by the probability of the expected one."""
+prompts of any kind, by their formula if they have one and else by questions; a grounder and a rule for its boxes; or a
+chat model that answers questions in one word, by the probability of the expected one."""
 
 World: TypeAlias = Literal["", "icons", "drawn"]
 """The world that built-in models draw for a suite, and by which judge their images are read: none; flat icons, which
@@ -286,6 +286,18 @@ def _write_questions(items: Sequence[Item[Any]], folder: Path) -> None:
     raise FormalimgError(f"{items[0].suite} has no published form: write its items as items.jsonl")
 
 
+def _read_objects(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
+    from formalimg.suites.geneval.published import read_published
+
+    return read_published(path, name, findings)
+
+
+def _write_objects(items: Sequence[Item[Any]], folder: Path) -> None:
+    from formalimg.suites.geneval.published import write_published
+
+    write_published(items, folder)
+
+
 KINDS: Mapping[Kind, SuiteKind] = {
     "formula": SuiteKind(
         name="formula",
@@ -348,6 +360,15 @@ KINDS: Mapping[Kind, SuiteKind] = {
         read_published=_read_questions,
         write_published=_write_questions,
         code_zeroes_missing=True,
+    ),
+    "objects": SuiteKind(
+        name="objects",
+        terms=PartTerms("check", "kind of check", "word", "class", "passes", "pass", "that failed"),
+        part_kinds=("object", "count", "attribute", "relation"),
+        form_module="formalimg.suites.geneval.form",
+        read_published=_read_objects,
+        write_published=_write_objects,
+        level_format="{name} {level}",
     ),
 }
 """All kinds of suites, by name."""

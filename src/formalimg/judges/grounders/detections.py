@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
@@ -36,6 +36,12 @@ class DetectedBox(NamedTuple):
     def to_json(self) -> dict[str, object]:
         """Return the detection as plain data."""
         return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
+
+
+def box_on_canvas(box: Sequence[float], image: Image) -> Box:
+    """Return a box in pixels of an image in units of the canvas."""
+    across, down = CANVAS / image.width, CANVAS / image.height
+    return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
 
 
 class SuppressionResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""The detector grounder: boxes from an open-vocabulary detector (OWLv2, Grounding DINO), colours from pixels."""
+"""The detector grounder: boxes from a detector or segmenter of the transformers library, colours from pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
+from formalimg.judges.grounders.class_detector import ClassDetector
+from formalimg.judges.grounders.coco_classes import unknown_classes_text
+from formalimg.judges.grounders.detections import RULES, DetectedBox, box_on_canvas, ground_detections
 from formalimg.models import (
     CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
@@ -29,7 +31,6 @@ from formalimg.models import (
     requires,
     silence_libraries,
 )
-from formalimg.scenes import CANVAS, Box
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -109,7 +110,7 @@ class ZeroShotDetector:
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
         labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
         return [
-            DetectedBox(classes[label], score, _on_canvas(box, image))
+            DetectedBox(classes[label], score, box_on_canvas(box, image))
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
@@ -120,19 +121,15 @@ class ZeroShotDetector:
         return {"input_ids": inputs["input_ids"], "text_threshold": 1.0} if has_text_threshold else {}
 
 
-def _on_canvas(box: Sequence[float], image: Image) -> Box:
-    across, down = CANVAS / image.width, CANVAS / image.height
-    return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
-
-
 _DTYPE = "float32"
 """Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
 
 
 class DetectorGrounder:
-    """Find objects with an open-vocabulary detector, and their colours in the pixels of their boxes.
+    """Find objects with a detector, and their colours in the pixels of their boxes.
 
-    Only the requested classes are looked for. Evidence, all plain data:
+    Open-vocabulary detectors look for the requested classes; those with fixed classes (DETR, Mask2Former) find all of
+    theirs, and items that name another are `Unscored`. Evidence, all plain data:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `dropped`: boxes that the rules dropped, if any;
@@ -163,7 +160,7 @@ class DetectorGrounder:
         self._threshold = threshold
         self._max_overlap = max_overlap
         self._thread = ThreadPoolExecutor(1, "detector")
-        self._detector: ZeroShotDetector | None = None
+        self._detector: ZeroShotDetector | ClassDetector | None = None
 
     @property
     def settings(self) -> Mapping[str, Setting]:
@@ -186,16 +183,16 @@ class DetectorGrounder:
             return Unscored("not understood", "no class is named that could be looked for")
         find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
         found = await asyncio.get_running_loop().run_in_executor(self._thread, find)
-        if found is None:
-            return Unscored(
-                "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
-            )
-        return await asyncio.to_thread(self._grounding, image.pil, found)
+        if isinstance(found, Unscored):
+            return found
+        return await asyncio.to_thread(self._grounding, image.pil, found, classes)
 
-    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | None:
-        """Return the detections; None if there is not enough memory."""
+    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | Unscored:
+        """Return the detections; unscored if a class is unknown, or there is not enough memory."""
         if self._detector is None:
-            self._detector = ZeroShotDetector(self.name, self._checkpoint, self._family)
+            self._detector = _load_detector(self.name, self._checkpoint, self._family)
+        if isinstance(self._detector, ClassDetector) and (unknown := self._detector.unknown_classes(classes)):
+            return Unscored("not understood", unknown_classes_text(self.name, unknown))
         try:
             return self._detector.find(image, classes, self._threshold)
         except ImportError as error:  # some processors find out late which library they need
@@ -204,16 +201,29 @@ class DetectorGrounder:
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            return None
+            return Unscored(
+                "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
+            )
 
-    def _grounding(self, image: Image, found: Sequence[DetectedBox]) -> Grounding:
+    def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str]) -> Grounding:
         served = self._checkpoint.served("config.json", "transformers")
-        return ground_detections(image, found, self._max_overlap, served)
+        return ground_detections(image, found, self._max_overlap, served, set(classes))
+
+
+def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
+    """Load a detector, by what its configuration says that it is."""
+    from transformers import MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING, AutoConfig
+
+    with checkpoint.being_loaded(name):
+        kind = type(AutoConfig.from_pretrained(checkpoint.source, **checkpoint.loading()))
+    if kind in MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING:
+        return ZeroShotDetector(name, checkpoint, family)
+    return ClassDetector(name, checkpoint)
 
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
-    """Open a zero-shot object detector from a folder or from the Hugging Face hub, such as OWLv2 or Grounding DINO.
+    """Open an object detector from a folder or from the Hugging Face hub: OWLv2, Grounding DINO, DETR, Mask2Former.
 
     Args:
         model: the folder of a saved detector, or its id on the hub, such as `google/owlv2-base-patch16-ensemble`.

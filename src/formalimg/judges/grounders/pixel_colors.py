@@ -40,13 +40,15 @@ class PixelColor(NamedTuple):
     share: float
 
 
-def color_in(image: Image, box: Box) -> PixelColor:
+def color_in(image: Image, box: Box, *, more_words: bool = False) -> PixelColor:
     """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most.
 
     Args:
         image: the image, in RGB; it shows the whole canvas.
         box: where the object is, on the canvas.
+        more_words: whether orange and purple are words, too; else they are "other".
     """
+    tones = _tones(more_words)
     pixels = lab(np.asarray(_crop(image, box)))
     around = np.median(_around(image, box), axis=0)
     height, width, _ = pixels.shape
@@ -54,9 +56,11 @@ def color_in(image: Image, box: Box) -> PixelColor:
     differs = np.linalg.norm(pixels - around, axis=2) > _MIN_DIFFERENCE
     if weights[differs].sum() >= _MIN_SHARE * weights.sum():
         weights = weights * differs
-    shares = np.bincount(_nearest_name(pixels).ravel(), weights.ravel(), minlength=len(_tones().names)) / weights.sum()
+    shares = (
+        np.bincount(_nearest_name(pixels, tones).ravel(), weights.ravel(), minlength=len(tones.names)) / weights.sum()
+    )
     best = int(shares.argmax())
-    return PixelColor(_tones().names[best], round(float(shares[best]), 3))
+    return PixelColor(tones.names[best], round(float(shares[best]), 3))
 
 
 def lab(rgb: NDArray[Any]) -> Numbers:
@@ -87,20 +91,23 @@ class _ToneTable(NamedTuple):
 
 
 @cache
-def _tones() -> _ToneTable:
-    tones: Mapping[str, list[str]] = _table()["tones"]
+def _tones(more_words: bool = False) -> _ToneTable:
+    tones: dict[str, list[str]] = dict(_table()["tones"])
+    if more_words:
+        more: Mapping[str, list[str]] = _table("pixel_color_words.toml")["more_words"]
+        named = {tone for ones in more.values() for tone in ones}
+        tones |= {NO_COLOR: [tone for tone in tones[NO_COLOR] if tone not in named], **more}
     rgb = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for ones in tones.values() for tone in ones]
     name_of = [number for number, ones in enumerate(tones.values()) for _ in ones]
     return _ToneTable(tuple(tones), lab(np.array(rgb)), np.array(name_of))
 
 
 @cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads((files("formalimg.judges.grounders") / "pixel_colors.toml").read_text(encoding="utf-8"))
+def _table(name: str = "pixel_colors.toml") -> Mapping[str, Any]:
+    return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))
 
 
-def _nearest_name(pixels: Numbers) -> NDArray[np.intp]:
-    tones = _tones()
+def _nearest_name(pixels: Numbers, tones: _ToneTable) -> NDArray[np.intp]:
     distances = np.linalg.norm(pixels[..., None, :] - tones.tones, axis=-1)
     names: NDArray[np.intp] = tones.name_of[distances.argmin(axis=-1)]
     return names

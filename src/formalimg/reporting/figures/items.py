@@ -163,5 +163,5 @@ def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Figure]:
                 yield from concept_figures(suite, items)
             case "counterfactual":
                 yield from field_figures(suite, items)
-            case "questions":
-                pass  # their prompts are anything, and have no parts to count
+            case "questions" | "objects":
+                pass  # prompts of any kind have no parts to count, and those of GenEval are counted by the census

@@ -70,6 +70,7 @@ def _rows() -> tuple[tuple[str, str, ReferenceRow], ...]:
         *_formalimg(_packaged("formalimg_tables2to5.toml")),
         *_conceptmix(_packaged("conceptmix.toml")),
         *_cfworld(_packaged("cfworld.toml")),
+        *_geneval(_packaged("geneval.toml")),
     )
 
 
@@ -107,6 +108,16 @@ def _cfworld(data: Mapping[str, Any]) -> Iterator[tuple[str, str, ReferenceRow]]
             ratios = row.get("ratios", {})
             published = ReferenceRow(row["model"], table["source"], means, judge=table["judge"], printed=ratios)
             yield table["suite"], "rate", published
+
+
+def _geneval(data: Mapping[str, Any]) -> Iterator[tuple[str, str, ReferenceRow]]:
+    for row in data["rows"]:
+        printed = {"Overall": row["overall"]}
+        yield (
+            data["suite"],
+            "rate",
+            ReferenceRow(row["model"], data["source"], _by_level(row["rates"]), printed=printed),
+        )
 
 
 def _by_level(values: Sequence[float]) -> dict[int, float]:

@@ -63,7 +63,7 @@ def pull(
     """Pull the data files of a published benchmark into a folder.
 
     Args:
-        name: `formalimg`, `cf-world` or `conceptmix`, or a source of your own.
+        name: `formalimg`, `cf-world`, `conceptmix` or `geneval`, or a source of your own.
         to: the folder to make. It must not exist, be empty, or be as an earlier pull left it.
         origin: take it from here, not from the authors' repository: a git address (https, or a folder with a
             repository), a plain folder, or an archive (.zip, .tar.gz, .tgz) by path or http address.

@@ -145,11 +145,23 @@ def _questions(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
     return MarkdownTable(("category", "questions"), _rows(sorted(counts.items()))), notes
 
 
+def _objects(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
+    counts = Counter(one.label for item in items for one in item.spec.include)
+    colored = sum(bool(one.color) for item in items for one in item.spec.include)
+    placed = sum(one.target is not None for item in items for one in item.spec.include)
+    notes = [
+        f"{counts.total():,} requirements for objects of {len(counts)} classes.",
+        f"{colored:,} name a colour, and {placed:,} a place relative to another object.",
+    ]
+    return MarkdownTable(("class", "requirements"), _rows(sorted(counts.items()))), notes
+
+
 _COUNTED: Mapping[str, Callable[[Sequence[Item[Any]]], tuple[MarkdownTable, list[str]]]] = {
     "formula": _formulas,
     "concepts": _concepts,
     "counterfactual": _counterfactuals,
     "questions": _questions,
+    "objects": _objects,
 }
 """What the items of a suite are made of, by its kind."""
 
