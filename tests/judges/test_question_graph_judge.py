@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import QuestionGraphJudge, Unscored, Verdict, open_judge
+from formalimg.judges import Part, QuestionGraphJudge, Unscored, Verdict, open_judge
+from formalimg.judges.question_graph_judge import graph_verdict
 from formalimg.suites import GraphQuestion, Item, QuestionSpec
 from tests.support.concept_items import NOTHING, answers_by, questions_in
 from tests.support.scripted_chat import ScriptedChat, numbered
@@ -146,3 +147,13 @@ def test_free_prompts_have_no_published_protocol_and_no_judge_offline() -> None:
         open_judge("free-prompts", "openai/x", protocol="published")
     with pytest.raises(FormalimgError, match=r"--judge .*FORMALIMG_JUDGE"):
         open_judge("free-prompts")
+
+
+def test_a_good_no_has_the_probability_of_no() -> None:
+    answers = {
+        CUP.id: Part(CUP.question, "object", 1.0, p_yes=0.9),
+        NO_DOG.id: Part(NO_DOG.question, "object", 0.0, p_yes=0.2),
+    }
+    found = graph_verdict(QuestionSpec((CUP, NO_DOG)), answers, Verdict(False))
+    assert found.passed
+    assert [(part.score, part.p_yes) for part in found.parts] == [(1.0, 0.9), (1.0, 0.8)]

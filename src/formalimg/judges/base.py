@@ -44,7 +44,7 @@ class Part:
         about: the words by which failures are grouped, such as the predicates of a clause.
         reason: a short explanation, with numbers where there are any; of a chat model, its observation.
         p_yes: the probability of yes, 0 to 1, where the part is a yes/no question and the server of the judge gives
-            log-probabilities; else None. Where questions are answered in one word, that of the expected answer. It
+            log-probabilities; else None. Where another answer is expected (no, a number), the probability of that. It
             decides nothing.
     """
 

@@ -134,9 +134,10 @@ def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], found: Verdi
             skipped.append({"question": question.question, "failed": parent.question})
             continue
         assert part is not None, "what is not skipped was asked"
-        # A soft answer keeps its probability; where no is good, it is that of no.
-        score = part.score if question.expected == "yes" else 1 - part.score
-        parts.append(replace(part, score=score, weight=question.weight, about=()))
+        if question.expected == "no":  # the score and the probability are those of the answer that is good
+            soft = None if part.p_yes is None else 1 - part.p_yes
+            part = replace(part, score=1 - part.score, p_yes=soft)
+        parts.append(replace(part, weight=question.weight, about=()))
     evidence = {**found.evidence, "skipped": skipped} if skipped else found.evidence
     passed = not failed_by and all(met.get(question.id, False) for question in spec.questions)
     return replace(found, passed=passed, parts=tuple(parts), evidence=evidence)
