@@ -137,13 +137,14 @@ WRONG: list[tuple[str, dict[str, Any] | Unanswered, dict[str, Any] | Unanswered 
     ("unknown word", draft("A mauve cup", RED_CUP.replace("red", "mauve")), None),
     ("contradiction", draft("A cup", "(exists ?a (and (Is ?a 'cup') (OnLeftSide ?a) (OnRightSide ?a)))"), None),
     ("words say otherwise", draft("Every knife is in the bottom half of the image.", RED_CUP), None),
+    ("words say otherwise", draft("A blue cup", RED_CUP), None),
     ("check refused", draft("A red cup", RED_CUP), Unanswered("refused", "no")),
     ("check unreadable", draft("A red cup", RED_CUP), Unanswered("unreadable", "no")),
     ("check: implausible", draft("A red cup", RED_CUP), review(plausible=False, reason="cups fly")),
     ("check: implausible", draft("A red cup", RED_CUP), review(plausible=False, better_prompt="A cup, red")),
-    ("check: not aligned", draft("A blue cup", RED_CUP), review(aligned=False, reason="blue")),
-    ("check: not aligned", draft("A blue cup", RED_CUP), review(aligned=False, better_prompt="A red cup")),
-    ("check: not aligned", draft("A blue cup", RED_CUP), review(aligned=False, better_prompt=" ")),
+    ("check: not aligned", draft("A blue cup, please", RED_CUP), review(aligned=False, reason="blue")),
+    ("check: not aligned", draft("A blue cup, please", RED_CUP), review(aligned=False, better_prompt="A red cup")),
+    ("check: not aligned", draft("A blue cup, please", RED_CUP), review(aligned=False, better_prompt=" ")),
 ]
 
 
@@ -165,7 +166,7 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
         mended = "English: A cup, bright red" in question
         return review() if mended else review(aligned=False, better_prompt="A cup,\nbright red", reason="no colour")
 
-    model = Scripted(lambda question: draft("A cup", RED_CUP), check_words)
+    model = Scripted(lambda question: draft("A cup, please", RED_CUP), check_words)
     written = author_suite(ONE, model, tmp_path)
     assert [item.prompt for item in written.items] == ["A cup, bright red"]
     assert len(model.asked) == 3
@@ -180,7 +181,7 @@ def test_mended_words_that_say_otherwise_are_rejected(tmp_path: Path) -> None:
 def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> None:
     number = iter(range(100))
     model = Scripted(
-        lambda question: draft("A cup", RED_CUP), lambda question: review(better_prompt=f"A red cup {next(number)}")
+        lambda question: draft("A cup, please", RED_CUP), lambda question: review(better_prompt=f"A red cup {next(number)}")
     )
     written = author_suite(ONE, model, tmp_path)
     assert [item.prompt for item in written.items] == ["A red cup 0"]

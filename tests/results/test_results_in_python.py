@@ -99,7 +99,7 @@ def test_a_count_that_fails_says_what_was_needed_and_what_was_found(tmp_path: Pa
         paint, items=items, size=256, folder=tmp_path / "run", judge="builtin/icons", progress=False
     )
     (failure,) = found.failures()
-    assert failure.what_failed == ("3 red cups needed, 2 found: #0 #1",)
+    assert failure.what_failed == ("There are exactly three red cups. (3 red cups needed, 2 found: #0 #1)",)
     assert [(part.kind, part.score) for part in failure.parts] == [("count", 2 / 3)]
 
 
