@@ -181,7 +181,8 @@ def test_mended_words_that_say_otherwise_are_rejected(tmp_path: Path) -> None:
 def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> None:
     number = iter(range(100))
     model = Scripted(
-        lambda question: draft("A cup, please", RED_CUP), lambda question: review(better_prompt=f"A red cup {next(number)}")
+        lambda question: draft("A cup, please", RED_CUP),
+        lambda question: review(better_prompt=f"A red cup {next(number)}"),
     )
     written = author_suite(ONE, model, tmp_path)
     assert [item.prompt for item in written.items] == ["A red cup 0"]
