@@ -179,6 +179,13 @@ def test_what_the_pipeline_cannot_do_ends_the_run(folder: Path, options: dict[st
         image(open_diffusers(str(folder), options))
 
 
+def test_a_hub_that_cannot_be_reached_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its errors are no OSErrors. Where it can be reached, it does not know this name."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with pytest.raises(FormalimgError, match="cannot be loaded"):
+        image(open_diffusers(str(folder), {"lora": "nobody/nothing-at-all"}))
+
+
 def test_there_must_be_a_model(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="no folder"):
         open_diffusers(str(tmp_path / "nowhere"), {})

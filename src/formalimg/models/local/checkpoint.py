@@ -152,13 +152,19 @@ class Checkpoint:
         try:
             with exclusive_loading():
                 yield
-        except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
+        except Exception as error:
+            if not isinstance(error, _LOADING_ERRORS) and not type(error).__module__.startswith(_NETWORK_MODULES):
+                raise
             reason = redact(" ".join(f"{type(error).__name__}: {error}".split()))
         else:
             return
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
         raise FormalimgError(f"{name} cannot be loaded: {truncate(reason, 400, 100)}")
 
+
+_LOADING_ERRORS = (OSError, ValueError, ImportError, KeyError, AttributeError)
+_NETWORK_MODULES = ("httpx", "httpcore", "huggingface_hub")
+"""Modules whose errors say that the hub cannot be reached; they are no OSErrors, and of several versions."""
 
 CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")
 """The options that `read_checkpoint` reads."""
