@@ -24,13 +24,15 @@ def _level(rng: random.Random, skill: float, images: int, labels: int) -> list[S
 
 @pytest.mark.parametrize(("images", "labels"), [(40, 3), (60, 8)])
 def test_the_true_mean_is_covered_where_the_judge_is_too_lenient(images: int, labels: int) -> None:
-    rng, skills, held, seen = random.Random(labels), (0.9, 0.7, 0.5), 0, tries(100, 1000)
+    rng, skills, seen = random.Random(labels), (0.9, 0.7, 0.5), tries(100, 1000)
+    held = lowered = 0
     for _ in range(seen):
         found = corrected_cell_mean([cell for skill in skills for cell in _level(rng, skill, images, labels)])
         assert found is not None
         held += found.low <= 0.7 <= found.high
-        assert found.raw > found.estimate
+        lowered += found.estimate < found.raw
     assert held / seen >= 0.93
+    assert lowered / seen >= 0.95  # a few labels can mislead
 
 
 def test_one_cell_is_a_plain_corrected_mean() -> None:
