@@ -12,7 +12,7 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.help_groups import SECTIONS
-from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, ProtocolName, read_options
+from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, ProtocolName, key_value_option, read_options
 from formalimg.cli.price_options import GivenPrices, Prices, require_prices
 from formalimg.cli.progress import progress_bar
 from formalimg.cli.run_execution import print_estimated_calls
@@ -30,10 +30,7 @@ def certify_command(
     judge: Annotated[
         str, typer.Argument(metavar="JUDGE", help="The judge to measure; without --suite, the grounder.")
     ] = "builtin/icons",
-    judge_option: Annotated[
-        list[str] | None,
-        typer.Option("-J", metavar="KEY=VALUE", help="Option of the judge or grounder.", show_default=False),
-    ] = None,
+    judge_option: Annotated[list[str] | None, key_value_option("-J", "judge or grounder")] = None,
     suite: Annotated[
         str | None,
         typer.Option(

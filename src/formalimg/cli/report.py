@@ -149,7 +149,7 @@ def report_command(
     from formalimg._util.io import atomic_write
     from formalimg.analysis import human_study_table
     from formalimg.judges import read_certificate
-    from formalimg.reporting import compare, format_of, render, terminal_table, with_certificates, write_html
+    from formalimg.reporting import compare, format_of, render, terminal_table, with_certificates, write_page
 
     if not human and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
@@ -168,28 +168,6 @@ def report_command(
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
         said = read_human_ratings(runs, human or [], labels or [], exclude_inattentive, profile)
         studies = said.studies
-        if form == "html":
-            path = out or runs[0] / "report.html"
-            write_html(
-                records,
-                path,
-                missing=missing,
-                epsilon=epsilon,
-                references=reference,
-                gallery=gallery,
-                images=images,
-                most_megabytes=max_size,
-                profile=profile,
-                threshold=gate,
-                studied=studies,
-                labels=said.labels,
-                certificates=certificates,
-                baseline=baseline,
-            )
-            echo(path)
-            if figures is None:
-                exit_if_uncovered(uncovered)
-                return
         comparison = compare(
             records,
             missing=missing,
@@ -201,6 +179,12 @@ def report_command(
             baseline=baseline,
         )
         comparison = with_certificates(comparison, certificates)
+        if form == "html":
+            path = out or runs[0] / "report.html"
+            write_page(
+                comparison, records, path, images=images, studied=studies, gallery=gallery, most_megabytes=max_size
+            )
+            echo(path)
         if figures is not None:
             _draw(comparison, records, studies, figures, formats)
     if form == "html":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.paired_runs import is_same_item, same_items
     from formalimg.reporting.reference import ReferenceRow, reference_rows
-    from formalimg.reporting.report import plain_table, render, terminal_table, write_html
+    from formalimg.reporting.report import plain_table, render, terminal_table, write_html, write_page
     from formalimg.reporting.run_export import ExportedRun, export_run
 
 __getattr__ = lazy_exports(
@@ -55,7 +55,7 @@ __getattr__ = lazy_exports(
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "certificate_tables": ["with_certificates"],
-        "report": ["plain_table", "render", "terminal_table", "write_html"],
+        "report": ["plain_table", "render", "terminal_table", "write_html", "write_page"],
         "run_export": ["ExportedRun", "export_run"],
     },
 )
@@ -103,4 +103,5 @@ __all__ = [
     "with_certificates",
     "write_figures",
     "write_html",
+    "write_page",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -19,8 +19,7 @@ from formalimg.tables import count_noun, join_names, render_terminal, terminal_p
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
-    from formalimg.analysis import HumanStudy, RunLabels
-    from formalimg.judges import JudgeCertificate
+    from formalimg.analysis import HumanStudy
     from formalimg.reporting.images import Images
     from formalimg.reporting.page import Gallery
     from formalimg.suites import PoolProfile
@@ -152,9 +151,6 @@ def write_html(
     profile: PoolProfile = "paper",
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
-    labels: Mapping[Path, RunLabels] | None = None,
-    certificates: Sequence[JudgeCertificate] = (),
-    baseline: Path | None = None,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
@@ -171,9 +167,36 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.analysis.study_people` returned them.
-        labels: as for `compare`.
-        certificates: of the judges, as for `with_certificates`.
-        baseline: as for `compare`.
+
+    Raises:
+        FormalimgError: if it cannot be written, or is too large even without images.
+    """
+    comparison = compare(
+        runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
+    )
+    write_page(comparison, runs, path, gallery=gallery, images=images, most_megabytes=most_megabytes, studied=studied)
+
+
+def write_page(
+    comparison: Comparison,
+    runs: Sequence[RunRecord],
+    path: str | Path,
+    *,
+    gallery: int = 24,
+    images: Images = "embed",
+    most_megabytes: float = 15,
+    studied: Sequence[HumanStudy] = (),
+) -> None:
+    """Write the page of a comparison that has been made: as `write_html`, which makes it first.
+
+    Args:
+        comparison: what `compare` returned for the runs.
+        runs: the same runs, for their images.
+        path: as for `write_html`.
+        gallery: as for `write_html`.
+        images: as for `write_html`.
+        most_megabytes: as for `write_html`.
+        studied: as for `write_html`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -184,20 +207,6 @@ def write_html(
     from formalimg.reporting.images import LinkedImage, image_folder, image_loader, remove_other_images, write_images
     from formalimg.reporting.page import html_page
 
-    comparison = compare(
-        runs,
-        missing=missing,
-        epsilon=epsilon,
-        references=references,
-        profile=profile,
-        threshold=threshold,
-        labels=labels,
-        baseline=baseline,
-    )
-    if certificates:
-        from formalimg.reporting.certificate_tables import with_certificates
-
-        comparison = with_certificates(comparison, certificates)
     path = Path(path)
     folder = image_folder(path)
     load = image_loader(images, folder)
