@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import LoadedImage, Verdict
 from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs import execute, judge_run
+from formalimg.runs.progress import Progress
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
@@ -124,3 +125,15 @@ def test_a_budget_that_cannot_be_kept_is_refused(tmp_path: Path, budget: float) 
     execute(order(), tmp_path / "run")
     with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
         judge_run(tmp_path / "run", NumberJudge(), budget=budget)
+
+
+def test_what_is_spent_never_writes_over_a_stop_from_another_thread() -> None:
+    class StoppedMeanwhile(Progress):
+        @property
+        def over_budget(self) -> bool:
+            self.stopped = True  # as a signal handler in the main thread does at any moment
+            return False
+
+    progress = StoppedMeanwhile(images=1, verdicts=1)
+    progress.spend(0.0)
+    assert progress.stopped

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_WAKE_UP_SECONDS = 0.2
+"""How late a notebook's stop button may be."""
+
 
 class NotStartedError(Exception):
     """The run was stopped before work on a request began: the request is left for when the run is resumed."""
@@ -69,7 +72,9 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
 
     with stop.on_interrupt():
         threading.Thread(target=run, name="formalimg-run").start()
-        ended.wait()
+        # With a timeout: a signal that arrives just before a thread blocks is handled only once it wakes up again.
+        while not ended.wait(_WAKE_UP_SECONDS):
+            pass
     if errors:
         raise errors[0]
     return found[0]

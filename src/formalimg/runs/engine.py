@@ -135,7 +135,8 @@ class Engine:
     def start_spending(self, spent: float, budget: float | None, *, work_left: bool) -> None:
         """Count on from what was spent before; nothing is begun if the budget is already used up."""
         self.progress.cost, self.progress.budget = spent, budget
-        self.progress.stopped |= work_left and self.progress.over_budget
+        if work_left and self.progress.over_budget:
+            self.progress.stopped = True
 
     async def run(self, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge] = ()) -> Progress:
         """Generate and judge these images; errors of a single image are recorded with it. May be called again for more.

@@ -86,7 +86,8 @@ class Progress(Spending):
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
         """Add the cost of a call (and whether it is unknown or estimated), and stop when the budget is used up."""
         super().spend(cost, unpriced, estimated)
-        self.stopped |= self.over_budget
+        if self.over_budget:  # never `|=`: a stop that another thread sets meanwhile would be written over
+            self.stopped = True
 
     @property
     def seconds(self) -> float:
