@@ -84,7 +84,23 @@ def check(name: str, found: object) -> None:
     if name.startswith("talks/"):
         assert json.loads(text) == there
     else:
-        assert without_sentences(json.loads(text)) == without_sentences(there)
+        found, there = without_sentences(json.loads(text)), without_sentences(there)
+        assert like_golden(found, there) == there
+
+
+def like_golden(found: Any, there: Any) -> Any:
+    """Return what was found with the measured numbers of the golden file where both differ by rounding alone.
+
+    What a grounder measures is rounded to two digits. Processors add up in different orders, so that the last digit of
+    12.285 is an 8 on one and a 9 on another.
+    """
+    if isinstance(found, dict) and isinstance(there, dict):
+        return {key: like_golden(value, there.get(key)) for key, value in found.items()}
+    if isinstance(found, list) and isinstance(there, list) and len(found) == len(there):
+        return [like_golden(one, other) for one, other in zip(found, there, strict=True)]
+    if isinstance(found, float) and isinstance(there, float) and abs(found - there) <= 0.011:
+        return there if abs(found - there) <= abs(there) / 1000 else found
+    return found
 
 
 def golden(name: str) -> Any:
