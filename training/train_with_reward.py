@@ -1,7 +1,7 @@
 """Improve a text-to-image model with the dense reward: best-of-n distillation of `builtin/tiny`, on one GPU.
 
     make train-tiny
-    python examples/train_with_reward.py training/build/weights.npz --out training/build/tuned.npz
+    python training/train_with_reward.py training/build/weights.npz --out training/build/tuned.npz
 
 In each round the model makes a group of images of each prompt, formalimg scores them, and the planner learns from the
 best of each group. The prompts are new ones; the default suite is only used to measure, before and after.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -21,14 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from data import Instruction, read_instruction
+from model import GRID, PATCH, Painter, Planner
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.nn import functional
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-from data import Instruction, read_instruction
-from model import GRID, PATCH, SLOTS, Painter, Planner
 from train import export, planner_state, sample_layouts
 
 from formalimg import load, verify
@@ -200,13 +197,14 @@ def report(before: Sequence[Observation], after: Sequence[Observation]) -> None:
     print(f"{'K':8} {'before':>7} {'after':>7}  difference (95 % interval)")
     levels = sorted({one.level for one in before})
     for name, chosen in [*((str(k), (k,)) for k in levels), *BANDS.items(), ("Overall", tuple(levels))]:
-        rates = [_rate(observations, chosen) for observations in (before, after)]
-        if None in rates:
+        rates = [rate for rate in (_rate(seen, chosen) for seen in (before, after)) if rate is not None]
+        if len(rates) < 2:
             continue
         sides = [[one for one in observations if one.level in chosen] for observations in (after, before)]
         found = compare_paired(*sides)
-        low, high = found.interval if found.interval is not None else (float("nan"),) * 2
-        print(f"{name:8} {100 * rates[0]:7.1f} {100 * rates[1]:7.1f}  {100 * found.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})")  # type: ignore[operator]  # fmt: skip
+        low, high = found.interval or (float("nan"), float("nan"))
+        numbers = [*rates, found.difference, low, high]
+        print("{:8} {:7.1f} {:7.1f}  {:+.1f} ({:+.1f} to {:+.1f})".format(name, *(100 * one for one in numbers)))
 
 
 def _rate(observations: Sequence[Observation], levels: Sequence[int]) -> float | None:
@@ -249,13 +247,16 @@ def main() -> None:
             for task, states, scores in sample_and_score(networks, tasks, told.group, told.reward, pool, seed=number):
                 rewards = np.array([-1.0 if one.reward is None else one.reward for one in scores])
                 known = rewards[rewards >= 0]
-                if len(known):
-                    means.append(known.mean())
+                if not len(known):
+                    continue
+                means.append(known.mean())
                 passes += [one.passed for one in scores if one.passed is not None]
                 order = np.argsort(-rewards, kind="stable")[: told.keep]
                 # A group whose images are all alike teaches nothing.
                 best += [(task, states[place]) for place in order if rewards[place] > known.mean()]
             loss = learn(networks, best, told.steps, told.rate) if best else float("nan")
+            if not means:
+                raise SystemExit("no image could be read: train the model longer")
             print(
                 f"round {number + 1}: {len(tasks)} prompts, mean reward {np.mean(means):.3f}, "
                 f"passed {np.mean(passes):.3f}, learned from {len(best)}, loss {loss:.4f}",
