@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test coverage test-local soak test-ray lint bench clean
+.PHONY: help demo test coverage test-local soak test-ray lint bench train-tiny clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,8 +58,13 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/drawn.py
 
+# On one GPU about 25 minutes. TINY=--small for a first look on a CPU.
+train-tiny: $(VENV)/.installed-local  ## Train the learned image model from scratch
+	$(BIN)/python training/data.py training/build $(TINY)
+	$(BIN)/python training/train.py training/build --out training/build/weights.npz $(TINY)
+
 clean:  ## Remove everything that was installed, cached or made by the demo
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo training/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "formalimg needs Python 3.11 or later: make PYTHON=python3.12")'

@@ -1,0 +1,141 @@
+"""Training of builtin/tiny: the numpy networks are the torch networks, and a training runs from data to weights."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formalimg import load, verify
+from formalimg.baselines.tiny import load_tiny, unseen_in
+from formalimg.baselines.tiny.networks import GRID, PATCH, SLOTS
+
+torch = pytest.importorskip("torch")
+
+TRAINING = Path(__file__).parents[1] / "training"
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data and weights of a training that is much too short."""
+    folder = tmp_path_factory.mktemp("tiny")
+    _run("data.py", str(folder), "--instructions", "200", "--drawings", "40")
+    _run(
+        "train.py", str(folder), "--small", "--plan-steps", "60", "--paint-steps", "60", "--out", str(folder / "w.npz")
+    )
+    return folder
+
+
+def _run(script: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(TRAINING / script), *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_numpy_and_torch_predict_the_same(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TRAINING))
+    from model import Painter, Planner  # type: ignore[import-not-found]
+
+    tiny = load_tiny(build / "w.npz")
+    with np.load(build / "w.npz") as file:
+        states = {
+            part: {
+                name.removeprefix(f"{part}."): torch.from_numpy(file[name].astype(np.float32))
+                for name in file.files
+                if name.startswith(f"{part}.")
+            }
+            for part in ("planner", "painter")
+        }
+    nouns, hues = len(tiny.classes), len(tiny.colors)
+    planner = Planner(len(tiny.tokenizer), nouns, hues, size=64, layers=(1, 2))
+    planner.load_state_dict(states["planner"])
+    painter = Painter(nouns, hues, size=64, layers=2)
+    painter.load_state_dict(states["painter"])
+    rng = np.random.default_rng(1)
+    tokens = tiny.tokenizer.encode("A red cup is to the left of a fork.")
+    state = rng.standard_normal((SLOTS, 4 + nouns + 1 + hues), dtype=np.float32)
+    with torch.no_grad():
+        # Padding after the prompt must not matter.
+        padded = torch.from_numpy(np.concatenate([tokens, np.zeros(5, dtype=np.int64)]))[None]
+        expected = planner(torch.from_numpy(state)[None], torch.tensor([0.3]), padded)[0].numpy()
+    found = tiny.planner.predict(state, 0.3, tiny.planner.encode(tokens))
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+
+    boxes = np.array([[0.1, 0.2, 0.33, 0.5], [0.6, 0.05, 0.95, 0.4], [0, 0, 0, 0]], dtype=np.float32)
+    classes, colors = np.array([3, 7, -1]), np.array([1, 4, 0])
+    patches = rng.standard_normal((GRID * GRID, 3 * PATCH * PATCH), dtype=np.float32)
+    with torch.no_grad():
+        batch = (torch.from_numpy(array)[None] for array in (boxes, classes, colors))
+        places = painter.place(*batch)
+        expected = painter.predict(torch.from_numpy(patches)[None], torch.tensor([0.6]), places)[0].numpy()
+    placed = tiny.painter.place(boxes[:2], classes[:2], colors[:2])
+    np.testing.assert_allclose(placed, places[0].numpy(), atol=2e-4)
+    np.testing.assert_allclose(tiny.painter.predict(patches, 0.6, placed), expected, atol=2e-4)
+
+
+def test_layouts_of_the_training_satisfy_their_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules are written anew for the GPU: what is found there must pass by logic."""
+    monkeypatch.syspath_prepend(str(TRAINING))
+    from data import CLASSES, COLORS, aspects, instruction_arrays, read_instruction  # type: ignore[import-not-found]
+    from layouts import find_layouts  # type: ignore[import-not-found]
+
+    from formalimg.baselines.tiny.tokenizer import Tokenizer
+    from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+
+    items = [item for item in load("knolling") if 2 <= item.level <= 6][::25]
+    read = [(item, read_instruction(item.spec.formula, item.prompt)) for item in items]
+    kept = [(item, told) for item, told in read if told is not None]
+    assert len(kept) > 0.9 * len(items)
+    arrays = instruction_arrays([told for _, told in kept], Tokenizer.of_prompts(item.prompt for item, _ in kept))
+    torch.manual_seed(1)
+    boxes, found = find_layouts(
+        *(torch.from_numpy(arrays[name]).long() for name in ("classes", "facts")), torch.from_numpy(aspects())
+    )
+    assert found.float().mean() > 0.5
+    for (item, told), placed, good in zip(kept, boxes, found, strict=True):
+        if good:
+            objects = [
+                SceneObject(CLASSES[label], Box(*(box * CANVAS).tolist()), COLORS[max(color, 0)])
+                for label, color, box in zip(told.classes, told.colors, placed, strict=False)
+            ]
+            assert verify(item.spec.formula, Scene.of(objects)).passed, item.prompt
+
+
+def test_a_training_that_is_stopped_goes_on(build: Path, tmp_path: Path) -> None:
+    for name in ("instructions.npz", "drawings.npz"):
+        (tmp_path / name).symlink_to(build / name)
+    arguments = [
+        str(tmp_path),
+        "--small",
+        "--plan-steps",
+        "20",
+        "--paint-steps",
+        "60",
+        "--out",
+        str(tmp_path / "w.npz"),
+    ]
+    stopped = subprocess.run(
+        [sys.executable, str(TRAINING / "train.py"), *arguments, "--stop-after", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert stopped.returncode == 1
+    assert "painter: 1 of 60 steps" in stopped.stderr
+    assert "painter step 60 of 60" in _run("train.py", *arguments)
+    assert load_tiny(tmp_path / "w.npz").plan("A cup.", 1) == load_tiny(tmp_path / "w.npz").plan("A cup.", 1)
+
+
+def test_no_training_prompt_holds_what_is_held_out(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TRAINING))
+    from data import draw_level
+
+    from formalimg.suites.formula.wording import parse_prompt
+
+    for told in draw_level(3, 5, 20):
+        assert not unseen_in(parse_prompt(told.prompt, "knolling"), 3), told.prompt
