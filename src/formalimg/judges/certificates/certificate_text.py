@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, unscored_share
+from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, level_label, unscored_share
 from formalimg.suites import suite as suite_of
 
 _MAX_WORDS = 15
@@ -44,7 +44,7 @@ def _label(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
         case "clause":
             return f"the flipped {'concept' if about.kind == 'concepts' else 'clause'}"
         case "level":
-            return f"  {about.level} {counts.value}"
+            return f"  {level_label(about, counts.value)}"
         case "size":
             return f"  smallest object {counts.value}"
         case "objects":
