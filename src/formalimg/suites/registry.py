@@ -105,8 +105,8 @@ class SuiteKind:
         code_zeroes_missing: whether published code counts images without a verdict as 0.
         read_published: reads the files of the benchmark's authors: path, suite, findings.
         write_published: writes items in the form of the authors' files to a folder.
-        make_drawn_items: makes items that can be drawn, from suite and seed, to certify judges by; None where the
-            items that ship with the package are drawn.
+        make_drawn_items: makes items of a suite that can be drawn, to certify judges by; None where the items that
+            ship with the package are drawn.
     """
 
     name: Kind
@@ -123,7 +123,7 @@ class SuiteKind:
     tables_heading: str = "More figures"
     level_format: str = "{name} = {level}"
     code_zeroes_missing: bool = False
-    make_drawn_items: Callable[[str, int], list[Item[Any]]] | None = None
+    make_drawn_items: Callable[[str], list[Item[Any]]] | None = None
 
     @property
     def scale(self) -> Literal["percent", "score"]:
@@ -301,10 +301,10 @@ def _write_objects(items: Sequence[Item[Any]], folder: Path) -> None:
     write_published(items, folder)
 
 
-def _make_drawn_objects(name: str, seed: int) -> list[Item[Any]]:
+def _make_drawn_objects(name: str) -> list[Item[Any]]:
     from formalimg.suites.geneval.drawn_items import make_drawn_items
 
-    return make_drawn_items(name, seed)
+    return make_drawn_items(name)
 
 
 KINDS: Mapping[Kind, SuiteKind] = {

@@ -31,8 +31,11 @@ def certificate_text(certificate: JudgeCertificate) -> str:
 
 
 def _shown(certificate: JudgeCertificate) -> list[AnswerCounts]:
-    words = sorted(certificate.by("word"), key=lambda each: -each.false)[:_MAX_WORDS]
-    parts = [*certificate.by("kind"), *words, *certificate.by("level"), *certificate.by("size")]
+    kinds = certificate.by("kind")
+    told = {each.value for each in kinds}
+    words = [each for each in certificate.by("word") if each.value not in told]
+    words = sorted(words, key=lambda each: -each.false)[:_MAX_WORDS]
+    parts = [*kinds, *words, *certificate.by("level"), *certificate.by("size")]
     return [certificate.whole, certificate.clauses, *parts, *certificate.by("objects")]
 
 

@@ -109,9 +109,8 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     words = drawn_vocabulary(about, _unknown_classes(judge, about))
     flipped: Counter[str] = Counter()
     found = 0
-    make = about.traits.make_drawn_items
     profile = getattr(judge, "profile", "official")
-    for item in _by_turns(list(make(suite, seed) if make else load(suite)), rng):
+    for item in _by_turns(drawn_items(suite), rng):
         if found == count:
             return
         if unknown_to is not None and unknown_to(item):
@@ -124,6 +123,12 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
             yield example
     if not found:
         raise FormalimgError(f"no item of {suite} can be drawn with classes that this judge knows: name another judge")
+
+
+def drawn_items(suite: str) -> list[Item[Any]]:
+    """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
+    make = suite_of(suite).traits.make_drawn_items
+    return list(load(suite)) if make is None else make(suite)
 
 
 def _drawn_suites() -> list[str]:

@@ -15,9 +15,9 @@ from formalimg.suites.geneval.spec import OBJECT_COLORS, RELATIONS, TAGS, Exclud
 from formalimg.suites.item import Item
 
 
-def make_drawn_items(suite: str, seed: int) -> list[Item[Any]]:
-    """Return items of all tasks with classes and colours that can be drawn; the same for the same seed."""
-    rng = Random(f"drawn items {seed}")
+def make_drawn_items(suite: str) -> list[Item[Any]]:
+    """Return items of all tasks with classes and colours that can be drawn; always the same, so that ids are known."""
+    rng = Random("drawn items")
     items: list[Item[Any]] = []
     for level, tag in enumerate(TAGS, 1):
         asked: dict[ObjectSpec, str] = {}
