@@ -1,4 +1,4 @@
-"""Certificates of five judges whose faults are known: the table of docs/certification.md.
+"""Certificates of judges whose faults are known: the table of docs/certification.md.
 
 Three of them are chat models on a loopback server that know what is drawn and answer badly in a known way: they always
 say yes, they say yes to every relation, or they believe a text in the image.
@@ -25,9 +25,10 @@ def main() -> None:
     chosen = options.parse_args()
     print("| judge | suite | images | sensitivity | specificity | findings |")
     print("| --- | --- | ---: | --- | --- | --- |")
-    for name in ("builtin/icons", "detector/coco"):
-        if chosen.only in name:
-            _show(name, certify_judge(open_judge("knolling", name, {}), "knolling", chosen.scenes, chosen.seed))
+    for suite in ("knolling", "geneval"):
+        for name in ("builtin/icons", "detector/coco"):
+            if chosen.only in f"{name} {suite}":
+                _show(name, certify_judge(open_judge(suite, name, {}), suite, chosen.scenes, chosen.seed))
     _bad_judges(chosen.scenes, chosen.seed, chosen.only)
 
 

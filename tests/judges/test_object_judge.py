@@ -108,6 +108,36 @@ def test_positions_are_judged_in_pixels_not_on_the_square_canvas() -> None:
     assert (square.passed, wide.passed) == (False, True)
 
 
+def test_logic_explains_with_the_numbers_that_objects_have_among_all() -> None:
+    three = item("counting", {"class": "cup", "count": 3}, exclude=[{"class": "cup", "count": 4}])
+    boxes = [Box(150 * n, 100, 150 * n + 100, 200) for n in range(5)]
+    scores = (0.95, 0.5, 0.99, 0.2, 0.95)  # the first, third and last count, and the third is a fork
+    things = [("fork" if n == 2 else "cup", boxes[n], "red", score) for n, score in enumerate(scores)]
+    found = judged(three, *things, profile="logic")
+    assert found.evidence["explanation"] == "3 cups needed, 2 found: #0 #4"
+    assert [part.reason for part in found.parts] == ["3 cups needed, 2 found: #0 #4"]
+    assert judged(three, *things).evidence["explanation"] == "3 cup wanted, 2 found", "that of the profile in force"
+
+
+@pytest.mark.parametrize(
+    ("include", "reason"),
+    [
+        ([{**DOG, "color": "red"}], "red dog needed; closest blue dog #0: is blue"),
+        ([{"class": "cat", "count": 1}], "1 cat needed, none found"),
+        ([{"class": "dog", "count": 2}], "at least 2 dogs needed, 1 found: #0"),
+        (
+            [DOG, {"class": "cup", "count": 1, "position": ["left of", 0]}],
+            "cup left of dog needed; closest green cup #1 and blue dog #0: right edge 800 ≥ centre x 200",
+        ),
+        ([{"class": "cat", "count": 1}, {**DOG, "position": ["above", 0]}], "1 cat needed, none found"),
+    ],
+)
+def test_logic_says_what_the_closest_objects_lack(include: list[Mapping[str, Any]], reason: str) -> None:
+    things = ("dog", Box(100, 100, 300, 300), "blue", 0.9), ("cup", Box(600, 100, 800, 300), "green", 0.9)
+    found = judged(item("position", *include), *things, profile="logic")
+    assert found.evidence["explanation"] == reason
+
+
 def test_an_item_without_objects_is_unscored() -> None:
     empty = Item("geneval", "0", 1, "a photo", ObjectSpec("colors", ()))
     assert isinstance(asyncio.run(ObjectJudge(KnownBoxes(())).judge(empty, picture())), Unscored)

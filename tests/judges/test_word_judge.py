@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import QuestionGraphJudge, Unscored, open_judge
-from formalimg.judges.published.word_judge import expected_probability
+from formalimg.judges import QuestionGraphJudge, Unscored, Verdict, open_grounder, open_judge
+from formalimg.judges.published.word_judge import PublishedWordJudge, expected_probability
+from formalimg.runs import open_run
 from formalimg.suites import COUNT_WORDS, decode_item, encode_item, load, load_with_skipped, odd_tags
 from tests.support.command import formalimg
 from tests.support.concept_items import NOTHING, answers_by
@@ -187,3 +188,83 @@ def test_only_chat_models_judge_it() -> None:
     with pytest.raises(FormalimgError, match="no judge for geneval2 that works offline"):
         open_judge("geneval2")
     assert open_judge("geneval2", "openai/x", {"base_url": "http://127.0.0.1:9/v1"}).settings["logprobs"] is True
+
+
+# --- what boxes decide, beside the words of the judge
+
+DRAWER = """from formalimg.scenes import Box, Scene, SceneObject, draw
+
+def paint(prompt, seed):
+    red, blue = ("red", "blue") if prompt == "three red cups" else ("green", "green")
+    cups = [SceneObject("cup", Box(100 + 200 * n, 100, 220 + 200 * n, 220), red) for n in range(3)]
+    return draw(Scene.of([*cups, SceneObject("book", Box(700, 600, 800, 740), blue)]), 384)
+"""
+WOOD = {
+    "prompt": "three wooden cups to the left of a book",
+    "atom_count": 4,
+    "vqa_list": [
+        [HOW_MANY, "three"],
+        ["Are the cups wooden?", "Yes"],
+        ["Are the cups to the left of the book?", "Yes"],
+        [RED, "Yes"],
+    ],
+    "skills": ["count", "attribute", "position", "attribute"],
+}
+SAID = {HOW_MANY: "Four", RED: "Yes", ANY: "yes", "Are the cups wooden?": "Yes", WOOD["vqa_list"][2][0]: "Yes"}  # type: ignore[index]
+
+
+def _run_with_boxes(folder: Path, *options: str) -> dict[str, Verdict]:
+    def reply(asked: Asked) -> str:
+        return SAID[asked.texts[0].removesuffix(" Answer in one word.")]
+
+    (folder / "drawer.py").write_text(DRAWER)
+    items = str(_write(folder, CUPS, WOOD))
+    with Loopback(reply=reply) as server:
+        judge = ("-j", "openai/looker", "-J", f"base_url={server.url}/v1", *options)
+        model = ("-m", f"python/{folder / 'drawer.py'}:paint", "--size", "384")
+        done = formalimg("run", "geneval2", "--items", items, *model, *judge, "--out", str(folder / "run"))
+    assert done.code == 0, done.err
+    judged = {one.outcome.item: one.verdict for one in open_run(folder / "run").judged()}
+    return {item: verdict for item, verdict in judged.items() if isinstance(verdict, Verdict)}
+
+
+def test_boxes_answer_beside_the_judge_and_change_no_verdict(tmp_path: Path) -> None:
+    found = _run_with_boxes(tmp_path, "-J", "grounder=builtin/icons")
+    boxes = {item: verdict.evidence["by_boxes"] for item, verdict in found.items()}
+    assert boxes == {
+        "1": {"grounder": "builtin/icons", "answers": [True, True, True]},
+        "2": {"grounder": "builtin/icons", "answers": [True, None, True, False]},
+    }
+    assert [part.score for part in found["1"].parts] == [0, 1, 1], "the judge's own words decide"
+    assert found["1"].parts[0].reason == "Four, three is expected; by boxes it is so"
+    assert found["2"].parts[1].reason == "Yes, yes is expected"
+    assert found["2"].parts[3].reason == "Yes, yes is expected; by boxes it is not so"
+    page = formalimg("report", str(tmp_path / "run"), "--format", "md").out
+    # of 7 questions boxes decide 6: they differ about both counts, and about the red cups that are green
+    assert "| builtin/icons | all | 7 | 85.7 | 50.0" in page
+    assert "| builtin/icons | attribute | 3 | 66.7 | 50.0" in page
+    assert "| builtin/icons | count | 2 | 100.0 | 0.0" in page
+
+
+def test_without_a_grounder_nothing_is_said_of_boxes(tmp_path: Path) -> None:
+    found = _run_with_boxes(tmp_path)
+    assert not [verdict for verdict in found.values() if "by_boxes" in verdict.evidence]
+    assert "What boxes decide" not in formalimg("report", str(tmp_path / "run"), "--format", "md").out
+
+
+def test_what_a_grounder_cannot_see_is_not_decided(tmp_path: Path) -> None:
+    (item,) = load("geneval2", _write(tmp_path, CUPS))
+    chat = ScriptedChat({1: NOTHING}, lambda asked: {"answer": "yes"})
+    judge = PublishedWordJudge(chat, grounder=open_grounder("builtin/icons"))
+    assert judge.settings["grounder"] == "builtin/icons"
+    found = asyncio.run(judge.judge(item, numbered(1)))
+    assert isinstance(found, Verdict)
+    said = found.evidence["by_boxes"]
+    assert isinstance(said, dict)
+    assert said["answers"] == [None, None, None]
+    assert "reads only drawings" in said["unscored"]
+
+
+def test_an_unknown_grounder_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(FormalimgError, match=r"there is no grounder builtin/eyes"):
+        open_judge("geneval2", "openai/x", {"base_url": "http://127.0.0.1:9/v1", "grounder": "builtin/eyes"})

@@ -107,7 +107,7 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
             {"layout": "flat"},
             r"unknown layout 'flat': known are published, geneval, imagefolder, conceptmix, cf-world, questions, map",
         ),
-        (".", {"lay": "map"}, r"unknown option 'lay': the only one is layout"),
+        (".", {"lay": "map"}, r"unknown option 'lay': known are layout and grid"),
     ],
 )
 def test_wrong_paths_and_options_say_what_to_do(

@@ -114,6 +114,20 @@ def test_the_key_solves_and_the_witness_is_drawn_and_verified(page: Page) -> Non
     page.wait_for_function("before => document.querySelector('#scene').value !== before", arg=first)
 
 
+def test_a_counted_formula_is_verified_and_says_how_many_are_missing(page: Page) -> None:
+    page.goto("/playground")
+    page.fill("#formula", "(exactly 3 ?c (and (Is ?c 'cup') (Has ?c 'red')))")
+    page.get_by_text("K = 1").wait_for()
+    assert page.locator("#problems li").count() == 0
+    cups = [SceneObject("cup", Box(300 * n + 50, 100, 300 * n + 250, 300), "red") for n in range(3)]
+    book = SceneObject("book", Box(100, 600, 300, 800), "red")
+    _drop(page, "two.json", "application/json", json.dumps(Scene.of([cups[0], book, cups[1]]).to_json()).encode())
+    page.locator("#verdict .fail").wait_for()
+    assert "3 red cups needed, 2 found: #0 #2" in page.locator("#clauses").inner_text()
+    _drop(page, "three.json", "application/json", json.dumps(Scene.of([*cups, book]).to_json()).encode())
+    page.locator("#verdict .pass").wait_for()
+
+
 def test_dropped_scenes_and_images_are_verified_and_again_when_the_formula_changes(page: Page) -> None:
     page.goto(f"/playground?formula={FORMULA}")
     page.get_by_text("K = 1").wait_for()

@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from random import Random
 
-from formalimg.logic import verify, vocabulary
 from formalimg.models import Failed, ImageRequest, Refused
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject, drawable_classes, natural_aspect
-from formalimg.suites import ObjectSpec, official_verdict, to_formula
-
-_CELLS = 5
-_AREA = 120 * 120
-_LONGEST = 180
-_TRIES = 500
-"""So many arrangements are tried: of two objects one in four fits, of more fewer do."""
+from formalimg.scenes import Scene
+from formalimg.suites import ObjectSpec, arrange_objects, unarrangeable_because
 
 
 def compose_objects(spec: ObjectSpec, request: ImageRequest) -> Scene | Refused | Failed:
     """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason."""
-    undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
-    if undrawn:
-        return Refused(f"cannot be drawn: there is no drawing of a {undrawn[0]}")
-    colors = vocabulary("knolling").words["color"]
-    strange = sorted({one.color for one in spec.include if one.color} - set(colors))
-    if strange:
-        return Refused(f"cannot be drawn: there are no drawings in {strange[0]}")
-    wanted = [one for one in spec.include for _ in range(one.count)]
-    if not wanted or len(wanted) > _CELLS * _CELLS:
-        return Refused(f"cannot be drawn: it asks for {len(wanted)} objects, and 1 to {_CELLS * _CELLS} can be drawn")
-    rng, formula = Random(f"{request.seed} {request.sample} {request.prompt}"), to_formula(spec)
-    for _ in range(_TRIES):
-        cells = rng.sample(range(_CELLS * _CELLS), len(wanted))
-        objects = [
-            SceneObject(one.label, _box(one.label, cell), one.color or rng.choice(colors))
-            for one, cell in zip(wanted, cells, strict=True)
-        ]
-        scene = Scene.of(objects)
-        if _passes(spec, scene) and verify(formula, scene).passed:
-            return scene
-    return Failed("builtin/oracle found no arrangement of these objects")
-
-
-def _passes(spec: ObjectSpec, scene: Scene) -> bool:
-    detections: dict[str, list[dict[str, object]]] = {}
-    for one in scene.objects:
-        detections.setdefault(one.label, []).append({"box": one.box, "color": one.color})
-    return official_verdict(spec, detections).passed and official_verdict(spec, detections, strict=True).passed
-
-
-def _box(label: str, cell: int) -> Box:
-    """Return a box in the natural proportions of a class, in the middle of a cell of the canvas."""
-    side = CANVAS / _CELLS
-    aspect = natural_aspect(label)
-    width, height = sqrt(_AREA * aspect), sqrt(_AREA / aspect)
-    shrink = min(1.0, _LONGEST / max(width, height)) / 2
-    x, y = (cell % _CELLS + 0.5) * side, (cell // _CELLS + 0.5) * side
-    edges = (x - width * shrink, y - height * shrink, x + width * shrink, y + height * shrink)
-    return Box(*map(round, edges))
+    reason = unarrangeable_because(spec)
+    if reason is not None:
+        return Refused(f"cannot be drawn: {reason}")
+    scene = arrange_objects(spec, Random(f"{request.seed} {request.sample} {request.prompt}"))
+    return Failed("builtin/oracle found no arrangement of these objects") if scene is None else scene

@@ -35,8 +35,8 @@ def certify_command(
         str | None,
         typer.Option(
             metavar="SUITE",
-            help="Measure verdicts, by drawn items of knolling, natural or conceptmix. Default: how well a grounder "
-            "finds objects.",
+            help="Measure verdicts, by drawn items of knolling, natural, conceptmix or geneval. Default: how well a "
+            "grounder finds objects.",
             show_default=False,
         ),
     ] = None,
@@ -152,7 +152,7 @@ def _check_options(
     if suite is None and (anchor is not None or protocol != "default"):
         option = "--anchor" if anchor is not None else "--protocol"
         raise FormalimgError(
-            f"{option} applies to the verdicts of a judge: add --suite knolling, natural or conceptmix"
+            f"{option} applies to the verdicts of a judge: add --suite knolling, natural, conceptmix or geneval"
         )
     if anchor is None and looks_per is not None:
         raise FormalimgError("--looks-per says how many images of an anchor set are asked again: add --anchor DIR")

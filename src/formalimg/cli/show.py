@@ -13,7 +13,19 @@ from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, to_pretty_text
-from formalimg.suites import ODD_TAGS, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, QuestionSpec, load, odd_tags
+from formalimg.suites import (
+    ODD_TAGS,
+    ConceptSpec,
+    CounterfactualSpec,
+    FormulaSpec,
+    Item,
+    ObjectSpec,
+    QuestionSpec,
+    load,
+    odd_tags,
+    translate,
+)
+from formalimg.suites import suite as suite_of
 
 
 def show_command(
@@ -41,6 +53,8 @@ def show_command(
             _show_concepts(found)
         case CounterfactualSpec():
             _show_counterfactual(found)
+        case ObjectSpec():
+            _show_objects(found)
         case QuestionSpec(formula=None):
             _show_questions(found)
         case QuestionSpec(formula=formula):
@@ -67,6 +81,22 @@ def _show_formula(item: Item[FormulaSpec]) -> None:
         echo("\nwitness")
         for number, obj in enumerate(spec.witness.objects):
             echo(f"  #{number:<2} {obj.describe():<24} {obj.box}")
+
+
+def _show_objects(item: Item[ObjectSpec]) -> None:
+    spec = item.spec
+    echo(f"{item.suite}/{item.id}, {suite_of(item.suite).level_names.get(item.level, item.level)}\n\n{item.prompt}\n")
+    for tag in odd_tags(item.tags):
+        echo(f"{tag}: {ODD_TAGS[tag]}")
+    echo("objects")
+    for one in spec.include:
+        place = "" if one.target is None else f", {one.relation} {spec.include[one.target].label}"
+        echo(f"  {one.count} {' '.join(filter(None, (one.color, one.label)))}{place}")
+    for absent in spec.exclude:
+        echo(f"  fewer than {absent.count} {absent.label}")
+    echo("\nformulas")
+    for clause in translate(spec):
+        echo(f"  {clause.kind:<9}  {clause.text}")
 
 
 def _show_concepts(item: Item[ConceptSpec]) -> None:

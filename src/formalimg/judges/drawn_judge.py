@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Part, Unscored, Verdict, judged_formula
+from formalimg.judges.object_judge import RuleProfile, judge_by_profiles
 from formalimg.judges.scene_judge import RULES, clause_parts, formula_part, judge_grounding
 from formalimg.logic import Formula, FormulaError, Verification, expand_strict_forall, prepare_formula, to_prenex
 from formalimg.models import Setting
 from formalimg.scenes import DrawnConcept, DrawnScene, NotDrawnError, concept_holds, read_signed_png, verify_drawn
-from formalimg.suites import ConceptSpec, Item, RequestedConcept
+from formalimg.suites import ConceptSpec, Item, ObjectSpec, RequestedConcept
 from formalimg.suites import suite as suite_of
 
 DRAWN_NOTE = (
@@ -62,8 +63,14 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
     return judge_drawn_scene(item, drawn)
 
 
-def judge_drawn_scene(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
-    """Return the verdict on what a scene shows."""
+def judge_drawn_scene(item: Item[object], drawn: DrawnScene, profile: RuleProfile = "official") -> Verdict | Unscored:
+    """Return the verdict on what a scene shows.
+
+    Args:
+        item: what is asked.
+        drawn: the scene.
+        profile: of items that ask for objects, whose parts the verdict has.
+    """
     evidence: dict[str, object] = {
         "scene": drawn.scene.to_json(),
         "style": drawn.style,
@@ -71,6 +78,8 @@ def judge_drawn_scene(item: Item[object], drawn: DrawnScene) -> Verdict | Unscor
     }
     if isinstance(item.spec, ConceptSpec):
         return _judge_concepts(item, item.spec, drawn, evidence)
+    if isinstance(item.spec, ObjectSpec):
+        return _judge_objects(item.spec, drawn, profile, evidence)
     spec = judged_formula(item)
     if isinstance(spec, Unscored):
         return replace(spec, evidence=evidence)
@@ -111,6 +120,20 @@ def _clauses(formula: Formula, verification: Verification) -> tuple[tuple[Part, 
         for clause, part in ((clause, parts[clause.text]) for clause in asked)
     ]
     return tuple(folded), dict(best.bindings)
+
+
+def _judge_objects(
+    spec: ObjectSpec, drawn: DrawnScene, profile: RuleProfile, evidence: dict[str, object]
+) -> Verdict | Unscored:
+    """Return the verdict on objects, if all profiles agree; without parts that were not looked at for a failed one."""
+    try:
+        verdicts = judge_by_profiles(spec, drawn.scene.objects)
+    except FormulaError as error:
+        return Unscored("not understood", error.problems[0].message, evidence)
+    if len({found.passed for found in verdicts.values()}) > 1:
+        return Unscored("not understood", "by one profile it passes and by another it does not", evidence)
+    parts = tuple(part for part in verdicts[profile].parts if part.score == 1 or part.reason)
+    return Verdict(verdicts[profile].passed, parts, evidence)
 
 
 def _judge_concepts(

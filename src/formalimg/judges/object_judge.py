@@ -6,15 +6,16 @@ All profiles go by one grounding, so that they can be compared item by item; the
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.judges.base import MAX_OBJECTS, Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
-from formalimg.logic import FormulaError, verify
+from formalimg.logic import Exists, FormulaError, PreparedFormula, prepare_formula
 from formalimg.models import Price, Setting, price_of
 from formalimg.scenes import CANVAS, Scene, SceneObject
-from formalimg.suites import DetectionVerdict, Item, ObjectSpec, official_verdict, translate
+from formalimg.suites import DetectionVerdict, Item, ObjectSpec, TranslatedClause, official_verdict, translate
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,6 +29,9 @@ RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)
 ColorReading: TypeAlias = Literal["grounder", "pixels", "clip"]
 COLOR_READINGS: tuple[ColorReading, ...] = get_args(ColorReading)
 """Who says which colour an object has: the grounder, the pixels of its box, or a CLIP model that sees the box."""
+
+_NUMBER = re.compile(r"(?<![\w#])#(\d+)\b")
+"""The number of an object in an explanation."""
 
 _VERSION = 1
 """The version of the rules from groundings to verdicts: raise it whenever a verdict may come out differently."""
@@ -132,7 +136,7 @@ class ObjectJudge:
         if grounding.evidence:
             evidence["grounder"] = dict(grounding.evidence)
         try:
-            verdicts = self.by_profile(spec, objects, scores or [1.0] * len(objects), image.size)
+            verdicts = judge_by_profiles(spec, objects, scores, image.size, self.threshold, self.counting_threshold)
         except FormulaError as error:
             return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
         chosen = verdicts[self.profile]
@@ -140,40 +144,6 @@ class ObjectJudge:
         reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
         evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
         return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
-
-    def by_profile(
-        self, spec: ObjectSpec, objects: Sequence[SceneObject], scores: Sequence[float], size: tuple[int, int]
-    ) -> dict[RuleProfile, ProfileVerdict]:
-        """Return what each profile says about objects on the canvas.
-
-        Args:
-            spec: what is asked for.
-            objects: the objects.
-            scores: the confidence of each.
-            size: width and height of the image in pixels: the rule for positions depends on its proportions.
-        """
-        across, down = size[0] / CANVAS, size[1] / CANVAS
-        detections: dict[str, list[dict[str, object]]] = {}
-        for one, score in zip(objects, scores, strict=True):
-            box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
-            detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
-        official, strict = (
-            official_verdict(
-                spec,
-                detections,
-                strict=exact,
-                threshold=self.threshold,
-                counting_threshold=self.counting_threshold,
-            )
-            for exact in (False, True)
-        )
-        above = self.counting_threshold if spec.tag == "counting" else self.threshold
-        kept = Scene.of([one for one, score in zip(objects, scores, strict=True) if score > above])
-        return {
-            "official": _by_rule(official, {"reasons": list(official.reasons)}),
-            "strict": _by_rule(strict, {"reasons": list(strict.reasons), "score": round(strict.score, 6)}),
-            "logic": _by_logic(spec, kept),
-        }
 
     def _colored(self, spec: ObjectSpec, objects: Sequence[SceneObject], image: Image) -> list[SceneObject]:
         """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
@@ -188,6 +158,43 @@ class ObjectJudge:
         from formalimg.judges.grounders.pixel_colors import color_in
 
         return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]
+
+
+def judge_by_profiles(
+    spec: ObjectSpec,
+    objects: Sequence[SceneObject],
+    scores: Sequence[float] = (),
+    size: tuple[int, int] = (CANVAS, CANVAS),
+    threshold: float = 0.3,
+    counting_threshold: float = 0.9,
+) -> dict[RuleProfile, ProfileVerdict]:
+    """Return what each profile says about objects on the canvas.
+
+    Args:
+        spec: what is asked for.
+        objects: the objects.
+        scores: the confidence of each; empty if all are certain.
+        size: width and height of the image in pixels: the rule for positions depends on its proportions.
+        threshold: the confidence that a box must exceed.
+        counting_threshold: the same for items of the task counting.
+    """
+    scored = list(zip(objects, scores or [1.0] * len(objects), strict=True))
+    across, down = size[0] / CANVAS, size[1] / CANVAS
+    detections: dict[str, list[dict[str, object]]] = {}
+    for one, score in scored:
+        box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
+        detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
+    official, strict = (
+        official_verdict(spec, detections, strict=exact, threshold=threshold, counting_threshold=counting_threshold)
+        for exact in (False, True)
+    )
+    above = counting_threshold if spec.tag == "counting" else threshold
+    counted = [number for number, (_, score) in enumerate(scored) if score > above]
+    return {
+        "official": _by_rule(official, {"reasons": list(official.reasons)}),
+        "strict": _by_rule(strict, {"reasons": list(strict.reasons), "score": round(strict.score, 6)}),
+        "logic": _by_logic(spec, objects, counted),
+    }
 
 
 def _scores(grounding: Grounding) -> list[float]:
@@ -207,12 +214,41 @@ def _by_rule(found: DetectionVerdict, evidence: Mapping[str, object]) -> Profile
     return ProfileVerdict(found.passed, parts, evidence)
 
 
-def _by_logic(spec: ObjectSpec, scene: Scene) -> ProfileVerdict:
+def _by_logic(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
+    """Judge by formulas.
+
+    Args:
+        spec: what is asked for.
+        objects: everything that was found.
+        counted: the numbers of the objects that are certain enough to count.
+    """
+    scene = Scene.of([objects[number] for number in counted])
     parts = []
     for clause in translate(spec):
-        holds = verify(clause.formula, scene).passed
-        named = [one.describe() for one in scene.objects if one.label in clause.about]
-        reason = "" if holds else f"{clause.text} does not hold: found {', '.join(named) or 'none of them'}"
+        prepared = prepare_formula(clause.formula)
+        holds = prepared.verify(scene).passed
+        reason = "" if holds else _renumbered(_explained(clause, prepared, scene), counted)
         parts.append(Part(clause.text, clause.kind, float(holds), about=clause.about, reason=reason))
     passed = all(part.score == 1 for part in parts)
     return ProfileVerdict(passed, tuple(parts), {"reasons": [part.reason for part in parts if part.reason]})
+
+
+def _explained(clause: TranslatedClause, prepared: PreparedFormula, scene: Scene) -> str:
+    """Return why a clause does not hold: how many were needed and found, or what the closest objects lack."""
+    failed = [one for one in prepared.best_binding(scene).clauses if not one.holds]
+    lacks = "; ".join(dict.fromkeys(one.reason for one in failed))
+    if not isinstance(clause.formula, Exists):
+        return lacks
+    relation = clause.kind == "relation"
+    classes = clause.about[1:] if relation else clause.about[-1:]
+    missing = [label for label in classes if all(one.label != label for one in scene.objects)]
+    if missing:
+        return "; ".join(f"1 {label} needed, none found" for label in missing)
+    wanted = f"{classes[0]} {clause.about[0]} {classes[1]}" if relation else " ".join(clause.about)
+    closest = dict.fromkeys(bound.description for one in failed for bound in one.bindings)
+    return f"{wanted} needed; closest {' and '.join(closest)}: {lacks}"
+
+
+def _renumbered(text: str, numbers: Sequence[int]) -> str:
+    """Return a text in which the objects that count have their numbers among all objects."""
+    return _NUMBER.sub(lambda found: f"#{numbers[int(found[1])]}", text)

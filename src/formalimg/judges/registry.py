@@ -36,9 +36,17 @@ _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
 _OBJECT_OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
 _PUBLISHED_OPTIONS = ("prompts",)
+_WORD_OPTIONS = ("prompts", "grounder")
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _WORD_TOKENS = 16
-_JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS, *_PROMPT_OPTIONS)
+_JUDGE_OPTIONS = (
+    *_GROUNDER_OPTIONS,
+    *_CLAUSE_OPTIONS,
+    *_QUESTION_OPTIONS,
+    *_SCORE_OPTIONS,
+    *_PROMPT_OPTIONS,
+    *_WORD_OPTIONS,
+)
 
 _Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
 """Creates a judge for a suite, from its name, if there is one, and its options."""
@@ -216,7 +224,10 @@ def _word_judge(suite: str, name: str | None, options: Mapping[str, str] | None)
 
     # The first token decides; a few more make the answer readable where there are no log-probabilities.
     asked = {**sampling_options(name, temperature=0, max_tokens=_WORD_TOKENS), **logprobs_options(name)}
-    chat, own = _open_chat(name, {**asked, **(options or {})}, _PUBLISHED_OPTIONS, suite, {})
+    chat, own = _open_chat(name, {**asked, **(options or {})}, _WORD_OPTIONS, suite, {})
+    finder = own.pop("grounder", None)
+    if finder is not None:
+        own |= {"grounder": open_grounder(finder), "pixels": finder.startswith(DETECTORS)}
     return PublishedWordJudge(chat, **own)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from formalimg.reporting.box_answer_tables import box_answer_table
 from formalimg.reporting.labels import level_head, level_word, rule_text
 from formalimg.reporting.model import HowCounted, SeenImage, SeenRun, table_of_rates
 from formalimg.suites import Suite
@@ -42,7 +43,7 @@ class _Answers(NamedTuple):
 def soft_tifa_tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
     """Return the tables of runs whose questions were answered in one word; some may have no rows."""
     read = {run.name: _read(run, how) for run in runs}
-    return _by_skill(read, how), _by_level(suite, read, how)
+    return _by_skill(read, how), _by_level(suite, read, how), box_answer_table(runs, how)
 
 
 def _read(run: SeenRun, how: HowCounted) -> tuple[str, list[_Answers]]:

@@ -124,9 +124,11 @@ if TYPE_CHECKING:
         understand,
     )
     from formalimg.suites.formula.wording.lexicon import lexicon
+    from formalimg.suites.geneval.arrangement import arrange_objects, unarrangeable_because
     from formalimg.suites.geneval.formulas import TranslatedClause, to_formula, translate
     from formalimg.suites.geneval.rule import DetectionVerdict, RuleCheck, official_verdict
     from formalimg.suites.geneval.spec import OBJECT_COLORS, IncludedObjects, ObjectSpec
+    from formalimg.suites.geneval2.formulas import compare_answers, question_classes
     from formalimg.suites.questions.files import read_questions
     from formalimg.suites.questions.published_formats import FIRST_ROW
     from formalimg.suites.questions.spec import (
@@ -202,9 +204,11 @@ __getattr__ = lazy_exports(
             "understand",
         ],
         "formula.wording.lexicon": ["lexicon"],
+        "geneval.arrangement": ["arrange_objects", "unarrangeable_because"],
         "geneval.formulas": ["TranslatedClause", "to_formula", "translate"],
         "geneval.rule": ["DetectionVerdict", "RuleCheck", "official_verdict"],
         "geneval.spec": ["OBJECT_COLORS", "IncludedObjects", "ObjectSpec"],
+        "geneval2.formulas": ["compare_answers", "question_classes"],
         "questions.files": ["read_questions"],
         "questions.published_formats": ["FIRST_ROW"],
         "questions.spec": [
@@ -301,6 +305,7 @@ __all__ = [
     "WordingError",
     "World",
     "Zeroing",
+    "arrange_objects",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",
@@ -312,6 +317,7 @@ __all__ = [
     "check_groups",
     "clause_in_words",
     "clause_question",
+    "compare_answers",
     "complete_binding",
     "concept_census",
     "concept_statements",
@@ -364,6 +370,7 @@ __all__ = [
     "pool_objects",
     "prompt_rows",
     "pull",
+    "question_classes",
     "read_cf_scores",
     "read_cf_world",
     "read_questions",
@@ -381,6 +388,7 @@ __all__ = [
     "template_score_questions",
     "to_formula",
     "translate",
+    "unarrangeable_because",
     "understand",
     "undrawable_because",
     "whole_question",

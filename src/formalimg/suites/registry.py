@@ -105,6 +105,8 @@ class SuiteKind:
         code_zeroes_missing: whether published code counts images without a verdict as 0.
         read_published: reads the files of the benchmark's authors: path, suite, findings.
         write_published: writes items in the form of the authors' files to a folder.
+        make_drawn_items: makes items of a suite that can be drawn, to certify judges by; None where the items that
+            ship with the package are drawn.
     """
 
     name: Kind
@@ -121,6 +123,7 @@ class SuiteKind:
     tables_heading: str = "More figures"
     level_format: str = "{name} = {level}"
     code_zeroes_missing: bool = False
+    make_drawn_items: Callable[[str], list[Item[Any]]] | None = None
 
     @property
     def scale(self) -> Literal["percent", "score"]:
@@ -298,6 +301,12 @@ def _write_objects(items: Sequence[Item[Any]], folder: Path) -> None:
     write_published(items, folder)
 
 
+def _make_drawn_objects(name: str) -> list[Item[Any]]:
+    from formalimg.suites.geneval.drawn_items import make_drawn_items
+
+    return make_drawn_items(name)
+
+
 KINDS: Mapping[Kind, SuiteKind] = {
     "formula": SuiteKind(
         name="formula",
@@ -368,6 +377,7 @@ KINDS: Mapping[Kind, SuiteKind] = {
         form_module="formalimg.suites.geneval.form",
         read_published=_read_objects,
         write_published=_write_objects,
+        make_drawn_items=_make_drawn_objects,
         level_format="{name} {level}",
     ),
 }

@@ -28,6 +28,7 @@ from formalimg.suites import (
 )
 from formalimg.suites.download.contents import digest
 from formalimg.suites.geneval import TAGS, parse_metadata
+from tests.support.command import formalimg
 
 ROOT = Path(__file__).parents[3]
 OURS = ROOT / "examples" / "geneval" / "evaluation_metadata.jsonl"
@@ -141,3 +142,12 @@ def test_a_formula_says_what_the_item_says() -> None:
     for number in range(5):
         cups = [SceneObject("cup", Box(100 * place, 0, 100 * place + 50, 50), "red") for place in range(number)]
         assert verify(to_formula(spec), Scene.of(cups)).passed == (number == 2)
+
+
+def test_an_item_is_shown_with_its_objects_and_formulas() -> None:
+    done = formalimg("show", "geneval/8", "--items", str(OURS))
+    assert done.code == 0, done.err
+    assert "geneval/8, position" in done.out
+    assert "1 knife, right of bowl" in done.out
+    assert "(RightOf ?x ?x0)" in done.out
+    assert "fewer than 4 carrot" in formalimg("show", "geneval/4", "--items", str(OURS)).out

@@ -28,7 +28,7 @@ from formalimg._util.plain_files import open_plain, read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Judge, LoadedImage, Unscored
-from formalimg.judges.certificates.flipped_scenes import flipped_scenes
+from formalimg.judges.certificates.flipped_scenes import drawn_items, flipped_scenes
 from formalimg.judges.certificates.measurement import (
     draw_example,
     read_answer,
@@ -39,7 +39,7 @@ from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
 from formalimg.models import Setting, Spending
 from formalimg.stats import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
-from formalimg.suites import Item, load
+from formalimg.suites import Item
 
 ANCHOR_FILE = "anchor.json"
 _LOCK_FILE = "lock"
@@ -233,7 +233,7 @@ def _look(
         )
     known = [image for image in anchor.images if image.first != _NOBODY]
     chosen = known if count is None or count >= len(known) else rng.sample(known, count)
-    items = {item.id: item for item in load(anchor.suite)}
+    items = {item.id: item for item in drawn_items(anchor.suite)}
     asked = [_stored(folder, image, items) for image in chosen]
     calls = MeteredCalls(judge, spending, on_progress)
     found = run_sync(lambda: _ask(judge, calls, asked))

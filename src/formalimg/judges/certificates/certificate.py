@@ -12,6 +12,7 @@ from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
 from formalimg.stats import Interval, clopper_pearson
+from formalimg.suites import Suite
 
 FORMAT = "formalimg certificate"
 VERSION = 1
@@ -284,6 +285,12 @@ def _count(value: object) -> int:
 def unscored_share(certificate: JudgeCertificate) -> CountedShare:
     """Return the share of drawings without a verdict."""
     return CountedShare(sum(certificate.unscored.values()), 2 * certificate.scenes)
+
+
+def level_label(suite: Suite, level: str) -> str:
+    """Return a level as it is called: by its name, or as in `K 3`."""
+    names = {str(number): name for number, name in suite.level_names.items()}
+    return names.get(level, f"{suite.level} {level}")
 
 
 def joined_names(names: Sequence[str]) -> str:

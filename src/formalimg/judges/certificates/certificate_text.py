@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, unscored_share
+from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, level_label, unscored_share
 from formalimg.suites import suite as suite_of
 
 _MAX_WORDS = 15
@@ -31,8 +31,11 @@ def certificate_text(certificate: JudgeCertificate) -> str:
 
 
 def _shown(certificate: JudgeCertificate) -> list[AnswerCounts]:
-    words = sorted(certificate.by("word"), key=lambda each: -each.false)[:_MAX_WORDS]
-    parts = [*certificate.by("kind"), *words, *certificate.by("level"), *certificate.by("size")]
+    kinds = certificate.by("kind")
+    told = {each.value for each in kinds}
+    words = [each for each in certificate.by("word") if each.value not in told]
+    words = sorted(words, key=lambda each: -each.false)[:_MAX_WORDS]
+    parts = [*kinds, *words, *certificate.by("level"), *certificate.by("size")]
     return [certificate.whole, certificate.clauses, *parts, *certificate.by("objects")]
 
 
@@ -44,7 +47,7 @@ def _label(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
         case "clause":
             return f"the flipped {'concept' if about.kind == 'concepts' else 'clause'}"
         case "level":
-            return f"  {about.level} {counts.value}"
+            return f"  {level_label(about, counts.value)}"
         case "size":
             return f"  smallest object {counts.value}"
         case "objects":

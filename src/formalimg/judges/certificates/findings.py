@@ -14,9 +14,11 @@ from formalimg.judges.certificates.certificate import (
     InvarianceCounts,
     JudgeCertificate,
     joined_names,
+    level_label,
     unscored_share,
 )
 from formalimg.judges.certificates.nuisances import AGAIN
+from formalimg.suites import suite as suite_of
 
 _GROUP_CONFIDENCE = 0.99
 _HIGH, _LOW = 0.9, 0.1
@@ -29,6 +31,7 @@ _PLURALS = {
     "object": "objects",
     "attribute": "attributes",
     "relation": "relations",
+    "count": "counts",
     "condition": "conditions",
     "style": "styles",
     "spatial": "relations",
@@ -173,14 +176,15 @@ def _groups(certificate: JudgeCertificate) -> Iterator[str]:
     phrases = {
         "size": "weak where the smallest object has {} thousandths of the image",
         "objects": "weak with {} objects",
-        "level": "weak at level {}",
+        "level": "weak at {}",
     }
     for by, phrase in phrases.items():
         groups = certificate.by(by)
         for counts in groups:
             weak = _weakness(counts, _sum([each for each in groups if each is not counts]))
             if weak and min(counts.true, counts.false) >= _MIN_GROUP:
-                yield weak.format(name=phrase.format(counts.value).removeprefix("weak ")).replace(" weak:", ", weak:")
+                value = level_label(suite_of(certificate.suite), counts.value) if by == "level" else counts.value
+                yield weak.format(name=phrase.format(value).removeprefix("weak ")).replace(" weak:", ", weak:")
 
 
 def _sum(groups: list[AnswerCounts]) -> AnswerCounts:

@@ -17,16 +17,33 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Judge, Part, Verdict
 from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
 from formalimg.judges.drawn_judge import judge_drawn_scene
+from formalimg.judges.object_judge import RuleProfile
 from formalimg.scenes import Box, DrawnScene, SolverLimitError, drawable_classes, drawn_catalog, solve_drawn
-from formalimg.suites import FormulaSpec, Item, Suite, drawn_request, load, suite_names, undrawable_because
+from formalimg.suites import (
+    FormulaSpec,
+    Item,
+    ObjectSpec,
+    Suite,
+    arrange_objects,
+    drawn_request,
+    load,
+    suite_names,
+    unarrangeable_because,
+    undrawable_because,
+)
 from formalimg.suites import suite as suite_of
 
 _TRIES = 90
 """So many changes of a scene are tried."""
 _ENOUGH = 6
 """With so many different clauses to choose from, no more changes are tried."""
+_ARRANGEMENTS = 5
+"""So many arrangements of objects are tried."""
 _JITTER = 8
 """A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
+
+_WORD_KINDS = ("spatial", "relation", "attribute")
+"""Kinds of parts that are told apart by the first word that they are about: a relation, or a colour."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,11 @@ class FlippedScene:
         """What the part is about: its predicates besides the class, or the relation, or the category."""
         if isinstance(self.item.spec, FormulaSpec):
             return " ".join(name for name in self.part.about if name != "Is") or "Is"
-        return self.part.about[0] if self.part.kind == "spatial" else self.part.kind
+        if self.part.kind == "count":
+            label = self.part.about[-1]
+            shown, flipped = (sum(obj.label == label for obj in it.scene.objects) for it in (self.shown, self.flipped))
+            return "too many" if flipped > shown else "too few"
+        return self.part.about[0] if self.part.kind in _WORD_KINDS else self.part.kind
 
     @property
     def objects(self) -> int:
@@ -88,19 +109,26 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     words = drawn_vocabulary(about, _unknown_classes(judge, about))
     flipped: Counter[str] = Counter()
     found = 0
-    for item in _by_turns(list(load(suite)), rng):
+    profile = getattr(judge, "profile", "official")
+    for item in _by_turns(drawn_items(suite), rng):
         if found == count:
             return
         if unknown_to is not None and unknown_to(item):
             continue
         shown = _SHOWN[about.world](item, seed)
-        example = None if shown is None else _flip(item, shown, words, flipped, rng)
+        example = None if shown is None else _flip(item, shown, words, flipped, rng, profile)
         if example is not None:
             flipped.update([example.part.kind, example.word])
             found += 1
             yield example
     if not found:
         raise FormalimgError(f"no item of {suite} can be drawn with classes that this judge knows: name another judge")
+
+
+def drawn_items(suite: str) -> list[Item[Any]]:
+    """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
+    make = suite_of(suite).traits.make_drawn_items
+    return list(load(suite)) if make is None else make(suite)
 
 
 def _drawn_suites() -> list[str]:
@@ -128,11 +156,27 @@ def _by_turns(items: list[Item[Any]], rng: Random) -> Iterator[Item[Any]]:
                 del levels[level]
 
 
-def _witness(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Return the scene of an item of Knolling; None if it has none."""
+def _shown_in_icons(item: Item[Any], seed: int) -> DrawnScene | None:
+    """Return the witness of a formula, or an arrangement of objects; None if there is none."""
     spec = item.spec
+    if isinstance(spec, ObjectSpec):
+        return _arranged(item, spec, seed)
     witness = spec.witness if isinstance(spec, FormulaSpec) else None
     return None if witness is None else DrawnScene(replace(witness, relations=None))
+
+
+def _arranged(item: Item[Any], spec: ObjectSpec, seed: int) -> DrawnScene | None:
+    """Return a scene with the objects of an item that stays right if boxes move a little; None if there is none."""
+    if unarrangeable_because(spec) is not None:
+        return None
+    rng = Random(f"{seed} {item.id}")
+    for _ in range(_ARRANGEMENTS):
+        scene = arrange_objects(spec, rng)
+        drawn = None if scene is None else DrawnScene(scene)
+        truth = None if drawn is None else judge_drawn_scene(item, _jittered(drawn, rng))
+        if isinstance(truth, Verdict) and truth.passed:
+            return drawn
+    return None
 
 
 def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
@@ -146,31 +190,38 @@ def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
     return drawn if isinstance(drawn, DrawnScene) else None
 
 
-_SHOWN: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {"icons": _witness, "drawn": _solved}
+_SHOWN: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {"icons": _shown_in_icons, "drawn": _solved}
 """How the scene of an item is found, by the world of its suite. A suite with a world of its own is added here."""
 
 
 def _flip(
-    item: Item[Any], shown: DrawnScene, words: DrawnVocabulary, flipped: Counter[str], rng: Random
+    item: Item[Any],
+    shown: DrawnScene,
+    words: DrawnVocabulary,
+    flipped: Counter[str],
+    rng: Random,
+    profile: RuleProfile,
 ) -> FlippedScene | None:
     """Return the item with one part flipped, of the kinds that were flipped least; None if none can be."""
-    truth = judge_drawn_scene(item, shown)
+    truth = judge_drawn_scene(item, shown, profile)
     if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
         return None
     parts = {part.name: part for part in truth.parts}
     found: dict[str, FlippedScene] = {}
+    # Parts of objects are few. Elsewhere the search goes on, so that scenes stay those of earlier certificates.
+    enough = min(_ENOUGH, len(parts)) if isinstance(item.spec, ObjectSpec) else _ENOUGH
     for changed in islice(changed_scenes(shown, words, rng), _TRIES):
-        name = _only_false(item, changed)
-        if name in parts and name not in found and _only_false(item, _jittered(changed, rng)) == name:
+        name = _only_false(item, changed, profile)
+        if name in parts and name not in found and _only_false(item, _jittered(changed, rng), profile) == name:
             found[name] = FlippedScene(item, shown, changed, parts[name])
-            if len(found) == _ENOUGH:
+            if len(found) == enough:
                 break
     return min(found.values(), key=lambda it: (flipped[it.part.kind], flipped[it.word]), default=None)
 
 
-def _only_false(item: Item[Any], drawn: DrawnScene) -> str | None:
+def _only_false(item: Item[Any], drawn: DrawnScene, profile: RuleProfile) -> str | None:
     """Return the part that is false of a scene; None if it is not exactly one."""
-    truth = judge_drawn_scene(item, drawn)
+    truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or truth.passed:
         return None
     wrong = [part.name for part in truth.parts if part.score != 1]

@@ -61,9 +61,8 @@ def drawn_vocabulary(suite: Suite, unknown: Sequence[str] = ()) -> DrawnVocabula
     """
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
-        return DrawnVocabulary(
-            vocabulary(suite.vocabulary or suite.name).words["color"], aspects, lambda obj, style: True
-        )
+        colors = vocabulary(suite.vocabulary or "knolling").words["color"]
+        return DrawnVocabulary(colors, aspects, lambda obj, style: True)
     catalog = drawn_catalog()
     icons = {label: catalog.icon(label) for label in catalog.classes if label not in unknown}
     aspects = {label: icon.aspect for label, icon in icons.items() if icon is not None}

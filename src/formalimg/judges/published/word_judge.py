@@ -3,23 +3,30 @@
 This is Soft-TIFA: the probability of an answer is the sum over the first tokens of its spellings. It needs
 log-probabilities from the server of the judge. Where there are none, the word that was given counts as right or wrong,
 and reports say so.
+
+With a grounder, boxes and logic answer as well where they can. That changes no verdict: it is stored beside the words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.base import Grounder, LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.published.answers import WordAnswer
 from formalimg.judges.published.judges import PublishedJudge, PublishedReply, attach
 from formalimg.models import Attachment, ChatModel, Message, Setting
-from formalimg.suites import COUNT_WORDS, GraphQuestion, Item, QuestionSpec
+from formalimg.scenes import Scene, SceneObject
+from formalimg.suites import COUNT_WORDS, GraphQuestion, Item, QuestionSpec, compare_answers, question_classes
 
 _FIRST_WORD = re.compile(r"[^\W_]+")
 _THOUGHTS_END = "</think>"
+_BOX_RULES = 1
+"""The version of the rules from boxes to answers: raise it whenever one may come out differently."""
 
 
 class PublishedWordJudge(PublishedJudge):
@@ -31,16 +38,43 @@ class PublishedWordJudge(PublishedJudge):
 
     - `answers`: for each request, the question (`asked`), the answer that is good (`expected`), and the answer, word
       for word (`raw`);
-    - `served`: what was actually used by the last request, as far as the provider says.
+    - `served`: what was actually used by the last request, as far as the provider says;
+    - with a grounder, `scene`: what it found; and `by_boxes`: its name (`grounder`), for each question whether boxes
+      say that it has the expected answer, None where they cannot decide (`answers`), and why not if there is no scene
+      (`unscored`).
     """
 
-    def __init__(self, chat: ChatModel, prompts: Path | None = None) -> None:
-        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
-        super().__init__(chat, "published", {"prompt": "published-word-judge"}, prompts)
+    def __init__(
+        self, chat: ChatModel, prompts: Path | None = None, grounder: Grounder | None = None, *, pixels: bool = False
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            prompts: a folder with prompts of the user that replace ours.
+            grounder: finds the boxes by which logic answers what it can.
+            pixels: whether colours are read from the pixels of the boxes, and not those that the grounder names.
+        """
+        options: dict[str, Setting] = {}
+        if grounder is not None:
+            options = {f"grounder_{key}": value for key, value in grounder.settings.items()}
+            options |= {"grounder": grounder.name, "grounder_pixel_colors": pixels, "box_rules": _BOX_RULES}
+        super().__init__(chat, "published", {"prompt": "published-word-judge"}, prompts, options)
+        self._grounder = grounder
+        self._pixels = pixels
+
+    @property
+    def concurrency(self) -> int:
+        """As many images at a time as both the chat model and the grounder take."""
+        own = super().concurrency
+        return own if self._grounder is None else min(own, self._grounder.concurrency)
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
+        if not isinstance(item.spec, QuestionSpec):
+            return 0
+        of_classes = getattr(self._grounder, "questions", lambda classes: 0)
+        return len(item.spec.questions) + int(of_classes(question_classes(item.spec.questions)))
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge how likely every question about the image has its expected answer."""
@@ -67,7 +101,39 @@ class PublishedWordJudge(PublishedJudge):
             served = reply.served
             parts.append(_part(question, reply))
         evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
+        if self._grounder is not None:
+            found, also = await self._answer_by_boxes(self._grounder, item, spec, image)
+            evidence |= found
+            cost = total_cost((cost, also))
+            said = found["by_boxes"]["answers"]
+            parts = [_beside_boxes(part, by_boxes) for part, by_boxes in zip(parts, said, strict=True)]
         return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
+
+    async def _answer_by_boxes(
+        self, grounder: Grounder, item: Item[object], spec: QuestionSpec, image: LoadedImage
+    ) -> tuple[dict[str, Any], float | None]:
+        """Return what boxes and logic say of the questions, as evidence, and what it cost."""
+        classes = question_classes(spec.questions)
+        unknown = tuple(getattr(grounder, "unknown_classes", lambda words: ())(classes))
+        undecided: list[bool | None] = [None] * len(spec.questions)
+        found: dict[str, object] = {"grounder": grounder.name, "answers": undecided}
+        known = [label for label in classes if label not in unknown]
+        if not known:
+            return {"by_boxes": found}, 0.0
+        grounding = await grounder.ground(image, known)
+        if isinstance(grounding, Unscored):
+            return {"by_boxes": {**found, "unscored": grounding.detail or grounding.reason}}, grounding.cost
+        scene = grounding.scene
+        if self._pixels:
+            from formalimg.judges.grounders.pixel_colors import color_in
+
+            named = [color_in(image.pil, one.box, more_words=True).name for one in scene.objects]
+            scene = Scene.of(
+                [SceneObject(one.label, one.box, name) for one, name in zip(scene.objects, named, strict=True)]
+            )
+        asked = replace(item, spec=spec)
+        found["answers"] = [one.by_logic for one in compare_answers(asked, scene, unknown=unknown)]
+        return {"scene": scene.to_json(), "by_boxes": found}, grounding.cost
 
     async def _answer(
         self, attachment: Attachment, question: GraphQuestion
@@ -77,6 +143,13 @@ class PublishedWordJudge(PublishedJudge):
         if isinstance(reply, PublishedReply) and not reply.raw.strip() and not reply.first_tokens:
             return NoValidAnswer("not understood", f"{self.name} answered nothing", (reply.raw,), reply.cost)
         return reply
+
+
+def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
+    """Return a part whose reason also says what boxes say."""
+    if by_boxes is None:
+        return part
+    return replace(part, reason=f"{part.reason}; by boxes {'it is so' if by_boxes else 'it is not so'}")
 
 
 def spellings(expected: str) -> tuple[str, ...]:

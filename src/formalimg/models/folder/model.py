@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from formalimg._util.text import truncate
@@ -24,6 +25,7 @@ from formalimg.models.folder.file_matching import (
     scan_folder,
     short_name,
 )
+from formalimg.models.folder.grids import GridError, ImageGrid, parse_grid
 from formalimg.models.folder.layouts import (
     cfworld_candidates,
     geneval_candidates,
@@ -105,9 +107,13 @@ class FolderModel:
     style = "none"
     """Nothing is sent: the images exist already, whatever they were asked for with."""
 
-    def __init__(self, given: str, path: Path, layout: str, folder: FolderListing | None) -> None:
+    def __init__(
+        self, given: str, path: Path, layout: str, folder: FolderListing | None, grid: ImageGrid | None = None
+    ) -> None:
         self.name = f"folder/{given}"
-        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout}
+        own: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
+        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout, **own}
+        self._grid = grid
         self._place = given
         self._path = path
         self._layout = layout
@@ -119,9 +125,9 @@ class FolderModel:
         """Match files to these images, given in the order of the suite.
 
         Raises:
-            FormalimgError: if none is found, or a match is ambiguous.
+            FormalimgError: if none is found, a match is ambiguous, or the first file does not divide into its grid.
         """
-        index = ItemIndex(wanted)
+        index = ItemIndex(wanted if self._grid is None else self._grid.files_of(wanted))
         if self._folder is None:
             candidates = map_candidates(self._path, index)
         else:
@@ -129,9 +135,26 @@ class FolderModel:
         matching = resolve_candidates(candidates, index, self._root, self._place, self._layout)
         if wanted and not matching.found and not matching.blocked:
             raise FormalimgError(explain_no_match(matching, index, self._folder))
+        if self._grid is not None:
+            matching = self._cut(matching, self._grid, wanted)
         self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
         self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
         return matching
+
+    def _cut(self, matching: MatchReport, grid: ImageGrid, wanted: Sequence[RequestedImage]) -> MatchReport:
+        """Return the report on images in place of files; refuse if the first file does not divide into the grid."""
+        if matching.found:
+            first = matching.found[0]
+            data = self._read(first)
+            if isinstance(data, bytes):
+                try:
+                    grid.cut(data, 0)
+                except GridError as error:
+                    raise FormalimgError(f"{self._place}: {short_name(first.file)}: {error}") from None
+        found, blocked = (grid.images_in(files, wanted) for files in (matching.found, matching.blocked))
+        there = {(one.item, one.sample) for one in (*found, *blocked)}
+        missing = tuple(one for one in wanted if (one.item, one.sample) not in there)
+        return replace(matching, found=found, blocked=blocked, missing=missing)
 
     def fingerprint(self, item: str, sample: int) -> str:
         """Return name, size and modification time of an image's file; empty if there is none."""
@@ -142,7 +165,8 @@ class FolderModel:
             status = self._file(found).stat()
         except OSError:
             return ""
-        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}"
+        tile = "" if self._grid is None else f":{self._grid}:{sample % self._grid.tiles}"
+        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the files as they are, one result per request."""
@@ -157,6 +181,19 @@ class FolderModel:
                 return Refused(f"blocked, as {short_name(blocked.file)} says")
             reason = f"no image for item {request.item}, sample {request.sample} in {self._place}"
             return Failed(reason, absent=True)
+        data = self._read(found)
+        if isinstance(data, Failed):
+            return data
+        about: dict[str, Setting] = {"file": _storable(found.file), "matched_by": found.by}
+        if self._grid is None:
+            return Generated(data, about)
+        try:
+            tile = self._grid.cut(data, request.sample)
+        except GridError as error:
+            return Failed(f"{short_name(found.file)} in {self._place}: {error}")
+        return Generated(tile, {**about, "tile": request.sample % self._grid.tiles})
+
+    def _read(self, found: MatchedImage) -> bytes | Failed:
         try:
             with self._file(found).open("rb") as file:
                 data = file.read(_MAX_BYTES + 1)
@@ -164,7 +201,7 @@ class FolderModel:
             return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
         if len(data) > _MAX_BYTES:
             return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
-        return Generated(data, {"file": _storable(found.file), "matched_by": found.by})
+        return data
 
     def _found(self, item: str, sample: int) -> MatchedImage | None:
         if self._matched is None:
@@ -185,15 +222,16 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     Args:
         path: the folder or the file.
         options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world`, `questions` or `map`. By
-            default it is detected.
+            default it is detected. `grid`: columns and rows, such as `2x2`, where a file holds several samples.
 
     Raises:
         FormalimgError: if the path does not exist, or an option is wrong.
     """
     path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
-    unknown = sorted(set(options) - {"layout"})
+    unknown = sorted(set(options) - {"layout", "grid"})
     if unknown:
-        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: the only one is layout")
+        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout and grid")
+    grid = parse_grid(options["grid"]) if "grid" in options else None
     layout = options.get("layout")
     if layout is not None and layout not in _LAYOUTS:
         raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join(_LAYOUTS)}")
@@ -207,11 +245,11 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
                 f"{path} is a file: give the folder of the images, or a map of them (a {', '.join(_MAPS[:-1])} or "
                 f"{_MAPS[-1]} file)"
             )
-        return FolderModel(path, place, "map", None)
+        return FolderModel(path, place, "map", None, grid)
     if layout == "map":
         raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
     folder = scan_folder(str(place))
-    return FolderModel(path, place, layout or _detect_layout(folder), folder)
+    return FolderModel(path, place, layout or _detect_layout(folder), folder, grid)
 
 
 def _detect_layout(folder: FolderListing) -> str:

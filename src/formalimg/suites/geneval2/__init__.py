@@ -7,6 +7,7 @@ from formalimg.suites.geneval2.formulas import (
     count_decided,
     decided_by,
     is_decidable,
+    question_classes,
     question_formula,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "count_decided",
     "decided_by",
     "is_decidable",
+    "question_classes",
     "question_formula",
 ]

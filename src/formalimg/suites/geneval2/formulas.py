@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.logic import Formula, World, parse, verify
+from formalimg.logic import Formula, Value, World, atoms, parse, verify
 from formalimg.suites.item import Item
 from formalimg.suites.questions.spec import COUNT_WORDS, GraphQuestion, QuestionSpec
 
@@ -78,6 +78,16 @@ def question_formula(question: GraphQuestion) -> Formula | None:
     return None
 
 
+def question_classes(questions: Iterable[GraphQuestion]) -> tuple[str, ...]:
+    """Return the classes that the formulas of questions are about, each once: what a grounder looks for."""
+    return tuple(dict.fromkeys(label for one in questions for label in _classes(question_formula(one))))
+
+
+def _classes(formula: Formula | None) -> tuple[str, ...]:
+    stated = (atom.arguments[1] for atom in atoms(formula) if atom.predicate == "Is") if formula else ()
+    return tuple(str(word.text) for word in stated if isinstance(word, Value))
+
+
 def is_decidable(item: Item[QuestionSpec]) -> bool:
     """Return whether boxes and colours decide every question of an item."""
     return bool(item.spec.questions) and all(question_formula(one) is not None for one in item.spec.questions)
@@ -111,7 +121,10 @@ class ComparedAnswer(NamedTuple):
 
 
 def compare_answers(
-    item: Item[QuestionSpec], scene: World, judged: Mapping[str, bool] | None = None
+    item: Item[QuestionSpec],
+    scene: World,
+    judged: Mapping[str, bool] | None = None,
+    unknown: Collection[str] = (),
 ) -> tuple[ComparedAnswer, ...]:
     """Answer the questions of an item by logic, beside the answers of a judge.
 
@@ -120,10 +133,13 @@ def compare_answers(
         scene: what a grounder found in the image.
         judged: whether the judge gave the expected answer, by the words of the questions, as the parts of a verdict
             are named.
+        unknown: classes that the grounder cannot look for; questions about them are not decided.
     """
     found = []
     for question in item.spec.questions:
         formula = question_formula(question)
+        if formula is not None and not set(unknown).isdisjoint(_classes(formula)):
+            formula = None
         by_logic = None if formula is None else bool(verify(formula, scene))
         found.append(ComparedAnswer(question, by_logic, (judged or {}).get(question.question)))
     return tuple(found)
