@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from formalimg._util.templates import render_template
 
 _PACKAGE = "formalimg.rewards.server"
+_LINE = 90
+"""Characters of a line of an example."""
 
 DOCS_HEADERS: Mapping[str, str] = {
     # The page brings its style along, and nothing else is ever loaded.
@@ -97,4 +99,16 @@ def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, ApiOperation
 def _example(body: Mapping[str, Any]) -> str:
     examples = (content["example"] for content in body.get("content", {}).values() if "example" in content)
     first = next(examples, "")
-    return first.rstrip() if isinstance(first, str) else json.dumps(first, indent=2, ensure_ascii=False)
+    return first.rstrip() if isinstance(first, str) else _written(first)
+
+
+def _written(value: Any, indent: str = "") -> str:
+    """Return a value as JSON, on one line where that is not too long."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent + line) <= _LINE or not isinstance(value, dict | list):
+        return line
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        return "[" + f",\n{inner}".join(_written(entry, inner) for entry in value) + "]"
+    entries = (f"{json.dumps(key)}: {_written(entry, inner)}" for key, entry in value.items())
+    return "{" + f",\n{inner}".join(entries) + "}"
