@@ -8,7 +8,7 @@ Where you cannot, run the gateway where flow_grpo looks for its server, beside t
 
     python -m formalimg.rewards.trainers.pickle_gateway --url http://127.0.0.1:8424
 
-The data of `formalimg export knolling --trainer flow_grpo --out dataset/knolling` are read with `prompt_fn = "geneval"`.
+The data of `formalimg export knolling --trainer flow_grpo --out dataset/knolling` are read with prompt_fn "geneval".
 `python examples/trainers/flow_grpo_geneval.py` scores two images in both ways, with FORMALIMG_URL by a server.
 """
 

@@ -1,7 +1,7 @@
 """UniRL's remote reward backend, in small: named rewards by metadata or by prompt, and errors in place of numbers.
 
-Start `formalimg serve --suite knolling` beside the trainer, and set its address as `base_url` of the remote reward, with
-`required_rewards: [formalimg]` (the dense score) or `[formalimg_strict]` (1 if the image passes).
+Start `formalimg serve --suite knolling` beside the trainer, and set its address as `base_url` of the remote reward,
+with `required_rewards: [formalimg]` (the dense score) or `[formalimg_strict]` (1 if the image passes).
 
 `FORMALIMG_URL=http://127.0.0.1:8424 python examples/trainers/unirl.py` sends three images.
 """
