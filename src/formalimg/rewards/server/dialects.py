@@ -125,7 +125,7 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
     return ScoreRequest(entries, parts=False, answer=answer, has_item_errors=True)
 
 
-def _required(request: Mapping[str, Any], where: str) -> tuple[str, ...]:
+def _required(request: Mapping[Any, Any], where: str) -> tuple[str, ...]:
     names = request.get("required_rewards") or [DENSE]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise RequestError(
@@ -134,7 +134,7 @@ def _required(request: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _identity(request: Mapping[str, Any], version: str) -> Mapping[str, object]:
+def _identity(request: Mapping[Any, Any], version: str) -> Mapping[str, object]:
     return {**{key: request.get(key) for key in _IDENTITY}, "scorer_version": version}
 
 

@@ -28,7 +28,7 @@ class _TrainRow(NamedTuple):
     task: Mapping[str, Any]
     tag: str
     split: str
-    index: int
+    place: int
     suite: str
 
 
@@ -66,9 +66,9 @@ def can_be_scored(item: Item[Any]) -> bool:
 
 def _rows(items: Iterable[Item[Any]], split: str, style: StyleText) -> Iterable[_TrainRow]:
     condition = Condition(style=style)
-    for index, item in enumerate(items):
+    for place, item in enumerate(items):
         tag = f"{suite(item.suite).level}={item.level}"
-        yield _TrainRow(condition.model_input(item).prompt, task_metadata(item), tag, split, index, item.suite)
+        yield _TrainRow(condition.model_input(item).prompt, task_metadata(item), tag, split, place, item.suite)
 
 
 class _TrainerForm(NamedTuple):
@@ -93,7 +93,7 @@ def _verl_omni_row(row: _TrainRow) -> Mapping[str, Any]:
         "prompt": [{"role": "user", "content": row.prompt}],
         "ability": "text-to-image",
         "reward_model": {"style": "rule", "ground_truth": json.dumps(row.task, ensure_ascii=False)},
-        "extra_info": {"split": row.split, "index": row.index, "raw_prompt": row.prompt, "tag": row.tag},
+        "extra_info": {"split": row.split, "index": row.place, "raw_prompt": row.prompt, "tag": row.tag},
     }
 
 
