@@ -48,7 +48,11 @@ MAY_IMPORT = {
 }
 MAY_IMPORT["results"] = {*MAY_IMPORT["reporting"], "reporting"}
 MAY_IMPORT["rewards.server"] = {*MAY_IMPORT["web"], "web", "rewards"}
+MAY_IMPORT["rewards.trainers"] = {*MAY_IMPORT["rewards"], "rewards", "rewards.server"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
+
+INNER_PACKAGES = [name for name in MAY_IMPORT if "." in name]
+"""Packages inside another one, with rules of their own."""
 
 OPEN_TO_ALL = {"_util", "errors", "prompts"}
 TOP_LEVEL = {"__init__", "__main__", "evaluation", *OPEN_TO_ALL} - {"_util"}
@@ -97,13 +101,12 @@ def test_imports_export_what_they_name() -> None:
 
 def _package(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
-    return "rewards.server" if parts[:2] == ("rewards", "server") else parts[0]
+    return next((name for name in INNER_PACKAGES if tuple(name.split(".")) == parts[:2]), parts[0])
 
 
 def _package_of_module(module: str) -> str:
-    if module.startswith("formalimg.rewards.server"):
-        return "rewards.server"
-    return module.split(".")[1] if "." in module else ""
+    parts = module.split(".")[1:]
+    return next((name for name in INNER_PACKAGES if name.split(".") == parts[:2]), parts[0] if parts else "")
 
 
 def _export_order(name: str) -> tuple[int, str]:

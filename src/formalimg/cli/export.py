@@ -1,8 +1,9 @@
-"""`formalimg export`: export a suite, its prompts, or a run."""
+"""`formalimg export`: export a suite, its prompts, train and test files for a trainer, or a run."""
 
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.suites import suite_names
 
 if TYPE_CHECKING:
-    from formalimg.suites import PromptFormat
+    from formalimg.suites import PromptFormat, SplitBy, StyleText, Trainer
 
 
 def export_command(
@@ -34,13 +35,26 @@ def export_command(
         bool,
         typer.Option("--prompts-only", help="Suite: only the prompts, with a file name for the image of each."),
     ] = False,
+    trainer: Annotated[
+        Literal["flow_grpo", "flow-factory", "verl-omni", "trl"] | None,
+        typer.Option(help="Suite: train and test files in the format of this RL trainer.", show_default=False),
+    ] = None,
+    split: Annotated[
+        Literal["formula", "class-pair", "relation"] | None,
+        typer.Option(
+            help="Trainer: what train and test must not have in common. Default: formula.", show_default=False
+        ),
+    ] = None,
     form: Annotated[
         Literal["txt", "jsonl", "csv"] | None,
         typer.Option("--format", help="Prompts: form of the file. Default: by its ending, or else jsonl."),
     ] = None,
     style: Annotated[
         Literal["auto", "long", "short", "none"],
-        typer.Option(help="Prompts: style text in front. auto: long where the suite has one."),
+        typer.Option(
+            help="Prompts: style text in front. auto: long where the suite has one; none for a trainer, whose text "
+            "encoder may read few words."
+        ),
     ] = "auto",
     levels: Annotated[str | None, typer.Option(metavar="LEVELS", help="Prompts: only of these levels.")] = None,
     per_level: Annotated[
@@ -78,10 +92,13 @@ def export_command(
         typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
     ] = None,
 ) -> None:
-    """Export a suite with metadata, its prompts alone, or a run in the layout of the benchmark's authors.
+    """Export a suite with metadata, its prompts, files for a trainer, or a run in the layout of its authors.
 
     --prompts-only is for images that are made elsewhere: put them into a folder under the names in the column file,
     and judge them with `formalimg run SUITE --model folder/DIR`.
+
+    --trainer writes train and test files whose rows say by what an image is rewarded. What cannot go to either side of
+    a --split is counted.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md. A run becomes images with
     groundings and verdicts (FormalImg), with result.json and files of scores (ConceptMix), or with score files
@@ -104,7 +121,17 @@ def export_command(
         "--per-level": per_level,
         "--samples": samples > 1,
     }
-    if what in suite_names() and prompts_only:
+    if what in suite_names() and trainer is not None:
+        _refuse(
+            "files for a trainer",
+            {**of_suites, "--items": None, "--prompts-only": prompts_only, "--format": form, "--name": name}
+            | {"--samples": samples > 1},
+        )
+        chosen = Selected(levels, per_level, samples)
+        _export_for_trainer(what, _required(out), trainer, split or "formula", items, style, chosen)
+    elif split is not None:
+        raise FormalimgError("--split is for train and test files: add --trainer")
+    elif what in suite_names() and prompts_only:
         _refuse("prompts", {**of_suites, "--items": None, "--name": name})
         _export_prompts(what, out, items, form, style, Selected(levels, per_level, samples))
     elif what in suite_names():
@@ -112,7 +139,7 @@ def export_command(
         _refuse("a suite without --prompts-only", of_prompts)
         _export_suite(what, _required(out), items, published, (licence, creator, made, url, date))
     elif Path(what).is_dir():
-        _refuse("a run", of_suites | of_prompts)
+        _refuse("a run", of_suites | of_prompts | {"--trainer": trainer})
         _export_run(Path(what), _required(out), name)
     else:
         raise FormalimgError(
@@ -169,6 +196,44 @@ def _export_prompts(
     again += ["--samples", str(selected.samples)] if selected.samples > 1 else []
     echo(f"{count_noun(len(rows), 'prompt')} in {out}: put an image for each into one folder, under its name in `file`")
     echo(f"then judge them with: {shlex.join(again)} --model folder/DIR --judge JUDGE")
+
+
+def _export_for_trainer(
+    name: str,
+    out: Path,
+    trainer: Trainer,
+    by: SplitBy,
+    items: Path | None,
+    style: Literal["auto", "long", "short", "none"],
+    selected: Selected,
+) -> None:
+    from formalimg._util.io import atomic_write_text, read_text
+    from formalimg.runs import Selection
+    from formalimg.suites import can_be_scored, load, split_items, suite, trainer_files
+    from formalimg.tables import count_noun
+
+    levels = None if selected.levels is None else read_levels(selected.levels)
+    chosen = list(Selection(levels, selected.per_level).of(load(name, items)).values())
+    scored = [item for item in chosen if can_be_scored(item)]
+    split = split_items(scored, by)
+    text_style: StyleText = "none" if style == "auto" else style
+    texts = trainer_files(split, trainer, text_style)
+    for file, text in texts.items():
+        if (out / file).exists() and read_text(out / file) != text:
+            raise FormalimgError(f"{out / file} is there already, and holds something else: choose another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        atomic_write_text(out / file, text)
+    sides = f"{count_noun(len(split.train), 'item')} to train on and {len(split.test):,} to test with"
+    echo(f"{sides} in {out}: {', '.join(texts)}")
+    if split.left_out:
+        shared = {"class-pair": "pairs of classes", "relation": "relations"}.get(by, "formulas")
+        echo(f"{len(split.left_out):,} of {len(scored):,} left out: they have {shared} of both sides")
+    if len(scored) < len(chosen):
+        echo(f"{len(chosen) - len(scored):,} left out: nothing can be scored by them")
+    level = suite(name).level
+    counted = Counter(item.level for item in split.test)
+    echo(f"test items by {level}: {', '.join(f'{each}: {count:,}' for each, count in sorted(counted.items()))}")
 
 
 def _export_suite(

@@ -58,6 +58,15 @@ def serve_command(
             help="How much objects of other classes lower the reward of an image that fails, from 0 to 1.",
         ),
     ] = 1.0,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SUITE[=PATH]",
+            help="A suite in which trainers' prompts are looked up, with your own items in place of the default ones "
+            "if a path is given. May be repeated. Default: all that have items.",
+            show_default=False,
+        ),
+    ] = None,
     root: Annotated[
         Path | None,
         typer.Option(
@@ -105,7 +114,7 @@ def serve_command(
 ) -> None:
     """Serve rewards over HTTP: scores from 0 to 1, with reasons.
 
-    Trainers POST images and what they should show.
+    Trainers POST images and what they should show: to /v1/score, or as Flow-Factory and UniRL do. GET /docs lists all.
 
     On an interrupt or SIGTERM, the server finishes its open requests and exits.
     """
@@ -123,6 +132,8 @@ def serve_command(
         grounder_options=None if workers else read_options(grounder_option),
         judge_options=read_options(judge_option),
         weights=_weights(weight),
+        items=_own_items(suite),
+        suites=None if suite is None else [entry.partition("=")[0] for entry in suite],
         surplus=surplus,
     )
     serve_rewards(
@@ -147,6 +158,16 @@ def _workers(grounder: str, options: list[str] | None, processes: int | None) ->
 
     count = (os.cpu_count() or 1) if processes is None else processes
     return ProcessGrounder(grounder, count) if count else None
+
+
+def _own_items(suites: list[str] | None) -> dict[str, Path]:
+    """Return the paths of items by suite; they are read at once, so that a wrong one is not found in training."""
+    from formalimg.suites import load
+
+    paths = {name: Path(path) for name, _, path in (entry.partition("=") for entry in suites or ()) if path}
+    for name, path in paths.items():
+        load(name, path)
+    return paths
 
 
 def _weights(options: list[str] | None) -> dict[str, float]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from formalimg.models.folder.conceptmix_layout import concept_image_name, published_index
     from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
+    from formalimg.models.json_in_text import find_json, strip_thoughts
     from formalimg.models.local import (
         CHECKPOINT_OPTIONS,
         INSTALL_LOCAL,
@@ -136,6 +137,7 @@ __getattr__ = lazy_exports(
             "unknown_cost_advice",
             "unknown_price_advice",
         ],
+        "json_in_text": ["find_json", "strip_thoughts"],
         "structured_output": ["ParseFailure", "parse_answer", "read_aside"],
         "text_answer": ["TextAnswer", "json_or_literal"],
     },
@@ -191,6 +193,7 @@ __all__ = [
     "chat_retry_policy",
     "concept_image_name",
     "few_attempts",
+    "find_json",
     "get_api_key",
     "get_price",
     "image_model_providers",
@@ -228,6 +231,7 @@ __all__ = [
     "set_key_names",
     "silence_libraries",
     "stored_settings",
+    "strip_thoughts",
     "unknown_cost_advice",
     "unknown_price_advice",
 ]

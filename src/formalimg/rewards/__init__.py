@@ -11,7 +11,7 @@ from formalimg.rewards.reward_functions import (
     reward_function,
 )
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import RewardTask, TaskLike
+from formalimg.rewards.tasks import RewardTask, TaskLike, task_in
 from formalimg.rewards.weights import Weights
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "load_scene",
     "reward",
     "reward_function",
+    "task_in",
 ]

@@ -11,7 +11,7 @@ from formalimg.errors import FormalimgError
 from formalimg.rewards.images import ImageLike
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import FORMS, TaskLike
+from formalimg.rewards.tasks import TaskLike, task_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,8 +151,8 @@ def _require_known(missing: str, known: Sequence[str]) -> None:
         raise FormalimgError(f"unknown value {missing!r} for missing rewards: use {', '.join(known)}")
 
 
-def _task_of_metadata(metadata: Mapping[str, Any], index: int) -> TaskLike:
-    for form, keys in FORMS.items():
-        if form in metadata and (form != "id" or "suite" in metadata):
-            return {key: metadata[key] for key in keys if key in metadata}
-    raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
+def _task_of_metadata(metadata: object, index: int) -> TaskLike:
+    found = task_in(metadata)
+    if found is None:
+        raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
+    return found

@@ -15,6 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
 from formalimg.models import Identified, Setting, mask_secrets
 from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
+from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import (
@@ -66,6 +67,7 @@ class Scorer:
         judges: Mapping[str, Judge] | None = None,
         weights: Weights | None = None,
         items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None,
+        suites: Sequence[str] | None = None,
         surplus: float = 1.0,
     ) -> None:
         """Open the grounder; judges are opened when they are first needed.
@@ -79,6 +81,7 @@ class Scorer:
             judges: judge objects, by suite, in place of those that would be opened.
             weights: the weights of clauses and questions, by their kind; 1 if not named.
             items: the paths of the items, or the items, by suite; the default suites if not named.
+            suites: the suites in which `find` looks for prompts; None for all that have items.
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
 
@@ -93,6 +96,7 @@ class Scorer:
             "judges": judges,
             "weights": weights,
             "items": items,
+            "suites": suites,
             "surplus": surplus,
         }
         self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
@@ -102,6 +106,7 @@ class Scorer:
         for name in self._judges:
             suite(name)  # so that a wrong name is reported at once
         self._tasks = TaskCache(integer_weights(self._weights), items)
+        self._prompts = PromptIndex(self._tasks.items, indexed_suites(items or {}, suites))
         self._judges_lock = threading.Lock()
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
@@ -139,6 +144,16 @@ class Scorer:
             FormalimgError: if it is not a task.
         """
         return self._tasks.prepare(task)
+
+    def find(self, prompt: str) -> RewardTask:
+        """Return the prepared task of the item with this prompt, for trainers that know nothing else of it.
+
+        White space does not matter, nor does a text about style in front.
+
+        Raises:
+            FormalimgError: if no item has this prompt, or several that ask for different things.
+        """
+        return self._tasks.prepare(self._prompts.find(prompt))
 
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -55,6 +56,9 @@ TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str 
 FORMS = {"id": ("suite", "id"), "formula": ("formula", "vocabulary"), "questions": ("words", "questions")}
 """The keys of each form of mapping, by the key that identifies it."""
 
+METADATA = "metadata"
+"""The key under which data sets hold metadata as one text: Arrow refuses columns of mixed structs."""
+
 MAX_QUESTIONS = 64
 """More are a mistake: each may cost a request."""
 
@@ -85,6 +89,26 @@ class RewardTask:
     formula: PreparedFormula | None = None
     by_logic: bool = False
     weights: tuple[float, ...] | None = None
+
+
+def task_in(metadata: object) -> Mapping[str, Any] | None:
+    """Return the task in the metadata of an image, without their other keys; None if they say nothing of one.
+
+    Metadata may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
+    """
+    if isinstance(metadata, str):
+        try:
+            metadata = json.loads(metadata)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(metadata, Mapping):
+        return None
+    for form, keys in FORMS.items():
+        # Data sets that are read by Arrow have all columns in all rows, and null where a row has none.
+        if metadata.get(form) is not None and (form != "id" or metadata.get("suite") is not None):
+            return {key: metadata[key] for key in keys if metadata.get(key) is not None}
+    inner = metadata.get(METADATA)
+    return task_in(inner) if isinstance(inner, str) else None
 
 
 class TaskCache:
@@ -129,7 +153,7 @@ class TaskCache:
     def digests(self) -> dict[str, str]:
         """Return a digest of what the items ask for, by suite; the user's own items are loaded for it."""
         return {
-            name: instruction_digest([*self._items(name).values()]) if name in self._sources else default_digest(name)
+            name: instruction_digest([*self.items(name).values()]) if name in self._sources else default_digest(name)
             for name in suite_names()
         }
 
@@ -153,12 +177,13 @@ class TaskCache:
         raise FormalimgError(f"{' and '.join(FORMS[form])} must be texts")
 
     def _item(self, name: str, number: str) -> Item[Any]:
-        items = self._items(name)
+        items = self.items(name)
         if number not in items:
             raise FormalimgError(f"{name} has no item {number[:40]!r}: it has {len(items):,}, from {next(iter(items))}")
         return items[number]
 
-    def _items(self, name: str) -> dict[str, Item[Any]]:
+    def items(self, name: str) -> dict[str, Item[Any]]:
+        """Return the items of a suite by their ids; they are loaded once."""
         return self._suites.get(name, lambda: self._load(name))
 
     def _load(self, name: str) -> dict[str, Item[Any]]:

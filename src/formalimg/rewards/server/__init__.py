@@ -9,8 +9,8 @@ from formalimg.rewards.server.client import RewardClient, ServerError
 if TYPE_CHECKING:
     from formalimg.rewards.server.app import create_reward_app
     from formalimg.rewards.server.http_server import serve_rewards, server_config
+    from formalimg.rewards.server.image_root import ImageRoot
     from formalimg.rewards.server.processes import ProcessGrounder
-    from formalimg.rewards.server.score_request import ImageRoot
 
 # Clients need none of it.
 __getattr__ = lazy_exports(
@@ -19,7 +19,7 @@ __getattr__ = lazy_exports(
         "app": ["create_reward_app"],
         "http_server": ["serve_rewards", "server_config"],
         "processes": ["ProcessGrounder"],
-        "score_request": ["ImageRoot"],
+        "image_root": ["ImageRoot"],
     },
 )
 

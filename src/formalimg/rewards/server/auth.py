@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 from urllib.parse import urlsplit
 
@@ -12,10 +13,11 @@ from formalimg.errors import FormalimgError
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.web import OVER_CONNECTION_LIMIT, host_name, is_loopback
 
-_OPEN_PATHS = ("/healthz", "/readyz")
-"""Paths that need no token: they say nothing but that the server is there."""
+_HEALTH_PATHS = ("/health", "/healthz", "/readyz")
+_OPEN_PATHS = (*_HEALTH_PATHS, "/docs", "/openapi.json")
+"""Paths that need no token: they say nothing but that the server is there, and what can be sent to any such server."""
 
-_MONITORING_PATHS = (*_OPEN_PATHS, "/metrics")
+_MONITORING_PATHS = (*_HEALTH_PATHS, "/metrics")
 """Paths that are answered however many connections there are: that is when they are needed most."""
 
 _MIN_TOKEN = 16
@@ -29,8 +31,8 @@ class Authentication:
 
         Args:
             app: the application.
-            token: what a client must send, as `Authorization: Bearer …`; None for a server that only this machine can
-                reach, which then answers to no other name than localhost, 127.0.0.1 and ::1.
+            token: what a client must send, as `Authorization: Bearer …` or as a password; None for a server that only
+                this machine can reach, which then answers to no other name than localhost, 127.0.0.1 and ::1.
         """
         self._app, self._token = app, token
 
@@ -52,7 +54,7 @@ class Authentication:
         if self._token is None:
             if not is_loopback(host_name(headers.get("host", ""))):
                 return RequestError(403, "this server answers only on this machine: ask http://127.0.0.1", closes=True)
-        elif scope["path"] not in _OPEN_PATHS and not _equal(headers.get("authorization", ""), f"Bearer {self._token}"):
+        elif scope["path"] not in _OPEN_PATHS and not _equal(_sent_token(headers), self._token):
             return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
         # A page that the user happens to visit may send requests here, and each may cost money.
         origin = headers.get("origin")
@@ -84,6 +86,22 @@ def _site(origin: str) -> str | None:
         return urlsplit(origin).netloc or None
     except ValueError:
         return None
+
+
+def _sent_token(headers: Headers) -> str:
+    """Return the token that a client has sent; empty if none.
+
+    Trainers know an address and no headers: most HTTP clients send the password in one, as Basic authentication.
+    """
+    scheme, _, sent = headers.get("authorization", "").partition(" ")
+    if scheme == "Bearer":
+        return sent
+    if scheme != "Basic":
+        return ""
+    try:
+        return base64.b64decode(sent, validate=True).decode("ascii").partition(":")[2]
+    except ValueError:  # also for what is not ASCII
+        return ""
 
 
 def _equal(found: str, expected: str) -> bool:

@@ -1,21 +1,20 @@
-"""Score requests: parse images and tasks, with errors that name their place; image paths below one root folder."""
+"""Score requests: parse images and tasks, with errors that name their place."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import os
-import stat
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError
-from formalimg.rewards import ImageLike, RewardTask, Scorer
+from formalimg.rewards import ImageLike, RewardScore, RewardTask, Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
+from formalimg.rewards.server.image_root import ImageRoot, OutsideRootError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
 from formalimg.web import MAX_WORD, has_long_word
 
@@ -23,59 +22,6 @@ _KEYS = ("items", "images", "parts")
 
 _MAX_FORMULA_BYTES = 64 * 1024 * 1024
 """Maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB."""
-
-
-class OutsideRootError(OSError):
-    """A path that leads out of the root folder, or nowhere that this server may read."""
-
-
-class ImageRoot:
-    """The folder whose files may be named in place of images."""
-
-    def __init__(self, folder: Path) -> None:
-        """Use a folder as root.
-
-        Raises:
-            FormalimgError: if it is not a folder.
-        """
-        if not folder.is_dir():
-            raise FormalimgError(f"{folder} is not a folder: --root names the one that holds the images")
-        self.folder = folder.resolve()
-
-    def resolve(self, path: str) -> Path:
-        """Return the resolved path, which may be relative to the root or absolute.
-
-        Raises:
-            OutsideRootError: if it leads outside, perhaps by a link.
-        """
-        try:
-            found = (self.folder / path).resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # loops of links, and characters that paths cannot have
-            raise OutsideRootError("this is not a path") from error
-        # The same message whether or not the file exists: nobody learns what is outside.
-        if not found.is_relative_to(self.folder):
-            raise OutsideRootError("this lies outside of the server's --root")
-        return found
-
-    def read(self, path: str, max_bytes: int) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            OutsideRootError: if it is outside of the root, perhaps by now.
-            OSError: if it cannot be read.
-        """
-        with open(self.resolve(path), "rb", opener=_open_no_follow) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError("this is not a file")
-            if status.st_size > max_bytes:
-                raise OSError(f"the file has {status.st_size:,} bytes: no more than {max_bytes:,} are read")
-            return file.read(max_bytes)
-
-
-def _open_no_follow(path: str, flags: int) -> int:
-    """Open without following a link that was put there meanwhile, and without waiting for the writer of a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 class ScoreEntry(NamedTuple):
@@ -86,10 +32,35 @@ class ScoreEntry(NamedTuple):
 
 
 class ScoreRequest(NamedTuple):
-    """A parsed request: its entries, and whether parts and reasons are to be returned."""
+    """A parsed request.
 
-    entries: list[ScoreEntry]
+    Attributes:
+        entries: the images to score; or the reward itself, where it is known already that there is none.
+        parts: whether parts and reasons are to be returned.
+        answer: returns the JSON of the answer, given the rewards of all entries.
+        has_item_errors: whether an item that cannot be scored is part of the answer; else it is an error of the whole.
+    """
+
+    entries: Sequence[ScoreEntry | RewardScore]
     parts: bool
+    answer: Callable[[Sequence[RewardScore]], str]
+    has_item_errors: bool = False
+
+
+class ServerContext(NamedTuple):
+    """What requests are parsed with.
+
+    Attributes:
+        scorer: prepares the tasks.
+        limits: the limits of the server.
+        version: the version of formalimg.
+        root: the folder of images that are named by their paths; None for none.
+    """
+
+    scorer: Scorer
+    limits: Limits
+    version: str
+    root: ImageRoot | None = None
 
 
 class _ImageField(NamedTuple):
@@ -102,16 +73,8 @@ class _ImageField(NamedTuple):
     max_bytes: int
 
 
-def parse_score_request(
-    body: RequestBody, scorer: Scorer, limits: Limits, root: ImageRoot | None = None
-) -> ScoreRequest:
-    """Return the parsed request.
-
-    Args:
-        body: the body of the request.
-        scorer: prepares the tasks.
-        limits: the limits of the server.
-        root: the folder of images that are named by their paths; None for none.
+def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
+    """Return the parsed request to `/v1/score`.
 
     Raises:
         RequestError: if something is wrong with it.
@@ -120,9 +83,9 @@ def parse_score_request(
     unknown = next((key for key in request if key not in _KEYS), None)
     if unknown is not None:
         raise RequestError(400, f"{unknown[:40]!r} is not known: known are {', '.join(_KEYS)}")
-    items = _parse_list(request.get("items"), "items", limits)
+    items = parse_list(request.get("items"), "items", context.limits)
     if "images" in request:
-        images = _parse_list(request["images"], "images", limits)
+        images = parse_list(request["images"], "images", context.limits)
     else:
         images = [{"file": f"image{number}"} for number in range(len(items))]
     if len(images) != len(items):
@@ -130,9 +93,10 @@ def parse_score_request(
     parts = request.get("parts", True)
     if not isinstance(parts, bool):
         raise RequestError(400, "send true or false", where="parts")
-    tasks = _parse_tasks(items, scorer)
+    parser = TaskParser(context.scorer)
+    tasks = [parser.parse(item, f"items[{number}]") for number, item in enumerate(items)]
     fields = [
-        _ImageField(image, f"images[{number}]", body, root, limits.max_body_bytes)
+        _ImageField(image, f"images[{number}]", body, context.root, context.limits.max_body_bytes)
         for number, image in enumerate(images)
     ]
     entries = [ScoreEntry(_parse_image(field), task) for field, task in zip(fields, tasks, strict=True)]
@@ -140,10 +104,21 @@ def parse_score_request(
         if isinstance(image, Mapping) and task.formula is None:
             message = "a scene can be scored by a formula only: send an image"
             raise RequestError(400, message, where=f"images[{number}].scene")
-    return ScoreRequest(entries, parts)
+    return ScoreRequest(entries, parts, _answer)
 
 
-def _parse_list(value: object, where: str, limits: Limits) -> list[object]:
+def _answer(found: Sequence[RewardScore]) -> str:
+    # Escaped, so that any text can be sent, also lone surrogates in a judge's answer.
+    texts = (json.dumps(one.to_json(), allow_nan=False, separators=(",", ":")) for one in found)
+    return f'{{"results":[{",".join(texts)}]}}'
+
+
+def parse_list(value: object, where: str, limits: Limits) -> list[object]:
+    """Return the list in a field, with one entry for each image.
+
+    Raises:
+        RequestError: if it is none, empty, or too long.
+    """
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {where}, one for each image", where=where)
     if len(value) > limits.max_items:
@@ -153,19 +128,27 @@ def _parse_list(value: object, where: str, limits: Limits) -> list[object]:
     return value
 
 
-def _parse_tasks(items: list[object], scorer: Scorer) -> list[RewardTask]:
-    tasks: list[RewardTask] = []
-    counted, total = set[int](), 0
-    for number, item in enumerate(items):
-        task = _parse_task(item, f"items[{number}]", scorer)
-        tasks.append(task)
-        if task.formula is not None and id(task) not in counted:  # the same formula is in memory once
-            counted.add(id(task))
-            total += task.formula.estimated_bytes
-            if total > _MAX_FORMULA_BYTES and len(counted) > 1:
+class TaskParser:
+    """Parses the tasks of one request, whose formulas may take so much memory together."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._counted, self._bytes = set[int](), 0
+
+    def parse(self, item: object, where: str) -> RewardTask:
+        """Return a task.
+
+        Raises:
+            RequestError: if it is none, or the formulas so far are too large.
+        """
+        task = _parse_task(item, where, self._scorer)
+        if task.formula is not None and id(task) not in self._counted:  # the same formula is in memory once
+            self._counted.add(id(task))
+            self._bytes += task.formula.estimated_bytes
+            if self._bytes > _MAX_FORMULA_BYTES and len(self._counted) > 1:
                 message = "the formulas up to here have too many clauses for one request: send fewer items at once"
-                raise RequestError(413, message, where=f"items[{number}]")
-    return tasks
+                raise RequestError(413, message, where=where)
+        return task
 
 
 def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
@@ -192,10 +175,21 @@ def _parse_image(field: _ImageField) -> ImageLike:
 
 
 def _parse_base64(field: _ImageField) -> ImageLike:
+    return decode_base64(field.value, field.where)
+
+
+def decode_base64(value: object, where: str) -> bytes:
+    """Return the bytes of a file in a field.
+
+    Raises:
+        RequestError: if it is not base64.
+    """
+    if not isinstance(value, str):
+        raise RequestError(400, "send a text", where=where)
     try:
-        return base64.b64decode(_require_text(field), validate=True)
+        return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RequestError(400, "this is not base64", where=field.where) from error
+        raise RequestError(400, "this is not base64", where=where) from error
 
 
 def _parse_path(field: _ImageField) -> ImageLike:

@@ -1,0 +1,117 @@
+"""Rewards for flow_grpo: functions for its registry, in process or by a reward server. Nothing is pickled."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from formalimg.errors import FormalimgError
+from formalimg.rewards import ImageLike, RewardFunction, RewardScore, reward_function, task_in
+from formalimg.rewards.trainers.settings import TrainerSettings
+
+
+class GenevalRewards(NamedTuple):
+    """What flow_grpo's function for GenEval returns.
+
+    Attributes:
+        scores: the reward of each image, from 0 to 1.
+        rewards: 1 for each image that passes, else 0.
+        strict_rewards: the same: here an image passes only if everything holds.
+        group_rewards: `rewards` by the `tag` in the metadata; empty in training, where processes gather lists of
+            the same length.
+        group_strict_rewards: `strict_rewards` in the same way.
+    """
+
+    scores: list[float]
+    rewards: list[float]
+    strict_rewards: list[float]
+    group_rewards: dict[str, list[float]]
+    group_strict_rewards: dict[str, list[float]]
+
+
+class GenevalFunction(Protocol):
+    """The function that flow_grpo calls for GenEval."""
+
+    def __call__(
+        self, images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
+    ) -> GenevalRewards:
+        """Return the rewards of a batch."""
+        ...
+
+
+# Both must be plain functions with a parameter of this name: flow_grpo looks for it in their code.
+
+
+def formalimg_score(device: object = None) -> RewardFunction:
+    """Return the function that flow_grpo calls with images, prompts and metadata; add it to its registry.
+
+    FORMALIMG_URL and FORMALIMG_TOKEN name a reward server; without, images are scored in this process. An image without
+    a reward is an error, or NaN with FORMALIMG_MISSING=nan: leave it out of its group then.
+
+    Args:
+        device: what trainers pass to every reward; not needed.
+    """
+    settings = TrainerSettings.from_environment("error")
+    return reward_function(settings.scorer, missing=settings.missing)
+
+
+def geneval_score(device: object = None) -> GenevalFunction:
+    """Return a function in place of flow_grpo's own for GenEval, which sends pickles and loads those that come back.
+
+    The metadata of an image say what it is to show, as for `formalimg_score`.
+
+    Args:
+        device: what trainers pass to every reward; not needed.
+    """
+    settings = TrainerSettings.from_environment("error")
+
+    def score(
+        images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
+    ) -> GenevalRewards:
+        return geneval_rewards(list(images), list(metadatas), only_strict, settings)
+
+    return score
+
+
+def geneval_rewards(
+    images: Sequence[ImageLike], metadatas: Sequence[Any], only_strict: bool, settings: TrainerSettings
+) -> GenevalRewards:
+    """Return the rewards of images as flow_grpo's server for GenEval does.
+
+    Raises:
+        FormalimgError: if metadata say nothing of what an image is to show, or an image has no reward and that is to
+            be an error.
+    """
+    if len(images) != len(metadatas):
+        raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
+    found = settings.scorer.score_all(
+        [
+            (image, _task(metadata, index))
+            for index, (image, metadata) in enumerate(zip(images, metadatas, strict=True))
+        ],
+        parts=False,
+    )
+    scores = [settings.value(one, index) for index, one in enumerate(found)]
+    passed = [_passed(one) for one in found]
+    groups: dict[str, list[float]] = defaultdict(list)
+    if not only_strict:
+        for metadata, value in zip(metadatas, passed, strict=True):
+            groups[_tag(metadata)].append(value)
+    by_tag = dict(groups)
+    return GenevalRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
+
+
+def _task(metadata: object, index: int) -> Mapping[str, Any]:
+    found = task_in(metadata)
+    if found is None:
+        raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
+    return found
+
+
+def _tag(metadata: object) -> str:
+    return str(metadata.get("tag", "all")) if isinstance(metadata, Mapping) else "all"
+
+
+def _passed(found: RewardScore) -> float:
+    return float("nan") if found.passed is None else float(found.passed)

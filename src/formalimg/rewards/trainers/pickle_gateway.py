@@ -1,0 +1,148 @@
+"""A gateway beside flow_grpo that takes its pickles and talks to a reward server in JSON.
+
+flow_grpo's remote rewards post a pickle and load the one that comes back. The reward server never loads one. Where the
+trainer's code cannot be changed (see `geneval_score`), this gateway runs on the trainer's own machine, listens to that
+machine only, and reads plain data from the pickle with a reader that refuses every class and function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import pickle
+import socket
+from collections.abc import Mapping, Sequence
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.rewards.trainers.flow_grpo import GenevalRewards, geneval_rewards
+from formalimg.rewards.trainers.settings import TrainerSettings
+
+DEFAULT_PORT = 18085
+"""The port at which flow_grpo looks for its GenEval server."""
+
+_MAX_BYTES = 256 * 1024 * 1024
+
+
+class PickleRefusedError(FormalimgError):
+    """A pickle that is not plain data, or not a request of flow_grpo."""
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads containers, texts, bytes and numbers; whatever else a pickle may hold could run code."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise PickleRefusedError(f"the pickle holds {module_name[:60]}.{global_name[:60]}, and only plain data is read")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise PickleRefusedError("the pickle refers to objects outside of it, and only plain data is read")
+
+
+def read_plain_pickle(data: bytes) -> object:
+    """Return the plain data in a pickle; nothing in it is ever called.
+
+    Raises:
+        PickleRefusedError: if it holds anything else, or is no pickle.
+    """
+    try:
+        return _PlainUnpickler(io.BytesIO(data)).load()
+    except FormalimgError:
+        raise
+    except Exception as error:  # any, as Python's documentation of pickles says
+        raise PickleRefusedError(f"this is not a pickle that can be read: {type(error).__name__}") from error
+
+
+class PickleGateway:
+    """Answers requests of flow_grpo's pickle dialect by a reward server.
+
+    It runs in the trainer's process or beside it, and never on the server.
+    """
+
+    def __init__(self, url: str, *, token: str | None = None, missing: str = "nan") -> None:
+        """Create a gateway to the reward server at this address.
+
+        Args:
+            url: the address, such as http://127.0.0.1:8424.
+            token: the server's token, if it has one.
+            missing: what an image without a reward is worth: nan, or error, which ends the training.
+
+        Raises:
+            FormalimgError: if an argument is not valid.
+        """
+        self._settings = TrainerSettings.from_environment("nan", url=url, token=token, missing=missing)
+
+    def answer(self, data: bytes) -> bytes:
+        """Return the pickled answer to a pickled request.
+
+        Raises:
+            PickleRefusedError: if the request is not plain data, or not one of flow_grpo.
+            FormalimgError: if something cannot be scored, or the server does not answer.
+        """
+        rewards = self._rewards(read_plain_pickle(data))
+        return pickle.dumps(rewards._asdict())
+
+    def _rewards(self, request: object) -> GenevalRewards:
+        match request:
+            case {"images": list(images), "meta_datas": list(metadatas), **others}:
+                if all(isinstance(image, bytes) for image in images):
+                    return geneval_rewards(images, metadatas, bool(others.get("only_strict", True)), self._settings)
+        raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
+
+    def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:
+        """Return an HTTP server for the trainer on this machine, at no address that others can reach.
+
+        Args:
+            port: the port; 0 for any that is free.
+        """
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(_GatewayHandler, self))
+
+
+class _GatewayHandler(BaseHTTPRequestHandler):
+    """Answers POST / of the trainer."""
+
+    timeout = 120
+
+    def __init__(
+        self, gateway: PickleGateway, request: socket.socket, address: tuple[str, int], server: ThreadingHTTPServer
+    ) -> None:
+        self._gateway = gateway
+        super().__init__(request, address, server)
+
+    def do_POST(self) -> None:
+        """Answer a request; errors have a status that the trainer does not retry, and never a score."""
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get("Origin") is not None:
+            self._send(403, b"this was sent by a web page\n")
+        elif not length.isdecimal() or int(length) > _MAX_BYTES:
+            self._send(413, b"send a Content-Length, and less at once\n")
+        else:
+            try:
+                self._send(200, self._gateway.answer(self.rfile.read(int(length))))
+            except FormalimgError as error:
+                self._send(422, f"{error}\n".encode("utf-8", "replace"))
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing of answered requests."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a gateway until it is interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m formalimg.rewards.trainers.pickle_gateway", description=__doc__)
+    parser.add_argument("--url", required=True, help="address of the reward server, as http://127.0.0.1:8424")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port for the trainer (%(default)s)")
+    given: Mapping[str, Any] = vars(parser.parse_args(arguments))
+    with PickleGateway(given["url"]).serve(given["port"]) as server:
+        print(f"flow_grpo's requests to http://127.0.0.1:{server.server_port} go to {given['url']}", flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

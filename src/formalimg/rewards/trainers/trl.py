@@ -1,0 +1,117 @@
+"""The reward for TRL's GRPO: completions that are images, or plans of images written by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored
+from formalimg.models import find_json, strip_thoughts
+from formalimg.rewards import BatchScorer, ImageLike, TaskLike, load_scene, task_in
+from formalimg.rewards.trainers.settings import NoReward, TrainerSettings
+
+CompletionReward: TypeAlias = Callable[..., list[float]]
+"""A reward function as TRL calls it: with prompts and completions, and every other column of the data set."""
+
+_MAX_TEXT = 1_000_000
+"""Characters of a completion that are read."""
+
+
+def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
+    """Return the rewards of completions, as TRL calls for them; pass it to `GRPOTrainer` as it is.
+
+    A completion is an image (a PIL image, an array, bytes), or a text with a plan of one: a layout in the grounding
+    format, as in `{"objects": [{"label", "color", "box_2d"}]}`. A text without a plan that can be read is a failure of
+    the model, and has 0. The columns say what each is to show: `metadata`, as `formalimg export --trainer trl` writes
+    it, or `suite` and `id`, or `formula` and `vocabulary`.
+
+    FORMALIMG_URL and FORMALIMG_TOKEN name a reward server; without, all is scored in this process. An image that cannot
+    be scored is an error; TRL sums NaN as 0, so choose FORMALIMG_MISSING=nan only beside a reward that is always there.
+
+    Args:
+        prompts: the prompts; not needed.
+        completions: texts, lists of messages, or images.
+        columns: the other columns, one value for each completion.
+
+    Raises:
+        FormalimgError: if a row says nothing of what is asked for, or has no reward.
+    """
+    return _rewards(completions, columns, TrainerSettings.from_environment("error"))
+
+
+def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "error") -> CompletionReward:
+    """Return `completion_reward` with a scorer of your own, for instance one with a judge.
+
+    Args:
+        scorer: the scorer, or a client of a reward server.
+        missing: what an image that cannot be scored is worth.
+    """
+
+    def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
+        return _rewards(completions, columns, TrainerSettings(missing=missing), scorer)
+
+    return completion_reward  # a function: TRL calls its reward by its __name__
+
+
+def _rewards(
+    completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
+) -> list[float]:
+    tasks = [_task(columns, index) for index in range(len(completions))]
+    images = [_image(completion) for completion in completions]
+    shown = [index for index, image in enumerate(images) if image is not None]
+    scorer = scorer or settings.scorer
+    found = scorer.score_all([(images[index], tasks[index]) for index in shown], parts=False)
+    rewards = dict.fromkeys(range(len(completions)), 0.0)
+    rewards.update({index: settings.value(one, index) for index, one in zip(shown, found, strict=True)})
+    return list(rewards.values())
+
+
+def _task(columns: Mapping[str, Any], index: int) -> TaskLike:
+    found = task_in({key: column[index] for key, column in columns.items() if _has_row(column, index)})
+    if found is None:
+        raise FormalimgError(
+            f"row {index} does not say what the image is to show: give the column metadata, suite and id, or formula"
+        )
+    return found
+
+
+def _has_row(column: Any, index: int) -> bool:
+    return isinstance(column, Sequence) and not isinstance(column, str | bytes) and index < len(column)
+
+
+def _image(completion: Any) -> ImageLike | None:
+    """Return the image in a completion, or the scene that its text plans; None if the text plans none."""
+    content = _content(completion)
+    if not isinstance(content, str):
+        return content
+    layout = _layout(content)  # never a path: the text is the model's own
+    scene = None if layout is None else load_scene(layout)
+    return None if isinstance(scene, Unscored) else scene
+
+
+def _layout(text: str) -> Mapping[str, Any] | None:
+    """Return the layout in a text, which may think first and say something around it; None if there is none."""
+    try:
+        found = [each.value for each in find_json(strip_thoughts(text[:_MAX_TEXT]), lists=False)]
+    except (ValueError, RecursionError):
+        return None
+    match found:
+        case [dict() as layout]:
+            return layout
+        case [list() as objects]:
+            return {"objects": objects}
+    return None  # nothing, or plans that contradict each other
+
+
+def _content(completion: Any) -> Any:
+    """Return the content of the last message of a conversation, its image if it has one; else the completion itself."""
+    if not (isinstance(completion, list) and completion and isinstance(completion[-1], Mapping)):
+        return completion
+    content = completion[-1].get("content", "")
+    if not isinstance(content, list):
+        return content
+    for part in reversed(content):
+        if isinstance(part, Mapping) and part.get("type") == "image":
+            return part.get("image")
+    return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))

@@ -1,0 +1,78 @@
+"""The reward for verl-omni: `compute_score`, which its reward managers load by module and name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.rewards import ImageLike, RewardScore, Scorer, TaskLike, task_in
+from formalimg.rewards.trainers.settings import TrainerSettings
+
+
+async def compute_score(
+    data_source: str,
+    solution_image: ImageLike,
+    ground_truth: object,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+    **others: object,
+) -> dict[str, float]:
+    """Return the reward of one image, as verl-omni calls for it.
+
+    An image without a reward is NaN, which no manager of verl-omni turns into a number: an exception counts 0 in a sum
+    of several rewards unless the entry is `required`. With `missing="error"` it is an exception.
+
+    Args:
+        data_source: the name of the data set; not needed.
+        solution_image: the image: channels, height and width as bytes, or a batch of one.
+        ground_truth: what it is to show: the JSON text that `formalimg export --trainer verl-omni` wrote, or a task.
+        extra_info: more about the row, in which the task is looked for if the ground truth has none.
+        url: the address of a reward server; else that in FORMALIMG_URL, or none.
+        token: its token; else that in FORMALIMG_TOKEN.
+        missing: what an image without a reward is worth: nan or error; else FORMALIMG_MISSING, or nan.
+        others: what else the manager passes; not needed.
+
+    Returns:
+        `score`; and for the record `passed`, 1 or 0, and `unscored`, 1 if there is no reward.
+
+    Raises:
+        FormalimgError: if there is no task, or the server does not answer.
+    """
+    settings = TrainerSettings.from_environment("nan", url=url, token=token, missing=missing)
+    found = await _score(settings, _one_image(solution_image), _task(ground_truth, extra_info))
+    return {
+        "score": settings.value(found),
+        "passed": float("nan") if found.passed is None else float(found.passed),
+        "unscored": float(found.score is None),
+    }
+
+
+async def _score(settings: TrainerSettings, image: ImageLike, task: TaskLike) -> RewardScore:
+    scorer = settings.scorer
+    if isinstance(scorer, Scorer):  # in this loop, with the limits on concurrency that hold for all of it
+        return (await scorer.score([(image, task)], parts=False))[0]
+    return (await asyncio.to_thread(scorer.score_all, [(image, task)], parts=False))[0]
+
+
+def _one_image(given: ImageLike) -> ImageLike:
+    shape: Sequence[int] = getattr(given, "shape", ())
+    if len(shape) != 4:
+        return given
+    if shape[0] != 1:
+        raise FormalimgError(f"{shape[0]} frames are no image: only images can be scored")
+    return given[0]
+
+
+def _task(ground_truth: object, extra_info: Mapping[str, Any] | None) -> TaskLike:
+    found = task_in(ground_truth) or task_in(extra_info)
+    if found is None:
+        raise FormalimgError(
+            "neither ground_truth nor extra_info say what the image is to show: write the data with "
+            "`formalimg export SUITE --trainer verl-omni`"
+        )
+    return found
