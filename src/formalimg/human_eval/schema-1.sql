@@ -1,4 +1,4 @@
--- ratings.sqlite. Written by one process at a time (see the file `lock`), read by anyone at any time.
+-- ratings.sqlite of studies of schema 1, which go on as they are. Written by one process at a time (see the file `lock`), read by anyone at any time.
 
 CREATE TABLE raters (
     number   INTEGER PRIMARY KEY,
