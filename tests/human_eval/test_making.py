@@ -186,7 +186,7 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
 def test_checks_need_prompts_that_do_not_fit(tmp_path: Path) -> None:
     cats = [item for number, item in enumerate(concept_items(28)) if number % 7 == 0]
     with opened(rated_run(tmp_path / "cats", cats)) as alike:
-        with pytest.raises(FormalimgError, match="1 attention check must have as many images .* there are 0"):
+        with pytest.raises(FormalimgError, match=r"1 attention check must have as many images .* there are 0"):
             create_study(tmp_path / "study", alike, "likert", raters=1, per_image=1, checks=0.01)
         assert not (tmp_path / "study").exists()
         made = create_study(tmp_path / "study", alike, "likert", raters=1, per_image=1, checks=None)

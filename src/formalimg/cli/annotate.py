@@ -246,8 +246,11 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
     images = sum(run.images for run in manifest.runs)
     shown = (
         f"{images:,} image{'s' * (images != 1)}, {manifest.per_image} rater{'s' * (manifest.per_image != 1)} for each"
+        f"{' pair' * (manifest.protocol == 'ab')}"
     )
     echo(f"{study.folder}: {manifest.protocol}, {shown}")
+    if manifest.rules is not None and manifest.checks:
+        echo(f"Attention checks: {100 * manifest.checks:g} % of the tasks or more. {manifest.rules.in_words()}")
     for rater, link in addresses.items():
         echo(f"{rater:<10}{link}")
     if addresses:

@@ -35,18 +35,20 @@ def study_pages(
     instructions: bool | None,
     completion_url: str | None,
 ) -> StudyPages:
-    """Return the settings of a new study; refuse them for one that exists, whose rules were stated beforehand."""
-    from formalimg.human_eval import StudyRules
+    """Return the settings of a new study; refuse others for one that exists, whose rules were stated beforehand."""
+    from formalimg.human_eval import StudyRules, is_study, read_study_manifest
 
-    given = {
-        "--max-missed": max_missed,
-        "--min-seconds": min_seconds,
-        "--instructions": instructions,
-        "--completion-url": completion_url,
-    }
-    late = next((name for name, value in given.items() if value is not None), None)
-    if place.exists() and late is not None:
-        raise FormalimgError(f"{late} is settled before the first answer: {place} exists, so leave it out")
+    if is_study(place):
+        there = read_study_manifest(place)
+        settled = {
+            "--max-missed": (max_missed, there.rules and there.rules.max_missed),
+            "--min-seconds": (min_seconds, there.rules and there.rules.min_seconds),
+            "--instructions": (instructions, there.instructions),
+            "--completion-url": (completion_url, there.completion_url),
+        }
+        late = next((name for name, (new, old) in settled.items() if new is not None and new != old), None)
+        if late is not None:
+            raise FormalimgError(f"{late} is settled before the first answer, otherwise for {place}: leave it out")
     if completion_url is not None and not completion_url.startswith(("https://", "http://")):
         raise FormalimgError(f"{completion_url!r} is no address of a web page: begin it with https://")
     usual = StudyRules()
@@ -95,10 +97,6 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
             completion_url=page.completion_url,
             made_with=__version__,
         )
-    if made.checks:
-        echo(f"{made.checks:,} attention check{'s' * (made.checks != 1)} for each rater. {page.rules.in_words()}")
-    elif config.checks is None and protocol != "boxes":
-        echo("No attention checks: no prompt of these runs is known not to fit another image.")
     if made.precision is not None:
         echo(_precision_line(made.precision, labels or 0))
     return made.links

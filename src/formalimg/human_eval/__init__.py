@@ -28,6 +28,8 @@ from formalimg.human_eval.manifest import (
     require_same_config,
 )
 from formalimg.human_eval.protocol import (
+    CANNOT_TELL,
+    PREFERENCES,
     AnswerError,
     AnswerValue,
     OtherAnswersError,
@@ -54,8 +56,10 @@ from formalimg.human_eval.study_growth import GrownStudy, add_images, finish_gro
 from formalimg.human_eval.tasks import RaterProgress, RatingTask
 
 __all__ = [
+    "CANNOT_TELL",
     "CHECKS",
     "PEOPLE",
+    "PREFERENCES",
     "AnswerError",
     "AnswerValue",
     "Compliance",

@@ -126,7 +126,7 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
         raise FormalimgError("no rater has finished an image yet: collect ratings first")
     return {
         "answers.jsonl": _lines(_answer_record(task, it) for task in study.tasks for it in task.history),
-        "raters.csv": _table(RaterSummary._fields, raters),
+        "raters.csv": _raters(raters, study.manifest.schema),
         **_by_protocol(study.manifest.protocol, counted, done),
     }
 
@@ -139,6 +139,12 @@ def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
     found = [_summary(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items()]
     excluded = dict(excluded_raters(found, study.manifest.rules))
     return tuple(it._replace(excluded=excluded.get(it.rater, "")) for it in found)
+
+
+def _raters(raters: Sequence[RaterSummary], schema: int) -> str:
+    """Return the table of raters; studies of schema 1 keep the columns that they had."""
+    columns = len(RaterSummary._fields) - (2 if schema == 1 else 0)
+    return _table(RaterSummary._fields[:columns], [rater[:columns] for rater in raters])
 
 
 def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:

@@ -183,8 +183,8 @@ def _plan_images(
 
 
 _TOO_FEW_CHECKS = (
-    "{} attention check{} must have as many images beside prompts that certainly do not match, and there are {}: ask for "
-    "fewer checks, or leave the option out"
+    "{} attention check{} must have as many images beside prompts that certainly do not match, and there are {}: ask "
+    "for fewer checks, or leave the option out"
 )
 
 

@@ -17,6 +17,8 @@ from starlette.responses import JSONResponse, Response
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import (
+    CANNOT_TELL,
+    PREFERENCES,
     AnswerError,
     OtherAnswersError,
     RatingStep,
@@ -158,8 +160,10 @@ def store_answer(study: Study, request: Request, body: Body) -> Response:
     rater = require_rater(study, request)
     task, step, key = (require_text(body, name, max_length=_MAX_NAME_LENGTH) for name in ("task", "step", "key"))
     value, seconds = body.get("value"), body.get("seconds")
-    if not isinstance(value, bool | int | float | str | dict):
-        raise HTTPException(400, "value is missing: send true, false, a number, a word, or boxes")
+    if not isinstance(value, bool | int | float | dict) and value not in (CANNOT_TELL, *PREFERENCES):
+        raise HTTPException(
+            400, "value is missing: send true, false, a number, left, right, tie, cannot tell, or boxes"
+        )
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         raise HTTPException(400, "seconds is missing: send a number")
     try:
