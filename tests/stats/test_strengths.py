@@ -145,7 +145,7 @@ _outcomes = st.lists(
 @given(_outcomes)
 def test_sides_do_not_matter_and_all_is_finite(outcomes: list[PairOutcome]) -> None:
     found = bradley_terry(outcomes)
-    turned = bradley_terry([PairOutcome(b, a, -said, item) for a, b, said, item in outcomes])  # type: ignore[arg-type]
+    turned = bradley_terry([PairOutcome(b, a, -said, item) for a, b, said, item in outcomes])
     assert found is not None
     assert _strengths(turned) == pytest.approx(_strengths(found), abs=1e-6)
     assert sum(_strengths(found).values()) == pytest.approx(0, abs=1e-9)
