@@ -104,10 +104,13 @@ def _code(address: str) -> int:
 
 def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path) -> None:
     study, port = str(tmp_path / "study"), str(_free_port())
-    asked = [str(run), "--protocol", "likert", "--raters", "2", "--study", study, "--port", port]
-    with _served(*asked) as said:
+    asked = [str(run), "--protocol", "likert", "--raters", "2", "--study", study, "--port", port, "--no-instructions"]
+    with _served(*asked, "--links-to", str(tmp_path / "links")) as said:
         links = _links(said)
         assert list(links) == ["rater-1", "rater-2"]
+        assert "Excluded are raters who miss more than 34 % of their attention checks" in said[1]
+        told = (tmp_path / "links" / "links.csv").read_text().splitlines()
+        assert [line.split(",")[:2] for line in told[1:]] == [[rater, link] for rater, link in links.items()]
         assert all(re.fullmatch(rf"http://127\.0\.0\.1:{port}/rate/[\w-]{{32}}", link) for link in links.values())
         assert "shown only now" in said[-2]
         assert _code(said[-1].split()[1]) == 200
@@ -121,7 +124,7 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
         assert "rater-1" in _said(study, "--status")
     with _served(*asked) as said:  # the very same command
         assert _links(said) == {}
-        assert "Raters keep the links they have" in said[1]
+        assert "Raters keep the links they have" in said[2]
         assert _code(links["rater-1"]) == 200
         assert _post(f"{links['rater-1']}/finish", {"task": task[1]}) == 200
     with _served(study, "--port", port, "--new-link", "rater-2") as said:
@@ -155,6 +158,7 @@ def half_done(run: Path, tmp_path: Path) -> str:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-image", "1", "--study", study]
+        asked += ["--checks", "0"]
         said = _refused(*asked, "--port", port)
     assert said.endswith("choose another --port, and --new-links: the links just created were not shown")
     with open_study(study) as opened:
@@ -256,6 +260,7 @@ def test_a_judge_is_corrected_through_the_site(judged: tuple[Path, dict[str, boo
     with closing(open_run(run)) as opened:
         prompts = {item.prompt: name for name, item in opened.items.items()}
     asked = [str(run), "--for-correction", "--labels", "30", "--raters", "1", "--study", str(study), "--port", port]
+    asked += ["--no-instructions", "--checks", "0"]
     with _served(*asked) as said:
         assert re.fullmatch(
             r"30 labels will give the corrected Overall to about ±\d+\.\d points "

@@ -84,6 +84,8 @@ def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
         "checks_passed": "0",
         "seconds": "10.0",
         "median_seconds": "8.0",
+        "cannot_tell": "0",
+        "excluded": "",
     }
 
 

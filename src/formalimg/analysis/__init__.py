@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         compare_judges,
         compare_records,
     )
+    from formalimg.analysis.preferences import PairCounts, Preference, PreferenceStudy, study_preferences
     from formalimg.analysis.rater_agreement import (
         JUDGE,
         MAJORITY,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         PanelScore,
         RaterScore,
     )
+    from formalimg.analysis.rating_files import CANNOT_TELL
     from formalimg.analysis.run_judges import find_judge, judge_names
     from formalimg.analysis.score_agreement import (
         JudgeScoreAgreement,
@@ -146,6 +148,7 @@ __getattr__ = lazy_exports(
             "caption_study_json",
             "caption_study_table",
         ],
+        "preferences": ["PairCounts", "Preference", "PreferenceStudy", "study_preferences"],
         "rater_agreement": ["CaseAnswers", "CronbachAlpha", "JUDGE", "MAJORITY", "Panel", "PanelScore", "RaterScore"],
         "judge_agreement": [
             "Disagreement",
@@ -178,6 +181,7 @@ __getattr__ = lazy_exports(
         "consistency": ["ImageScores", "ScoreGaps", "HumanScoreStudy", "study_human_scores"],
         "diagnosis": ["Contrast", "ContrastSide", "Diagnosis", "LexicalProbe", "diagnose"],
         "diagnosis_tables": ["diagnosis_table", "diagnosis_text"],
+        "rating_files": ["CANNOT_TELL"],
         "run_judges": ["find_judge", "judge_names"],
         "vote_study": [
             "Divergence",
@@ -211,6 +215,7 @@ __getattr__ = lazy_exports(
 )
 
 __all__ = [
+    "CANNOT_TELL",
     "JUDGE",
     "MAJORITY",
     "PAPER_THRESHOLDS",
@@ -250,8 +255,11 @@ __all__ = [
     "LikertRating",
     "LikertStudy",
     "MeanFraction",
+    "PairCounts",
     "Panel",
     "PanelScore",
+    "Preference",
+    "PreferenceStudy",
     "QuestionScores",
     "RaterAttention",
     "RaterAttentionSummary",
@@ -317,5 +325,6 @@ __all__ = [
     "study_human_ratings",
     "study_human_scores",
     "study_likert",
+    "study_preferences",
     "study_votes",
 ]

@@ -19,6 +19,8 @@ class RaterAttention(NamedTuple):
         seconds: the total time of all answers.
         median_seconds: the median time of a finished task; None if there is none.
         left_out: whether the rater's answers were excluded.
+        cannot_tell: number of answers that the rater cannot tell.
+        reason: why the rater is excluded, where a rule of the study says so.
     """
 
     rater: str
@@ -29,6 +31,8 @@ class RaterAttention(NamedTuple):
     seconds: float
     median_seconds: float | None
     left_out: bool = False
+    cannot_tell: int = 0
+    reason: str = ""
 
     @property
     def missed(self) -> float | None:
@@ -43,11 +47,13 @@ class RaterAttentionSummary(NamedTuple):
         raters: each of them, excluded ones as well.
         unfinished: how many tasks, without checks and without excluded raters, are still to be finished.
         max_missed: the share of missed attention checks beyond which raters were excluded; None if everybody counts.
+        rules: who is excluded by the rules that the study stated beforehand; empty if they were not applied.
     """
 
     raters: tuple[RaterAttention, ...]
     unfinished: int
     max_missed: float | None = None
+    rules: str = ""
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -76,11 +82,17 @@ def exclude_inattentive(raters: Iterable[RaterAttention], max_missed: float) -> 
 def attention_table(attention: RaterAttentionSummary) -> Table:
     """Return the table of raters: progress, missed attention checks, time, and whether they count."""
     note = "Missed: attention checks, in which the prompt beside an image is that of another one."
-    if attention.max_missed is not None:
+    if attention.rules:
+        who = "; ".join(f"{it.rater} ({it.reason})" for it in attention.raters if it.left_out) or "nobody"
+        note += f" As stated before the first answer: {attention.rules} So: {who}."
+    elif attention.max_missed is not None:
         who = ", ".join(attention.left_out) or "nobody"
         note += f" Excluded for missing more than {100 * attention.max_missed:g} % of theirs: {who}."
     elif any(it.checks > it.checks_passed for it in attention.raters):
         note += " All raters count, whatever they missed; --exclude-inattentive excludes raters."
+    cannot_tell = any(it.cannot_tell for it in attention.raters)
+    if cannot_tell:
+        note += " Cannot tell: answers without a rating, which count neither for nor against."
     if attention.unfinished:
         note += f" Still to be finished: {count_noun(attention.unfinished, 'task')}."
     return Table(
@@ -92,6 +104,7 @@ def attention_table(attention: RaterAttentionSummary) -> Table:
             Column("missed", align="right"),
             Column("median seconds", "decimal"),
             Column("minutes", "decimal"),
+            *([Column("cannot tell", "count")] if cannot_tell else []),
             Column("counts"),
         ),
         tuple(
@@ -102,6 +115,7 @@ def attention_table(attention: RaterAttentionSummary) -> Table:
                     f"{it.checks - it.checks_passed}/{it.checks}" if it.checks else "–",
                     it.median_seconds,
                     it.seconds / 60,
+                    *([it.cannot_tell] if cannot_tell else []),
                     "no" if it.left_out else "yes",
                 )
             )
@@ -119,4 +133,6 @@ def attention_rows(attention: RaterAttentionSummary) -> Iterator[dict[str, objec
             passed = {"value": it.checks_passed / it.checks, "n": it.checks}
             yield {"figure": "attention checks passed", "of": "tasks", "first": it.rater, **passed}
         yield {"figure": "seconds", "of": "tasks", "first": it.rater, "value": it.seconds, "n": it.finished}
+        if it.cannot_tell:
+            yield {"figure": "cannot tell", "of": "tasks", "first": it.rater, "value": it.cannot_tell}
         yield {"figure": "left out", "of": "tasks", "first": it.rater, "value": int(it.left_out)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from formalimg.analysis.attention import attention_rows, attention_table
 from formalimg.analysis.boxes import BoxAccuracy, BoxStudy
+from formalimg.analysis.headline_tables import boxes_headline
 from formalimg.analysis.study_tables import (
     build_table,
     by_level,
@@ -29,6 +30,7 @@ def box_study_tables(found: BoxStudy) -> Iterator[Table]:
         **(found.by_run if len(found.by_run) > 1 else {}),
         "all": found.overall,
     }
+    yield boxes_headline("Grounder and raters", found)
     yield _table("Boxes: found and corrected", f"{_study_note(found)} In percent, {intervals}.", parts, "result")
     classes = dict(list(found.by_class.items())[:_MAX_CLASSES])
     more = f"The {_MAX_CLASSES} with the lowest F1 of {len(found.by_class)}; the JSON holds all of them. "

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from formalimg.analysis.boxes import BoxStudy
 from formalimg.analysis.rater_agreement import Panel
 from formalimg.analysis.study_tables import build_table
 from formalimg.stats import (
     Consistency,
     Correlation,
+    Estimate,
     Interval,
+    MeanConsistency,
     Proportion,
+    Rate,
     SensitivitySpecificity,
     sensitivity_specificity,
 )
@@ -25,6 +29,46 @@ def panel_headline(title: str, panel: Panel, who: tuple[str, str], unit: str, co
     )
     note = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
     return answers_headline(title, note, panel.with_judge, errors, panel.within_levels, who=who, unit=unit)
+
+
+def raters_headline(title: str, panel: Panel, together: str, unit: str, confidence: float) -> Table:
+    """Return the three lines on raters alone, where no judge has answered.
+
+    Args:
+        title: what is rated.
+        panel: the raters.
+        together: the name of the joint rating: majority or mean.
+        unit: what is rated: image or question.
+        confidence: of the intervals.
+    """
+    mean, alpha = panel.human, panel.alpha
+    passed = [(score.run, score.human) for score in panel.scores if score.level is None]
+    shares = ", ".join(f"{run} {_rate(rate)}" for run, rate in passed) or NOTHING
+    bounds = f" ({alpha.interval.low:.2f} to {alpha.interval.high:.2f})" if alpha.interval else ""
+    rows = [
+        ("agreement", f"two raters agree in {_percent(mean)}, mean over {count_noun(mean.pairs, 'pair')} of raters"),
+        ("direction", f"{together} of raters says yes to {shares}"),
+        ("reliability", NOTHING if alpha.value is None else f"alpha {alpha.value:.2f}{bounds}"),
+    ]
+    note = f"No judge has judged these {unit}s. Intervals are {100 * confidence:g} %, for other items of the same kind."
+    return _table(title, note, rows, "people")
+
+
+def boxes_headline(title: str, found: BoxStudy) -> Table:
+    """Return the three lines on a grounder and the boxes that raters corrected."""
+    overall = found.overall
+    between = NOTHING if found.between_mean is None else f"{100 * found.between_mean:.1f} %"
+    rows = [
+        ("agreement", f"F1 {_percent(overall.f1)} over {count_noun(found.images, 'image')}"),
+        (
+            "direction",
+            f"{_percent(overall.precision)} of what was found is there, {_percent(overall.recall)} of what is there was "
+            "found",
+        ),
+        ("raters", f"F1 of two raters {between}: no grounder can be expected to do better"),
+    ]
+    note = f"Boxes match if they overlap by {found.iou:g} or more. Intervals are {100 * found.confidence:g} %."
+    return _table(title, note, rows, "people")
 
 
 def answers_headline(
@@ -112,7 +156,11 @@ def _skill(found: Correlation) -> str:
     return f"r = {found.value:.2f}{bounds}, of {found.n:,}; 0 if all they share is how hard an item is"
 
 
-def _percent(found: Consistency | Proportion) -> str:
+def _rate(rate: Rate) -> str:
+    return NOTHING if rate.value is None else f"{100 * rate.value:.1f} % of {rate.scored:,}"
+
+
+def _percent(found: Consistency | MeanConsistency | Proportion | Estimate) -> str:
     if found.value is None:
         return NOTHING
     bounds = f" ({100 * found.interval.low:.1f}–{100 * found.interval.high:.1f})" if found.interval else ""

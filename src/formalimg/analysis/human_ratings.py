@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.analysis.rating_files import (
+    CANNOT_TELL,
     BadRowError,
     RatingColumns,
     RatingFile,
@@ -33,7 +34,7 @@ class Vote(NamedTuple):
         sample: which of the item's images, from 0.
         question: the number of the question, from 1; None for whether the image as a whole matches its prompt.
         rater: who votes.
-        yes: the vote.
+        yes: the vote; None if the rater cannot tell.
         line: its line in its file.
     """
 
@@ -42,7 +43,7 @@ class Vote(NamedTuple):
     sample: int
     question: int | None
     rater: str
-    yes: bool
+    yes: bool | None
     line: int
 
 
@@ -78,6 +79,7 @@ class LikertRating(NamedTuple):
         rater: who rates.
         points: 1 to 5; None if the rating is still pending.
         line: its line in its file; 0 if it comes from none.
+        cannot_tell: the rater cannot tell: no rating will come.
     """
 
     model: str
@@ -86,6 +88,7 @@ class LikertRating(NamedTuple):
     rater: str
     points: int | None
     line: int = 0
+    cannot_tell: bool = False
 
 
 class VotesError(RatingFileError):
@@ -150,7 +153,7 @@ def read_likert_ratings(path: str | Path) -> list[LikertRating]:
 
 def load_vote_file(path: str | Path) -> RatingFile[Vote]:
     """Parse a CSV file of votes; invalid rows become issues."""
-    return read_rating_file(path, rater_columns("vote"), _parse_vote)
+    return read_rating_file(path, rater_columns("vote", keeps_undecided=True), _parse_vote)
 
 
 def load_label_file(path: str | Path) -> RatingFile[Rating]:
@@ -165,11 +168,11 @@ def load_score_file(path: str | Path) -> RatingFile[Rating]:
 
 def load_likert_file(path: str | Path) -> RatingFile[LikertRating]:
     """Parse a CSV file of Likert ratings; invalid rows become issues."""
-    return read_rating_file(path, rater_columns("rating"), _parse_likert)
+    return read_rating_file(path, rater_columns("rating", keeps_undecided=True), _parse_likert)
 
 
 def _parse_vote(cells: Mapping[str, str], line: int) -> Vote:
-    yes = parse_yes_no(cells, "vote")
+    yes = None if cells["vote"].lower() == CANNOT_TELL else parse_yes_no(cells, "vote")
     return Vote(*parse_subject(cells), yes, line)
 
 
@@ -190,6 +193,8 @@ def _parse_likert(cells: Mapping[str, str], line: int) -> LikertRating:
     subject = parse_subject(cells)
     if subject.question is not None:
         raise BadRowError(f"the rating is of question {subject.question}: on five points, images are rated as a whole")
+    if cells["rating"].lower() == CANNOT_TELL:
+        return LikertRating(subject.model, subject.item, subject.sample, subject.rater, None, line, cannot_tell=True)
     if cells["rating"] not in _LIKERT:
         raise BadRowError(f"the rating is {cells['rating']!r}: write 1, 2, 3, 4 or 5")
     return LikertRating(subject.model, subject.item, subject.sample, subject.rater, int(cells["rating"]), line)

@@ -107,10 +107,14 @@ def _labels_of_run(
 def _likert_labels(source: str, points: Sequence[LikertRating]) -> RunLabels:
     by_image: dict[ImageName, list[int | None]] = {}
     for it in points:
-        by_image.setdefault(ImageName(it.item, it.sample), []).append(it.points)
-    done = {image: complies(own) for image, own in by_image.items() if None not in own}
+        own = by_image.setdefault(ImageName(it.item, it.sample), [])
+        if not it.cannot_tell:
+            own.append(it.points)
+    nobody = sum(not own for own in by_image.values())
+    done = {image: complies(own) for image, own in by_image.items() if own and None not in own}
     passed = {image: bool(label) for image, label in done.items()}
-    return RunLabels(source, passed, notes=_counted(len(by_image) - len(done), "ratings are still to come"))
+    notes = _counted(len(by_image) - len(done) - nobody, "ratings are still to come")
+    return RunLabels(source, passed, notes=(*notes, *_counted(nobody, "all raters cannot tell")))
 
 
 def _vote_labels(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabels:
@@ -128,14 +132,16 @@ def _vote_labels(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabel
         source,
         passed,
         {image: fsum(own) / len(own) for image, own in shown.items() if len(own) == asked.get(image.item)},
-        notes=_counted(len(whole) - len(passed), "as many say yes as no"),
+        notes=_counted(len(whole) - len(passed), "as many say yes as no, or all cannot tell"),
     )
 
 
-def _majorities(votes: Iterable[tuple[CaseT, bool]]) -> dict[CaseT, bool | None]:
+def _majorities(votes: Iterable[tuple[CaseT, bool | None]]) -> dict[CaseT, bool | None]:
     by_case: dict[CaseT, list[bool]] = {}
     for case, yes in votes:
-        by_case.setdefault(case, []).append(yes)
+        own = by_case.setdefault(case, [])
+        if yes is not None:
+            own.append(yes)
     return {case: majority(own) for case, own in by_case.items()}
 
 

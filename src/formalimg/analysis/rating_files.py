@@ -58,6 +58,10 @@ def _position(lines: Sequence[int], file: str) -> str:
     return f"{f'{file}:' if file else 'line '}{lines[0]}{more}"
 
 
+CANNOT_TELL = "cannot tell"
+"""The answer of a rater who cannot decide: no rating, but counted. Never 0."""
+
+
 class RatingColumns(NamedTuple):
     """The columns of a rating file.
 
@@ -65,11 +69,13 @@ class RatingColumns(NamedTuple):
         value: the column of the rating itself, such as vote.
         others: the columns that identify the image, the question and the rater.
         must: the required columns among the others.
+        keeps_undecided: whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped.
     """
 
     value: str
     others: tuple[str, ...]
     must: tuple[str, ...]
+    keeps_undecided: bool = False
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -82,9 +88,11 @@ class RatingColumns(NamedTuple):
         return (*self.must, self.value)
 
 
-def rater_columns(value: str) -> RatingColumns:
+def rater_columns(value: str, *, keeps_undecided: bool = False) -> RatingColumns:
     """Return the columns of a file in which named raters rate whole images or questions about them."""
-    return RatingColumns(value, ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
+    return RatingColumns(
+        value, ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"), keeps_undecided
+    )
 
 
 class RatingSubject(NamedTuple):
@@ -191,7 +199,9 @@ def _parse_rows(
                 header = _parse_header(cells, columns)
             else:
                 is_empty = False
-                yield parse(_cells_by_column(header, cells, columns), line)
+                by_column = _cells_by_column(header, cells, columns)
+                if columns.keeps_undecided or by_column[columns.value].lower() != CANNOT_TELL:
+                    yield parse(by_column, line)
         except BadRowError as bad:
             issues.append(RowIssue(line, str(bad)))
             if header is None:

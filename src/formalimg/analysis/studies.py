@@ -19,6 +19,8 @@ from formalimg.analysis.judge_agreement_tables import (
     score_agreement_rows,
     score_agreement_tables,
 )
+from formalimg.analysis.preference_tables import preference_study_rows, preference_study_tables
+from formalimg.analysis.preferences import Preference, PreferenceStudy, study_preferences
 from formalimg.analysis.score_agreement import JudgeScoreAgreement
 from formalimg.analysis.study_tables import CSV_COLUMNS, StudyFormat, export_json, render_study, study_csv_text
 from formalimg.analysis.vote_study import VoteStudy, study_likert, study_votes
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
 
-HumanStudy: TypeAlias = VoteStudy | HumanScoreStudy | BoxStudy
-"""The result of a human study, by kind of rating: votes or Likert ratings, scores, or boxes."""
+HumanStudy: TypeAlias = VoteStudy | HumanScoreStudy | BoxStudy | PreferenceStudy
+"""The result of a human study, by kind of rating: votes or Likert ratings, scores, boxes, or preferences."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class HumanRatings:
         points: Likert ratings, 1 to 5.
         scores: from 0 to 1.
         corrections: corrected boxes.
+        preferences: which of two images is better.
         attention: progress and attention checks of the raters; None if unknown.
     """
 
@@ -54,6 +57,7 @@ class HumanRatings:
     points: Sequence[LikertRating] = ()
     scores: Sequence[Rating] = ()
     corrections: Sequence[BoxCorrection] = ()
+    preferences: Sequence[Preference] = ()
     attention: RaterAttentionSummary | None = None
 
 
@@ -89,6 +93,8 @@ def study_human_ratings(
     elif ratings.corrections:
         judges = {run.folder.name: name for run in runs if (name := _grounder(run, ratings.corrections))}
         found = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
+    elif ratings.preferences:
+        found = study_preferences(ratings.preferences, runs, confidence=confidence)
     else:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
     return replace(found, attention=ratings.attention)
@@ -132,7 +138,20 @@ def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:
         studies: results of `study_people`, one for each judge.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
-    return _render(studies, format, {"people": VoteStudy, "scores": HumanScoreStudy, "boxes": BoxStudy})
+    asked = {key: kind for key, kind in _HUMAN_KEYS.items() if key in _ALWAYS or isinstance(studies[0], kind)}
+    return _render(studies, format, asked)
+
+
+_HUMAN_KEYS: dict[str, type[AgreementStudy | HumanStudy]] = {
+    "people": VoteStudy,
+    "scores": HumanScoreStudy,
+    "boxes": BoxStudy,
+    "preferences": PreferenceStudy,
+}
+"""The key of each kind of study in JSON."""
+
+_ALWAYS = {"people", "scores", "boxes"}
+"""Keys that are there even if they are empty: scripts rely on them."""
 
 
 def human_study_table(studies: Sequence[HumanStudy]) -> ConsoleRenderable:
@@ -170,6 +189,8 @@ def _tables(study: AgreementStudy | HumanStudy) -> Iterator[Table]:
             return score_study_tables(study)
         case BoxStudy():
             return box_study_tables(study)
+        case PreferenceStudy():
+            return preference_study_tables(study)
 
 
 def _rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
@@ -184,3 +205,5 @@ def _rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
             return score_study_rows(study)
         case BoxStudy():
             return box_study_rows(study)
+        case PreferenceStudy():
+            return preference_study_rows(study)

@@ -369,14 +369,17 @@ def _by_image(
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
     """Return the ratings of each image, in the order of the raters' names, and how many ratings it is to get."""
     points = {}
+    undecided = set()
     for it in rows:
         run = find_run(it.model, runs).folder.name
+        if it.cannot_tell:
+            undecided.add((it.rater, Case(run, it.item, it.sample, None)))
         points[it.rater, Case(run, it.item, it.sample, None)] = it.points
     ratings: dict[Case, dict[str, int]] = {}
     expected: Counter[Case] = Counter()
     for rater, answers in matched.votes.items():
         for case in answers:
-            expected[case] += 1
+            expected[case] += (rater, case) not in undecided
             by_rater = ratings.setdefault(case, {})
             rating = points[rater, case]
             if rating is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formalimg.analysis.attention import attention_rows, attention_table
-from formalimg.analysis.headline_tables import panel_headline
+from formalimg.analysis.headline_tables import panel_headline, raters_headline
 from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel, PanelScore, pooled_scores
 from formalimg.analysis.rater_tables import (
     judge_accuracy_table,
@@ -45,9 +45,11 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
     level, intervals = suite(found.suite).level, interval_note(found.confidence)
     panels = {name: panel for name, panel in _panels(found) if panel is not None}
     for name, panel in list(panels.items())[:1]:
-        if panel.with_judge.n:
+        unit = "question" if panel is found.questions else "image"
+        if not panel.with_judge.n:
+            yield raters_headline(f"Raters: {name}", panel, found.together, unit, found.confidence)
+        else:
             who = "judge", f"{found.together} of raters"
-            unit = "question" if panel is found.questions else "image"
             yield panel_headline(f"Judge and raters: {name}", panel, who, unit, found.confidence)
     if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
         yield accuracy

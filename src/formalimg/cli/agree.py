@@ -69,7 +69,7 @@ def agree_command(
         typer.Option(
             metavar="SHARE",
             help="With --ratings: exclude raters who missed more than this share of their attention checks, such as "
-            "0.2; they are listed. Default: none.",
+            "0.2; they are listed. Default: the rule that the study stated beforehand, if any.",
             show_default=False,
         ),
     ] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,16 +12,11 @@ from formalimg._util.text import visible
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
 from formalimg.cli.output import print_table
 from formalimg.cli.streams import echo
+from formalimg.cli.study_creation import LABELS, RATERS, create_or_resume, grow_study, study_pages
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import LabelPrecision, Study, StudyConfig
-
-_RATERS = 5
-"""Raters per image in the studies of the papers."""
-
-_LABELS = 100
-"""Labels that correct a judge to about ±8 points."""
+    from formalimg.human_eval import Study
 
 
 def annotate_command(
@@ -35,10 +29,11 @@ def annotate_command(
         ),
     ],
     protocol: Annotated[
-        Literal["likert", "questions", "scores", "boxes"] | None,
+        Literal["likert", "questions", "scores", "boxes", "ab"] | None,
         typer.Option(
             help="How raters judge: five points; the image as a whole, then yes or no to each question (conceptmix); "
-            "scores from 0 to 1 (cf-world); or correcting boxes, classes and colours (knolling, natural).",
+            "scores from 0 to 1 (cf-world); correcting boxes, classes and colours (knolling, natural); or which of two "
+            "images of different runs is better (ab).",
             show_default=False,
         ),
     ] = None,
@@ -52,7 +47,7 @@ def annotate_command(
         ),
     ] = None,
     raters: Annotated[
-        int | None, typer.Option(min=1, help=f"Number of raters. Default: {_RATERS}.", show_default=False)
+        int | None, typer.Option(min=1, help=f"Number of raters. Default: {RATERS}.", show_default=False)
     ] = None,
     per_image: Annotated[
         int | None, typer.Option(min=1, help="Raters per image. Default: all.", show_default=False)
@@ -88,7 +83,7 @@ def annotate_command(
         typer.Option(
             min=1,
             metavar="N",
-            help=f"With --for-correction: how many images to label. Default: {_LABELS}.",
+            help=f"With --for-correction: how many images to label. Default: {LABELS}.",
             show_default=False,
         ),
     ] = None,
@@ -107,7 +102,53 @@ def annotate_command(
             min=0,
             max=0.5,
             help="Share of attention checks among the tasks of a rater, as in 0.05: images the rater does not see "
-            "otherwise, shown with a prompt that does not fit. Default: none.",
+            "otherwise, if there are such, shown with a prompt that does not fit. Default: 0.05, or as many as the "
+            "prompts allow; 0 for none.",
+            show_default=False,
+        ),
+    ] = None,
+    max_missed: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="The rule of a new study: raters who miss more than this share of their attention checks are "
+            "excluded. Default: 0.34.",
+            show_default=False,
+        ),
+    ] = None,
+    min_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="S",
+            help="The rule of a new study: raters whose median time for an image is shorter are excluded. Default: "
+            "no such rule.",
+            show_default=False,
+        ),
+    ] = None,
+    instructions: Annotated[
+        bool | None,
+        typer.Option(
+            "--instructions/--no-instructions",
+            help="Begin with instructions, examples and practice. Default: yes.",
+            show_default=False,
+        ),
+    ] = None,
+    completion_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where raters of a new study go when they have finished: the completion page of their platform.",
+            show_default=False,
+        ),
+    ] = None,
+    links_to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the links that are made now, with completion codes, as files for recruiting platforms.",
             show_default=False,
         ),
     ] = None,
@@ -161,18 +202,23 @@ def annotate_command(
     config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
     with require_web_extra("rating images"):
         from formalimg.web import serve_study
-    links = _create_or_resume(place, config, for_correction=for_correction)
-    _grow(place, more)
+    page = study_pages(place, max_missed, min_seconds, instructions, completion_url)
+    links = create_or_resume(place, config, page, for_correction=for_correction)
+    grow_study(place, more)
     with open_study(place) as opened:
         again = [it.rater for it in opened.progress()] if new_links else new_link or []
         links = {**links, **{rater: opened.new_link(rater) for rater in again}}
 
+        if links_to is not None and not links:
+            raise FormalimgError("--links-to writes links that are made now: give --new-links with it")
         links_shown = False
 
         def on_ready(address: str, addresses: Mapping[str, str]) -> None:
             nonlocal links_shown
             links_shown = True
             _show_links(opened, address, addresses)
+            if links_to is not None:
+                _write_links(opened, addresses, links_to)
 
         try:
             serve_study(opened, links, host=host, port=port, open_browser=browser, on_ready=on_ready)
@@ -195,91 +241,16 @@ def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
     return Path("studies") / f"{folders[0].resolve().name}-{suffix}"
 
 
-def _create_or_resume(place: Path, config: StudyConfig, *, for_correction: bool) -> Mapping[str, str]:
-    """Create the study and return its links; none if it exists already with the same configuration."""
-    from formalimg import __version__
-    from formalimg.human_eval import correction_protocol, create_study, read_study_manifest, require_same_config
-    from formalimg.runs import open_run
-
-    if place.exists():
-        manifest = read_study_manifest(place)
-        require_same_config(place, manifest, config)
-        if for_correction and manifest.correction is None:
-            raise FormalimgError(f"{place} is a study that was not drawn for correction: choose another with --study")
-        return {}
-    raters = config.raters or _RATERS
-    with ExitStack() as opened:
-        runs = [opened.enter_context(closing(open_run(folder))) for folder in config.runs]
-        protocol = config.protocol
-        if for_correction and protocol is None and runs:
-            protocol = correction_protocol(runs[0].manifest.suite)
-        if protocol is None:
-            raise FormalimgError("choose how raters judge: --protocol likert, questions, scores or boxes")
-        labels = (config.labels or _LABELS) if for_correction else None
-        made = create_study(
-            place,
-            runs,
-            protocol,
-            raters=raters,
-            per_image=config.per_image or raters,
-            levels=config.levels,
-            per_level=config.per_level,
-            checks=config.checks or 0.0,
-            seed=config.seed or 0,
-            borderline=bool(config.borderline),
-            labels=labels,
-            made_with=__version__,
-        )
-    if made.precision is not None:
-        echo(_precision_line(made.precision, labels or 0))
-    return made.links
-
-
-def _precision_line(precision: LabelPrecision, asked: int) -> str:
-    """Return how wide the corrected interval will be, also with other numbers of labels."""
-    few = f" (all that have a verdict, of {asked:,} asked for)" if precision.labels < asked else ""
-    others = "; ".join(f"{number:,} labels would give ±{_points(of)}" for number, of in precision.others.items())
-    return (
-        f"{precision.labels:,} labels{few} will give the corrected Overall to about ±{_points(precision.half_width)} "
-        f"points{f' ({others})' if others else ''}"
-    )
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _grow(place: Path, more: int | None) -> None:
-    """Add images to the study, if asked to, and those of an interrupted command in any case; say what it changes."""
-    from formalimg.human_eval import add_images, finish_growth
-
-    if more is None:
-        late = finish_growth(place)
-        if late:
-            echo(f"{late:,} images of an interrupted --more were added to {place}")
-        return
-    grown = add_images(place, more)
-    if grown.precision is None:
-        echo(
-            f"{grown.added:,} images of an interrupted --more were added to {place}, and no others: ask again for more"
-        )
-        return
-    (now,) = grown.precision.others.values()
-    few = "" if grown.added == more else ", all that were left"
-    echo(
-        f"{grown.added:,} images were added{few} ({grown.images:,} in all, {grown.labelled:,} labelled): the corrected "
-        f"Overall is known to about ±{_points(now)} points now, and to about ±{_points(grown.precision.half_width)} "
-        "with all labels"
-    )
-
-
 def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> None:
     manifest = study.manifest
     images = sum(run.images for run in manifest.runs)
     shown = (
         f"{images:,} image{'s' * (images != 1)}, {manifest.per_image} rater{'s' * (manifest.per_image != 1)} for each"
+        f"{' pair' * (manifest.protocol == 'ab')}"
     )
     echo(f"{study.folder}: {manifest.protocol}, {shown}")
+    if manifest.rules is not None and manifest.checks:
+        echo(f"Attention checks: {100 * manifest.checks:g} % of the tasks or more. {manifest.rules.in_words()}")
     for rater, link in addresses.items():
         echo(f"{rater:<10}{link}")
     if addresses:
@@ -288,6 +259,13 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
         who = "Other raters" if addresses else "Raters"
         echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
     echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
+
+
+def _write_links(study: Study, addresses: Mapping[str, str], out: Path) -> None:
+    from formalimg.human_eval import write_recruitment
+
+    for path in write_recruitment(addresses, study.completion_codes(), out):
+        echo(path)
 
 
 def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None:
@@ -303,6 +281,7 @@ def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None
         table.add_column(head, justify="right")
     for rater in raters:
         passed = f"{rater.checks_passed} of {rater.checks}" if rater.checks else "–"
+        passed += " (excluded)" if rater.excluded else ""
         table.add_row(
             Text(visible(rater.rater, one_line=True)),
             f"{rater.finished:,}",

@@ -147,11 +147,13 @@ def is_unrelated(shown: Item[object], asked: Item[object], protocol: RatingProto
 def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
     """Return whether a rater noticed that the prompt of an attention check belongs to another image.
 
-    That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point.
+    That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point. To be unable
+    to tell does not pass: nothing of what is asked for is there.
     """
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]
-        return fmean(given for given in decisive if isinstance(given, int | float)) < PASS_THRESHOLD
+        known = [given for given in decisive if isinstance(given, int | float)]
+        return bool(known) and fmean(known) < PASS_THRESHOLD
     first = answers[steps[0].name]
     return isinstance(first, int) and first <= _LITTLE if protocol == "likert" else first is False
 

@@ -29,8 +29,9 @@ from formalimg._util.databases import (
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.correction_sample import CorrectionSample
-from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
+from formalimg.human_eval.manifest import SCHEMA, SCHEMAS, RatedRun, StudyManifest, write_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
+from formalimg.human_eval.rules import StudyRules
 from formalimg.runs import StoredRun
 from formalimg.suites import Item
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 RATINGS_FILE = "ratings.sqlite"
 _BUSY_TIMEOUT = 30
 """Seconds to wait for a lock of the database."""
+_CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_CODE_LENGTH = 10
 _DAMAGED = "the file is damaged: restore it from a copy"
 
 
@@ -48,7 +51,7 @@ def create_database(folder: Path) -> UntrustedConnection:
     with rating_errors(folder):
         connection = open_untrusted(folder / RATINGS_FILE, "rwc", timeout=_BUSY_TIMEOUT)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(f"BEGIN; {_tables()} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        connection.executescript(f"BEGIN; {_tables(SCHEMA)} PRAGMA user_version = {SCHEMA}; COMMIT;")
         return connection
 
 
@@ -90,25 +93,35 @@ def _opened(folder: Path, mode: OpenMode, settings: Sequence[str]) -> UntrustedC
 def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
     file = folder / RATINGS_FILE
     (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found != SCHEMA:
+    if found not in SCHEMAS:
         raise FormalimgError(
-            f"{file} has schema {found}, this version of formalimg reads {SCHEMA}: use the version "
-            "that made it, or make a new study"
+            f"{file} has schema {found}, this version of formalimg reads {' and '.join(map(str, SCHEMAS))}: use the "
+            "version that made it, or make a new study"
         )
-    require_our_schema(connection, file, _tables(), _DAMAGED)
+    require_our_schema(connection, file, _tables(found), _DAMAGED)
 
 
-def _tables() -> str:
-    return (files("formalimg.human_eval") / "schema.sql").read_text(encoding="utf-8")
+def _tables(schema: int) -> str:
+    name = "schema.sql" if schema == SCHEMA else f"schema-{schema}.sql"
+    return (files("formalimg.human_eval") / name).read_text(encoding="utf-8")
+
+
+def completion_code() -> str:
+    """Return a new completion code: short enough to be typed, too long to be guessed, without look-alikes."""
+    return "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_LENGTH))
 
 
 class PlannedTask(NamedTuple):
-    """A task of a rater: an image beside the prompt of an item; of another item, if it is an attention check."""
+    """A task of a rater: an image beside the prompt of an item; of another item, if it is an attention check.
+
+    Two images stand side by side, the other one on the right; in an attention check one of them is of another item.
+    """
 
     rater: int
     image: Candidate
     words: Item[object]
     is_check: bool
+    other: Candidate | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +150,9 @@ class StudyPlan:
     correction: CorrectionSample | None = None
     answers: Sequence[AnswerValue] | None = None
     imported: str = ""
+    instructions: bool = False
+    completion_url: str = ""
+    rules: StudyRules | None = None
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -179,10 +195,14 @@ def images_digest(images: Iterable[tuple[str, int, str]]) -> str:
 
 def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
     database.executemany(
-        "INSERT INTO raters VALUES (?, ?, ?)",
-        [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
+        "INSERT INTO raters VALUES (?, ?, ?, ?)",
+        [
+            (number, name, link_digest(link), completion_code())
+            for number, (name, link) in enumerate(plan.links.items(), 1)
+        ],
     )
-    shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.image for task in plan.tasks)]))
+    of_tasks = [image for task in plan.tasks for image in (task.image, task.other) if image is not None]
+    shown = list(dict.fromkeys([*sorted(plan.chosen), *of_tasks]))
     ids = write_tasks(database, shown, plan.images, plan.tasks, plan.protocol)
     if plan.answers is not None:
         _write_answers(plan, ids, database)
@@ -228,16 +248,11 @@ def write_tasks(
         position[task.rater] = position.get(task.rater, 0) + 1
         own = secrets.token_urlsafe(12)
         database.execute(
-            "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                own,
-                task.rater,
-                position[task.rater],
-                tokens[task.image],
-                asked[text],
-                task.is_check,
-            ),
+            "INSERT INTO tasks (id, rater, position, picture, asked, is_check) VALUES (?, ?, ?, ?, ?, ?)",
+            (own, task.rater, position[task.rater], tokens[task.image], asked[text], task.is_check),
         )
+        if task.other is not None:
+            database.execute("UPDATE tasks SET other = ? WHERE id = ?", (tokens[task.other], own))
         ids.append(own)
     return ids
 
@@ -270,6 +285,9 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         plan.borderline,
         plan.correction,
         plan.imported,
+        plan.instructions,
+        plan.completion_url,
+        plan.rules,
     )
 
 

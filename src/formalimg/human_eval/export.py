@@ -15,8 +15,10 @@ from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_cell
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import passed_check
-from formalimg.human_eval.protocol import RatingProtocol, RatingStep
+from formalimg.human_eval.pairs import passed_pair_check, preferred_run
+from formalimg.human_eval.protocol import CANNOT_TELL, RatingProtocol, RatingStep
 from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
+from formalimg.human_eval.rules import excluded_raters
 
 PEOPLE = "people"
 """The rater name of votes that combine the ratings of several raters."""
@@ -34,6 +36,8 @@ class RaterSummary(NamedTuple):
         checks, checks_passed: number of finished attention checks, and of those passed.
         seconds: total time of all answers.
         median_seconds: median time of a finished task; None if there is none.
+        cannot_tell: number of final answers that the rater cannot tell, without attention checks.
+        excluded: why the rater is excluded by the rules of the study; empty for those who count.
     """
 
     rater: str
@@ -43,6 +47,8 @@ class RaterSummary(NamedTuple):
     checks_passed: int
     seconds: float
     median_seconds: float | None
+    cannot_tell: int = 0
+    excluded: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,10 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
     - `scores`: `scores.csv` for `formalimg agree --scores`;
     - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
       one vote on each image that has all its ratings: yes if their mean is 4 or more;
-    - `boxes`: `boxes.jsonl`, the scenes found by the judge and the corrected ones.
+    - `boxes`: `boxes.jsonl`, the scenes found by the judge and the corrected ones;
+    - `ab`: `preferences.csv`, which of two images each rater prefers.
+
+    Raters who are excluded by the rules of the study are left out as well.
 
     Args:
         folder: the study.
@@ -92,9 +101,10 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
         raise FormalimgError(f"cannot write to {home}: {error.strerror}") from error
     for name, text in texts.items():
         atomic_write(home / name, [text.encode()])
-    counted = _counted(study, leave_out)
+    raters = summarize_raters(study)
+    counted = _counted(study, {*leave_out, *(rater.rater for rater in raters if rater.excluded)})
     done = sum(bool(task.finished) for task in counted)
-    return ExportedStudy(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)
+    return ExportedStudy(tuple(home / name for name in texts), raters, done, len(counted) - done)
 
 
 def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
@@ -107,15 +117,16 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
     unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
     if unknown:
         raise FormalimgError(f"unknown rater {unknown[0]!r}: raters are {raters[0].rater} and so on")
-    counted = _counted(study, leave_out)
+    left_out = {*leave_out, *(rater.rater for rater in raters if rater.excluded)}
+    counted = _counted(study, left_out)
     done = [task for task in counted if task.finished]
-    if not done and leave_out:
+    if not done and left_out:
         raise FormalimgError("only raters left out have finished an image: leave out fewer, or wait for others")
     if not done:
         raise FormalimgError("no rater has finished an image yet: collect ratings first")
     return {
         "answers.jsonl": _lines(_answer_record(task, it) for task in study.tasks for it in task.history),
-        "raters.csv": _table(RaterSummary._fields, raters),
+        "raters.csv": _raters(raters, study.manifest.schema),
         **_by_protocol(study.manifest.protocol, counted, done),
     }
 
@@ -125,7 +136,15 @@ def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
     by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
     for task in study.tasks:
         by_rater[task.rater].append(task)
-    return tuple(_summary(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items())
+    found = [_summary(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items()]
+    excluded = dict(excluded_raters(found, study.manifest.rules))
+    return tuple(it._replace(excluded=excluded.get(it.rater, "")) for it in found)
+
+
+def _raters(raters: Sequence[RaterSummary], schema: int) -> str:
+    """Return the table of raters; studies of schema 1 keep the columns that they had."""
+    columns = len(RaterSummary._fields) - (2 if schema == 1 else 0)
+    return _table(RaterSummary._fields[:columns], [rater[:columns] for rater in raters])
 
 
 def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:
@@ -136,8 +155,12 @@ def _summary(rater: str, tasks: Sequence[RatedTask], protocol: RatingProtocol) -
     done = [task for task in tasks if task.finished]
     checks = [task for task in done if task.is_check]
     passed = [
-        passed_check(protocol, task.steps, {name: it.value for name, it in task.answers.items()}) for task in checks
+        passed_pair_check(task)
+        if protocol == "ab"
+        else passed_check(protocol, task.steps, {name: it.value for name, it in task.answers.items()})
+        for task in checks
     ]
+    given = [it.value for task in done if not task.is_check for it in task.answers.values()]
     return RaterSummary(
         rater,
         len(done),
@@ -146,6 +169,7 @@ def _summary(rater: str, tasks: Sequence[RatedTask], protocol: RatingProtocol) -
         sum(passed),
         round(sum(task.seconds for task in tasks), 3),
         round(median(task.seconds for task in done), 3) if done else None,
+        given.count(CANNOT_TELL),
     )
 
 
@@ -156,6 +180,8 @@ def _by_protocol(protocol: RatingProtocol, counted: Sequence[RatedTask], done: S
             return {"labels.csv": _sheet("labels", done)} if labels else {"votes.csv": _sheet("votes", done)}
         case "scores":
             return {"scores.csv": _sheet("scores", done)}
+        case "ab":
+            return {"preferences.csv": _preferences(done)}
         case "boxes":
             return {"boxes.jsonl": _lines(_corrected(task) for task in done)}
         case "likert":
@@ -185,11 +211,24 @@ def _sheet(kind: str, tasks: Sequence[RatedTask]) -> str:
     return _table(heads, rows)
 
 
+def _preferences(tasks: Sequence[RatedTask]) -> str:
+    """Return a CSV table with one row per comparison of two images."""
+    heads = ("item", "sample", "level", "left", "right", "rater", "preferred", "seconds", "at")
+    rows = []
+    for task in tasks:
+        assert task.other is not None  # nothing else is ever stored
+        preferred, last = preferred_run(task), task.answers["preference"]
+        said = CANNOT_TELL if preferred is None else preferred or "tie"
+        where = (task.item, task.sample, task.level, task.run, task.other.run)
+        rows.append((*where, task.rater, said, task.seconds, last.at))
+    return _table(heads, rows)
+
+
 def _cell(step: RatingStep, answer: GivenAnswer) -> str:
     value = answer.value
     if isinstance(value, bool):
         return _bit(value)
-    return f"{value:.2f}" if step.kind == "score" else str(value)
+    return f"{value:.2f}" if step.kind == "score" and not isinstance(value, str) else str(value)
 
 
 def _bit(value: bool | None) -> str:
@@ -206,6 +245,7 @@ def _answer_record(task: RatedTask, answer: GivenAnswer) -> Mapping[str, object]
         "counts": task.answers[answer.step] is answer,
         "finished": bool(task.finished),
         "check": task.is_check,
+        **({} if task.other is None else {"beside": task.other.run}),
         "words_of": task.words_of,
     }
 

@@ -12,6 +12,7 @@ from formalimg.analysis import (
     DrawnBy,
     HumanStudy,
     ImageName,
+    PreferenceStudy,
     RunLabels,
     labels_of_ratings,
     refuse_labels,
@@ -26,6 +27,7 @@ from formalimg.stats import ScoreProfile, complies, majority
 from formalimg.suites import PASS_THRESHOLD
 
 _BORDERLINE = "{study} has images of borderline scores, which stand for no others: draw a study with --for-correction"
+_PREFERENCES = "{study} compares images in pairs, which labels none of them: draw a study with --for-correction"
 _BOXES = "{study} has corrected boxes, which are no labels of whole images: draw a study with --for-correction"
 
 
@@ -55,8 +57,9 @@ def human_labels(
     ratings = human_ratings(place, runs, exclude_inattentive)
     found = study_human_ratings(ratings, runs, profile=profile) if studied is None else studied
     is_folder = place.is_dir()
-    if isinstance(found, BoxStudy):
-        return {run.folder.resolve(): RunLabels(str(place), refused=_BOXES.format(study=place)) for run in runs}
+    if isinstance(found, BoxStudy | PreferenceStudy):
+        why = _BOXES if isinstance(found, BoxStudy) else _PREFERENCES
+        return {run.folder.resolve(): RunLabels(str(place), refused=why.format(study=place)) for run in runs}
     labels = labels_of_ratings(str(place), ratings, found, runs)
     if not is_folder:
         return labels
@@ -89,21 +92,25 @@ def image_labels(tasks: Sequence[RatedTask], protocol: RatingProtocol) -> Mappin
         if not task.is_check:
             by_image.setdefault((task.item, task.sample), []).append(task)
     labels = {
-        image: _label([_answer(task, protocol) for task in own], protocol)
+        image: _label([given for task in own if (given := _answer(task, protocol)) is not None], protocol)
         for image, own in by_image.items()
         if all(task.finished for task in own)
     }
     return {image: label for image, label in labels.items() if label is not None}
 
 
-def _answer(task: RatedTask, protocol: RatingProtocol) -> float:
-    """Return the answer about the image as a whole; of scores, their mean."""
+def _answer(task: RatedTask, protocol: RatingProtocol) -> float | None:
+    """Return the answer about the image as a whole; of scores, their mean; None if the rater cannot tell."""
     given = [answer.value for answer in task.answers.values() if isinstance(answer.value, int | float)]
     first = task.answers[task.steps[0].name].value
+    if not given or (protocol != "scores" and isinstance(first, str)):
+        return None
     return fmean(given) if protocol == "scores" or not isinstance(first, int | float) else first
 
 
 def _label(answers: Sequence[float], protocol: RatingProtocol) -> bool | None:
+    if not answers:
+        return None
     if protocol == "likert":
         return complies([int(points) for points in answers])
     if protocol == "scores":

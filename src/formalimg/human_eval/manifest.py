@@ -11,12 +11,16 @@ from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_lines
 from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.rules import StudyRules, parse_rules
 from formalimg.runs import MAX_MANIFEST_BYTES, read_manifest_table
 
 MANIFEST_FILE = "study.toml"
 MAX_RATERS = 100_000
-SCHEMA = 1
-"""Schema version of studies; another number means that another version of formalimg made them."""
+SCHEMA = 2
+"""Schema version of new studies; a larger number means that a later version of formalimg made them."""
+
+SCHEMAS = (1, SCHEMA)
+"""Schema versions that can be read and resumed. 1: without pairs of images, completion codes and rules."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,10 @@ class StudyManifest:
         borderline: whether images with a borderline score were taken before others; written only if so.
         correction: the random sample of a study that corrects a judge; None for other studies, and then not written.
         imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
+        instructions: whether raters first see instructions and practice; written only if so.
+        completion_url: where raters go when they have finished, such as a page of their platform; empty for none.
+        rules: who is excluded, as stated beforehand; None if no rule was stated, and then not written.
+        schema: the schema version.
     """
 
     protocol: RatingProtocol
@@ -77,6 +85,10 @@ class StudyManifest:
     borderline: bool = False
     correction: CorrectionSample | None = None
     imported: str = ""
+    instructions: bool = False
+    completion_url: str = ""
+    rules: StudyRules | None = None
+    schema: int = SCHEMA
 
     @property
     def labels(self) -> int | None:
@@ -92,7 +104,7 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
-_OPTIONAL = {"borderline": bool, "imported": str}
+_OPTIONAL = {"borderline": bool, "imported": str, "instructions": bool, "completion_url": str}
 """Fields that are written only if they say something."""
 
 _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
@@ -107,15 +119,18 @@ def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     """
     table = asdict(manifest)
     runs = table.pop("runs")
-    del table["correction"]
+    del table["correction"], table["rules"]
+    schema = table.pop("schema")
     for name in _OPTIONAL:
         if not table[name]:
             del table[name]
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
         "# a link that is lost is replaced by a new one.",
-        *_pairs({"schema": SCHEMA, **table}),
+        *_pairs({"schema": schema, **table}),
     ]
+    if manifest.rules is not None:
+        lines += ["", *manifest.rules.lines()]
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
     if manifest.correction is not None:
@@ -138,7 +153,7 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         FormalimgError: if the folder is not a study, or of another version of formalimg.
     """
     path = folder / MANIFEST_FILE
-    table = read_manifest_table(path, "study", SCHEMA, "use the version that made it, or make a new study")
+    table = read_manifest_table(path, "study", SCHEMAS, "use the version that made it, or make a new study")
     try:
         plain = _read(StudyManifest, table)
         if plain["protocol"] not in get_args(RatingProtocol):
@@ -157,8 +172,11 @@ def read_study_manifest(folder: Path) -> StudyManifest:
             if not isinstance(value, _OPTIONAL[name]):
                 raise KeyError(name)
         correction = parse_sample(table["correction"]) if "correction" in table else None
+        rules = parse_rules(table["rules"]) if "rules" in table else None
         return StudyManifest(
-            **{**plain, "levels": tuple(plain["levels"]), "runs": runs, "correction": correction, **optional}
+            **{**plain, "levels": tuple(plain["levels"]), "runs": runs, "correction": correction},
+            **optional,
+            rules=rules,
         )
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error

@@ -10,17 +10,22 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 from formalimg._util.text import truncate
+from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import Scene
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item
 from formalimg.suites import suite as suite_of
 
-RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes"]
-"""How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, or corrected boxes."""
+RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes", "ab"]
+"""How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, corrected boxes, or which of two
+images of one prompt is better."""
 
-StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes"]
-"""The type of an answer: 1 to 5, true or false, 0 to 1, or a scene in the grounding format."""
+StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes", "preference"]
+"""The type of an answer: 1 to 5, true or false, 0 to 1, a scene in the grounding format, or one of `PREFERENCES`."""
+
+PREFERENCES = ("left", "right", "tie")
+"""Which of two images is better."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class RatingStep:
         question: the number of the item's question, from 1; None for the image as a whole.
         about: the category of the question, such as color or assessment; empty for the image as a whole.
         once: it can be answered only once, and later steps are hidden until then.
+        cannot_tell: raters may answer that they cannot tell.
     """
 
     name: str
@@ -44,6 +50,7 @@ class RatingStep:
     question: int | None = None
     about: str = ""
     once: bool = False
+    cannot_tell: bool = False
 
 
 def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
@@ -80,6 +87,9 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
       question of the item. For the factual images of CF-World, whether the main objects can be recognised.
     - `scores`: for CF-World, a score from 0 to 1 for each question of the item.
     - `boxes`: for FormalImg, the corrected boxes, classes and colours.
+    - `ab`: which of two images of this item is better, or neither, for items of any suite.
+
+    All but boxes can also be answered with `CANNOT_TELL`.
 
     Raises:
         FormalimgError: if the protocol is not for this item.
@@ -87,9 +97,13 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     spec = item.spec
     if protocol == "likert":
         return (_written("likert", "compliance"),)
+    if protocol == "ab":
+        return (_written("ab", "preference"),)
     if protocol == "questions" and isinstance(spec, ConceptSpec):
         questions = (
-            RatingStep(f"question {number}", "yes or no", concept.question, question=number, about=concept.category)
+            RatingStep(
+                f"question {number}", "yes or no", concept.question, "", number, concept.category, cannot_tell=True
+            )
             for number, concept in enumerate(spec.concepts, 1)
         )
         return (_written("questions", "alignment", once=True), *questions)
@@ -97,7 +111,7 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
         return (_written("questions", "recognisable"),)
     if protocol == "scores" and isinstance(spec, CounterfactualSpec) and spec.questions:
         return tuple(
-            RatingStep(f"question {number}", "score", it.question, it.criteria, question=number, about=it.dimension)
+            RatingStep(f"question {number}", "score", it.question, it.criteria, number, it.dimension, cannot_tell=True)
             for number, it in enumerate(spec.questions, 1)
         )
     if protocol == "boxes" and isinstance(spec, FormulaSpec):
@@ -109,6 +123,7 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
 
 _NEEDS: Mapping[RatingProtocol, str] = {
     "likert": "",
+    "ab": "",
     "questions": "take runs of conceptmix, or level 1 of cf-world",
     "scores": "take runs of cf-world whose items have questions",
     "boxes": "take runs of knolling or natural",
@@ -116,7 +131,7 @@ _NEEDS: Mapping[RatingProtocol, str] = {
 
 
 def _written(protocol: str, name: str, *, once: bool = False) -> RatingStep:
-    return RatingStep(name, **_texts()[protocol][name], once=once)
+    return RatingStep(name, **_texts()[protocol][name], once=once, cannot_tell=protocol != "boxes")
 
 
 @cache
@@ -124,8 +139,8 @@ def _texts() -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads((files("formalimg.human_eval") / "protocols.toml").read_text(encoding="utf-8"))
 
 
-AnswerValue: TypeAlias = bool | int | float | Mapping[str, object]
-"""An answer as plain data; see `StepKind`."""
+AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]
+"""An answer as plain data; see `StepKind` and `CANNOT_TELL`."""
 
 MAX_SECONDS = 24 * 60 * 60
 """Upper limit for the time of one answer: a day."""
@@ -155,7 +170,13 @@ def validate_answer(
     Raises:
         AnswerError: if it is invalid.
     """
+    if value == CANNOT_TELL and step.cannot_tell:
+        return CANNOT_TELL
     match step.kind:
+        case "preference":
+            if isinstance(value, str) and value in PREFERENCES:
+                return value
+            wanted = "left, right or tie"
         case "yes or no":
             if isinstance(value, bool):
                 return value

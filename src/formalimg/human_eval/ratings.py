@@ -11,6 +11,7 @@ from formalimg.analysis import (
     BoxCorrection,
     HumanRatings,
     LikertRating,
+    Preference,
     RaterAttention,
     RaterAttentionSummary,
     Rating,
@@ -23,7 +24,8 @@ from formalimg.analysis import (
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.database import images_digest
 from formalimg.human_eval.export import summarize_raters
-from formalimg.human_eval.protocol import RatingStep
+from formalimg.human_eval.pairs import preferred_run
+from formalimg.human_eval.protocol import CANNOT_TELL, RatingStep
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
 from formalimg.runs import StoredRun
 from formalimg.scenes import Scene
@@ -37,7 +39,8 @@ def human_ratings(
     Args:
         path: the folder of a study made by `formalimg annotate`, or a CSV file with votes, ratings or scores.
         runs: the rated runs.
-        exclude_inattentive: leave out raters who missed more than this share of their attention checks.
+        exclude_inattentive: leave out raters who missed more than this share of their attention checks, whatever the
+            rules of the study say; None for these rules, if it has any.
 
     Raises:
         FormalimgError: if they cannot be read, or the images of the runs are not those that raters saw.
@@ -53,12 +56,23 @@ def human_ratings(
 
 
 def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSummary:
-    raters = tuple(RaterAttention(*it) for it in summarize_raters(study))
+    found = summarize_raters(study)
+    raters = tuple(RaterAttention(*it[:7], cannot_tell=it.cannot_tell) for it in found)
+    rules = study.manifest.rules if max_missed is None else None
     if max_missed is not None:
         raters = exclude_inattentive(raters, max_missed)
+    elif rules is not None:
+        raters = tuple(
+            it._replace(left_out=bool(own.excluded), reason=own.excluded) for it, own in zip(raters, found, strict=True)
+        )
+        if all(it.left_out for it in raters):
+            raise FormalimgError(
+                "the rules of the study exclude every rater: count them all the same with --exclude-inattentive 1"
+            )
     left_out = {it.rater for it in raters if it.left_out}
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
-    return RaterAttentionSummary(raters, sum(not task.finished for task in counted), max_missed)
+    unfinished = sum(not task.finished for task in counted)
+    return RaterAttentionSummary(raters, unfinished, max_missed, rules.in_words() if rules else "")
 
 
 def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRatings:
@@ -68,7 +82,7 @@ def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRati
     match study.manifest.protocol:
         case "questions":
             votes = [
-                Vote(task.run, task.item, task.sample, step.question, task.rater, given is True, 0)
+                Vote(task.run, task.item, task.sample, step.question, task.rater, _vote(given), 0)
                 for task in done
                 for step, given in _answers(task)
             ]
@@ -78,14 +92,26 @@ def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRati
                 Rating(task.run, task.item, task.sample, step.question, task.rater, _number(given), 0)
                 for task in done
                 for step, given in _answers(task)
+                if given != CANNOT_TELL
             ]
             return replace(ratings, scores=scores)
         case "likert":
             points = [
-                LikertRating(task.run, task.item, task.sample, task.rater, _points(task) if task.finished else None)
+                LikertRating(
+                    task.run, task.item, task.sample, task.rater, _points(task), cannot_tell=_cannot_tell(task)
+                )
                 for task in counted
             ]
             return replace(ratings, points=points if done else ())
+        case "ab":
+            preferences = [
+                Preference(
+                    *(task.item, task.sample, task.level, task.run, task.other.run, task.rater), preferred_run(task)
+                )
+                for task in done
+                if task.other is not None
+            ]
+            return replace(ratings, preferences=preferences)
         case "boxes":
             corrections = [
                 BoxCorrection(
@@ -103,8 +129,16 @@ def _answers(task: RatedTask) -> list[tuple[RatingStep, object]]:
     return [(step, answers[step.name].value) for step in task.steps]
 
 
-def _points(task: RatedTask) -> int:
-    return int(_number(task.answers["compliance"].value))
+def _vote(given: object) -> bool | None:
+    return None if given == CANNOT_TELL else given is True
+
+
+def _cannot_tell(task: RatedTask) -> bool:
+    return bool(task.finished) and task.answers["compliance"].value == CANNOT_TELL
+
+
+def _points(task: RatedTask) -> int | None:
+    return int(_number(task.answers["compliance"].value)) if task.finished and not _cannot_tell(task) else None
 
 
 def _number(value: object) -> float:
@@ -120,7 +154,9 @@ def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Pa
         raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")
     for rated in study.manifest.runs:
         made = named[rated.name].made()
-        shown = {(task.item, task.sample) for task in study.tasks if task.run == rated.name and not task.is_check}
+        real = [task for task in study.tasks if not task.is_check]
+        shown = {(task.item, task.sample) for task in real if task.run == rated.name}
+        shown |= {task.other[1:] for task in real if task.other is not None and task.other.run == rated.name}
         if study.manifest.correction is not None:  # an interrupted --more may have named images without tasks
             shown = {(it.item, it.sample) for it in study.manifest.correction.images}
         if images_digest((*it, made[it].sha256 if it in made else "") for it in shown) != rated.images_digest:

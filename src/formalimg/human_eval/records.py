@@ -19,13 +19,15 @@ from formalimg._util.stored_values import (
 from formalimg._util.text import truncate
 from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
-from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time
+from formalimg.human_eval.protocol import CANNOT_TELL, MAX_SECONDS, AnswerValue, RatingStep
+from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time, with_other
 from formalimg.stats import complies
 
 _TASKS = """
-    SELECT id, name, run, pictures.item, sample, level, grounded, asked.item, steps, is_check, finished.at
-    FROM tasks JOIN raters ON raters.number = rater JOIN pictures ON token = picture
+    SELECT id, name, pictures.run, pictures.item, pictures.sample, pictures.level, pictures.grounded, asked.item, steps,
+        is_check, finished.at, beside.run, beside.item, beside.sample
+    FROM tasks JOIN raters ON raters.number = rater JOIN pictures ON pictures.token = picture
+    LEFT JOIN pictures AS beside ON beside.token = {other}
     JOIN asked ON asked.number = asked LEFT JOIN finished ON finished.task = id
     ORDER BY pictures.position, raters.number
 """
@@ -38,6 +40,14 @@ class GivenAnswer(NamedTuple):
     value: AnswerValue
     seconds: float
     at: str
+
+
+class OtherImage(NamedTuple):
+    """The image on the right, where two are compared: run, item and sample."""
+
+    run: str
+    item: str
+    sample: int
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,7 @@ class RatedTask:
         history: all answers, in order.
         finished: when the rater finished it, in UTC; empty if unfinished.
         grounded: the scene to be corrected; None if there is none.
+        other: the image on the right, where two are compared: the first is on the left. Else None.
     """
 
     rater: str
@@ -66,6 +77,7 @@ class RatedTask:
     history: tuple[GivenAnswer, ...]
     finished: str
     grounded: object = None
+    other: OtherImage | None = None
 
     @property
     def answers(self) -> dict[str, GivenAnswer]:
@@ -101,7 +113,7 @@ def read_study(folder: str | Path) -> StudyRecord:
     manifest = read_study_manifest(folder)
     with rating_errors(folder), closing(open_for_reading(folder)) as database:
         database.execute("BEGIN")  # both queries see the same moment
-        rows = database.execute(_TASKS).fetchall()
+        rows = database.execute(with_other(_TASKS, manifest.schema)).fetchall()
         answers: dict[str, list[GivenAnswer]] = {}
         for task, step, value, *when in database.execute(
             "SELECT task, step, value, seconds, at FROM answers ORDER BY number"
@@ -113,7 +125,8 @@ def read_study(folder: str | Path) -> StudyRecord:
             {it.name for it in manifest.runs},
         )
         for task in tasks:
-            if task.rater not in raters or task.run not in runs:
+            shown = {task.run, task.other.run if task.other else task.run}
+            if task.rater not in raters or not shown <= runs:
                 raise wrong_value("rater, run", (task.rater, task.run))
         return StudyRecord(manifest, tasks)
 
@@ -128,7 +141,7 @@ def _answer(step: object, value: object, seconds: object, at: object) -> GivenAn
 
 
 def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]]) -> RatedTask:
-    id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished = row
+    id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished, *other = row
     asked, history = parse_steps(stored_text(steps, "steps")), tuple(said.get(stored_text(id_, "id", MAX_NAME), ()))
     kinds = {step.name: step.kind for step in asked}
     for answer in history:
@@ -149,6 +162,13 @@ def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]]) -> RatedTask:
         history,
         done,
         parse_grounded(grounded),
+        None if other[0] is None else _other(*other),
+    )
+
+
+def _other(run: object, item: object, sample: object) -> OtherImage:
+    return OtherImage(
+        stored_text(run, "run", MAX_NAME), stored_text(item, "item", MAX_NAME), stored_integer(sample, "sample")
     )
 
 
@@ -158,7 +178,7 @@ class Compliance(NamedTuple):
     Attributes:
         run, item, sample, level: identify the image.
         ratings: the ratings so far, in the order of the raters.
-        wanted: number of ratings that it will get.
+        wanted: number of ratings that it will get, without those of raters who cannot tell.
     """
 
     run: str
@@ -176,7 +196,7 @@ class Compliance(NamedTuple):
     @property
     def passed(self) -> bool | None:
         """Return whether the mean is 4 or more; None while ratings are missing."""
-        return None if len(self.ratings) < self.wanted else complies(self.ratings)
+        return None if not self.ratings or len(self.ratings) < self.wanted else complies(self.ratings)
 
 
 def mean_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
@@ -186,9 +206,14 @@ def mean_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
         if not task.is_check:
             by_image.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
     return [
-        Compliance(*image, tuple(_points(task) for task in those if task.finished), len(those))
+        Compliance(*image, tuple(points), len(those) - sum(_cannot_tell(task) for task in those))
         for image, those in by_image.items()
+        for points in [[_points(task) for task in those if task.finished and not _cannot_tell(task)]]
     ]
+
+
+def _cannot_tell(task: RatedTask) -> bool:
+    return bool(task.finished) and task.answers["compliance"].value == CANNOT_TELL
 
 
 def _points(task: RatedTask) -> int:

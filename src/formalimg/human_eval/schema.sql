@@ -3,7 +3,8 @@
 CREATE TABLE raters (
     number   INTEGER PRIMARY KEY,
     name     TEXT NOT NULL UNIQUE,      -- a pseudonym
-    link     TEXT NOT NULL UNIQUE       -- sha256 of the secret part of the link
+    link     TEXT NOT NULL UNIQUE,      -- sha256 of the secret part of the link
+    code     TEXT NOT NULL              -- completion code, shown once all tasks are finished
 );
 
 CREATE TABLE pictures (
@@ -31,10 +32,15 @@ CREATE TABLE tasks (
     rater    INTEGER NOT NULL REFERENCES raters (number),
     position INTEGER NOT NULL,
     picture  TEXT NOT NULL REFERENCES pictures (token),
+    other    TEXT REFERENCES pictures (token),  -- on the right, beside the picture; NULL for a single one
     asked    INTEGER NOT NULL REFERENCES asked (number),
-    is_check INTEGER NOT NULL,          -- 1: the words are those of another item, and the right answer is no
-    UNIQUE (rater, position),
-    UNIQUE (rater, picture)
+    is_check INTEGER NOT NULL,          -- 1: an attention check, whose right answer is known
+    UNIQUE (rater, position)
+);
+
+CREATE TABLE started (
+    rater    INTEGER PRIMARY KEY REFERENCES raters (number),
+    at       TEXT NOT NULL              -- when the instructions were read and the practice was over
 );
 
 -- Whatever people said stays: of several answers to a step the last counts.

@@ -40,6 +40,7 @@ from formalimg.human_eval.tasks import (
     ANSWER,
     IMAGE,
     KEPT,
+    LAST_FINISHED,
     PROGRESS,
     RATERS,
     TASK,
@@ -54,6 +55,7 @@ from formalimg.human_eval.tasks import (
     read_image,
     run_folders,
     stored_time,
+    with_other,
 )
 from formalimg.runs import FolderLock
 
@@ -140,10 +142,20 @@ class Study:
             answers = self._answers(task.id)
             with rating_errors(self._folder):
                 seen = parse_grounded(task.grounded)
-            missing = unanswered_steps(task.steps, answers)
-            shown = visible_steps(task.steps, answers)
-            number = place.finished + 1
-        return RatingTask(task.id, task.image, task.words, shown, answers, not missing, number, place.of, seen)
+            return RatingTask(
+                task.id,
+                task.image,
+                task.words,
+                visible_steps(task.steps, answers),
+                answers,
+                not unanswered_steps(task.steps, answers),
+                place.finished + (place.back is None),
+                place.of,
+                seen,
+                task.other,
+                can_go_back=bool(place.finished) and place.back is None,
+                is_back=place.back is not None,
+            )
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
         """Store an answer; earlier answers to the same step are kept in the history, the last one counts.
@@ -179,7 +191,7 @@ class Study:
             )
 
     def finish(self, rater: str, task: str, seen: Mapping[str, object] | None = None) -> None:
-        """Finish the current task of a rater: its answers become final, and the next task follows.
+        """Finish the current task of a rater, and the next task follows; its answers become final with the next one.
 
         If `seen` is given, the answers on the rater's screen must be the stored ones.
 
@@ -190,8 +202,71 @@ class Study:
         with self._one_at_a_time:
             current = self._require_current(rater, task)
             require_finishable(current.steps, self._answers(task), seen or {})
+            place = self._places[rater]
+            if place.back is not None:
+                place.back = None
+                return
             self._execute("INSERT INTO finished VALUES (:task, :at)", task=task, at=_now())
-            self._places[rater].ahead.popleft()
+            place.ahead.popleft()
+
+    def go_back(self, rater: str, task: str | None = None) -> None:
+        """Make the image that the rater finished last the current one again, to correct its answers.
+
+        Only this one: what was finished before it is final. Corrected answers are added to the history, the last one
+        counts. `finish` leads on again.
+
+        Args:
+            rater: the pseudonym.
+            task: the task on the rater's screen; None if all are finished.
+
+        Raises:
+            AnswerError: if it is not the current task, or there is nothing to go back to.
+        """
+        with self._one_at_a_time:
+            current = self._current(rater)
+            place = self._places[rater]
+            if (current.id if current else None) != task or place.back is not None:
+                raise AnswerError("this is not your current task: go back to your link")
+            found = self._execute(LAST_FINISHED, number=place.number)
+            if not found:
+                raise AnswerError("this is your first image: there is none before it")
+            place.back = stored_integer(found[0][0], "position")
+
+    def has_started(self, rater: str) -> bool:
+        """Return whether a rater has been through the instructions; true where a study has none."""
+        if not self._manifest.instructions:
+            return True
+        self._require_known(rater)
+        number = self._places[rater].number
+        return bool(self._rows("SELECT 1 FROM started WHERE rater = :number", number=number))
+
+    def start(self, rater: str) -> None:
+        """Record that a rater has read the instructions and practised.
+
+        Raises:
+            AnswerError: if there is no such rater.
+        """
+        if self.has_started(rater):
+            return
+        number = self._places[rater].number
+        self._rows("INSERT OR IGNORE INTO started VALUES (:number, :at)", number=number, at=_now())
+
+    def completion_code(self, rater: str) -> str:
+        """Return the completion code of a rater who has finished all tasks; empty before, and in older studies.
+
+        Raises:
+            AnswerError: if there is no such rater.
+        """
+        self._require_known(rater)
+        return "" if self._places[rater].ahead else self.completion_codes().get(rater, "")
+
+    def completion_codes(self) -> dict[str, str]:
+        """Return the completion code of each rater, for the organiser; none in older studies."""
+        if self._manifest.schema == 1:
+            return {}
+        with rating_errors(self._folder):
+            rows = self._rows("SELECT name, code FROM raters ORDER BY number")
+            return {name: stored_text(code, "code", MAX_NAME) for name, code in rows}
 
     def put_off(self, rater: str, task: str) -> None:
         """Postpone the current task because its image cannot be shown: it comes again after the others.
@@ -203,6 +278,8 @@ class Study:
         """
         with self._one_at_a_time:
             self._require_current(rater, task)
+            if self._places[rater].back is not None:
+                raise AnswerError("this image is finished already: go on with the next one")
             ahead = self._places[rater].ahead
             if len(ahead) == 1:
                 raise AnswerError("this is the only image left: come back when it can be shown")
@@ -216,7 +293,7 @@ class Study:
             FormalimgError: if the file is missing, or has changed since the study was created.
         """
         self._require_known(rater)
-        found = self._rows(IMAGE, number=self._places[rater].number, token=token)
+        found = self._rows(with_other(IMAGE, self._manifest.schema), number=self._places[rater].number, token=token)
         if not found:
             raise AnswerError("this image is not among yours: go back to your link")
         with rating_errors(self._folder):
@@ -247,17 +324,19 @@ class Study:
     def _current(self, rater: str) -> CurrentTask | None:
         self._require_known(rater)
         place = self._places[rater]
-        if not place.ahead:
+        if not place.ahead and place.back is None:
             return None
+        position = place.ahead[0] if place.back is None else place.back
         with rating_errors(self._folder):
-            found = self._execute(TASK, number=place.number, position=place.ahead[0])
+            found = self._execute(with_other(TASK, self._manifest.schema), number=place.number, position=position)
             if len(found) != 1:
-                raise StoredValueError(f"task {place.ahead[0]} of rater {place.number} lacks its image or its words")
-            task, image, words, steps, grounded = found[0]
+                raise StoredValueError(f"task {position} of rater {place.number} lacks its image or its words")
+            task, image, other, words, steps, grounded = found[0]
             parse_grounded(grounded)
             return CurrentTask(
                 stored_text(task, "id", MAX_NAME),
                 stored_text(image, "picture", MAX_NAME),
+                None if other is None else stored_text(other, "other", MAX_NAME),
                 stored_text(words, "words"),
                 parse_steps(stored_text(steps, "steps")),
                 grounded,

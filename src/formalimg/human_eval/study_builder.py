@@ -13,7 +13,9 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images, unrelated_item
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
+from formalimg.human_eval.pairs import image_pairs, plan_pairs
 from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.rules import CHECKS, StudyRules, usual_checks
 from formalimg.runs import ImageLocation, StoredRun, require_images
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
@@ -33,11 +35,13 @@ class NewStudy(NamedTuple):
         links: the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest,
             so that nobody with access to the folder can answer in a rater's name.
         precision: how wide the corrected interval will be, for a study that corrects a judge.
+        checks: number of attention checks of each rater.
     """
 
     folder: Path
     links: Mapping[str, str]
     precision: LabelPrecision | None = None
+    checks: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,13 @@ def create_study(
     per_image: int,
     levels: Collection[int] | None = None,
     per_level: int | None = None,
-    checks: float = 0.0,
+    checks: float | None = 0.0,
     seed: int = 0,
     borderline: bool = False,
     labels: int | None = None,
+    rules: StudyRules | None = None,
+    instructions: bool = False,
+    completion_url: str = "",
     made_with: str = "",
 ) -> NewStudy:
     """Create a rating study: a folder with the images to rate, the assignment to raters, and their answers.
@@ -78,13 +85,17 @@ def create_study(
         per_image: number of ratings per image.
         levels: only images of these levels; None for all.
         per_level: number of images per run and level, of the same items for all runs; None for all.
-        checks: minimum share of attention checks among the tasks of a rater. A check is an image that the rater does
-            not see otherwise, beside the prompt of another item. The study knows which they are, raters do not.
+        checks: minimum share of attention checks among the tasks of a rater; None for `CHECKS`, or fewer where the
+            suite allows no more. A check is an image beside the prompt of another item: one that the rater does not
+            see otherwise or, where there is none, saw before. The study knows which they are, raters do not.
         seed: determines choice, assignment and order; tokens and links are random.
         borderline: take the images whose score lies in `BORDERLINE`, where raters tell most about a threshold; others
             only fill up `per_level`, so that all runs have as many.
         labels: to correct the judge of one run: draw so many of its judged images at random, more of those levels and
             judge answers where labels tell most. The study knows how likely each was drawn.
+        rules: who is excluded, stated beforehand.
+        instructions: whether raters first see instructions and practice.
+        completion_url: where raters go when they have finished, such as a page of their platform.
         made_with: the version of formalimg, for the record.
 
     Raises:
@@ -94,8 +105,10 @@ def create_study(
     require_together(runs)
     if labels is not None:
         _require_correctable(runs, protocol, per_level, borderline=borderline)
-    if protocol == "boxes" and checks:
-        raise FormalimgError("the protocol boxes has no attention checks: leave them out")
+    if protocol == "boxes":
+        if checks:
+            raise FormalimgError("the protocol boxes has no attention checks: leave them out")
+        checks = 0.0
     there = _gather(runs, protocol, levels)
     rng = random.Random(seed)
     preferred = _borderline(there, runs) if borderline else frozenset[Candidate]()
@@ -110,18 +123,14 @@ def create_study(
         raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
         steps_for(there.items[image.run, image.item], protocol)  # raises if the protocol does not apply
-    shares = assign_images(chosen, raters, per_image, rng)
-    idle = sum(not share for share in shares)
+    if protocol == "ab":
+        planned, each = _plan_pairs(chosen, there, raters, per_image, checks, rng)
+    else:
+        planned, each = _plan_images(chosen, there, raters, per_image, checks, protocol, rng)
+    idle = sum(not own for own in planned)
     if idle:
         raise FormalimgError(f"{idle} of {raters} raters would have no images: use fewer raters, or more images")
-    each = checks_per_rater(max(map(len, shares)), checks)
-    words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
-    tasks = []
-    for rater, share in enumerate(shares, 1):
-        shown = [PlannedTask(rater, it, there.items[it.run, it.item], False) for it in share]
-        shown += [PlannedTask(rater, *check, True) for check in _checks(share, there, words, each, protocol, rng)]
-        rng.shuffle(shown)
-        tasks += shown
+    tasks = [task for own in planned for task in own]
     links = {f"rater-{number}": secrets.token_urlsafe(24) for number in range(1, raters + 1)}
     plan = StudyPlan(
         protocol,
@@ -134,13 +143,77 @@ def create_study(
         per_image,
         tuple(sorted(levels or ())),
         per_level or 0,
-        float(checks),
+        (CHECKS if each else 0.0) if checks is None else float(checks),
         seed,
         made_with,
         borderline,
         sample,
+        rules=rules,
+        instructions=instructions,
+        completion_url=completion_url,
     )
-    return NewStudy(write_study(plan, Path(folder)), links, precision)
+    return NewStudy(write_study(plan, Path(folder)), links, precision, each)
+
+
+def _plan_images(
+    chosen: Sequence[Candidate],
+    there: _Candidates,
+    raters: int,
+    per_image: int,
+    checks: float | None,
+    protocol: RatingProtocol,
+    rng: random.Random,
+) -> tuple[list[list[PlannedTask]], int]:
+    """Return the tasks of each rater, in their order, and how many of them are attention checks at least."""
+    shares = assign_images(chosen, raters, per_image, rng)
+    most = max(map(len, shares))
+    wanted = usual_checks(most) if checks is None else checks_per_rater(most, checks)
+    words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
+    found, fewest = [], wanted
+    for rater, share in enumerate(shares, 1):
+        shown = [PlannedTask(rater, it, there.items[it.run, it.item], False) for it in share]
+        own = _checks(share, there, words, wanted, protocol, rng)
+        if len(own) < wanted and checks is not None:
+            raise FormalimgError(_TOO_FEW_CHECKS.format(wanted, "s" * (wanted > 1), len(own)))
+        fewest = min(fewest, len(own))
+        shown += [PlannedTask(rater, *check, True) for check in own]
+        rng.shuffle(shown)
+        found.append(_rated_first(shown))
+    return found, fewest
+
+
+_TOO_FEW_CHECKS = (
+    "{} attention check{} must have as many images beside prompts that certainly do not match, and there are {}: ask "
+    "for fewer checks, or leave the option out"
+)
+
+
+def _rated_first(shown: list[PlannedTask]) -> list[PlannedTask]:
+    """Return the tasks in an order in which an image is rated before an attention check shows it once more."""
+    place = {task.image: number for number, task in enumerate(shown) if not task.is_check}
+    for number, task in enumerate(shown):
+        rated = place.get(task.image, -1)
+        if task.is_check and rated > number:
+            shown[number], shown[rated] = shown[rated], shown[number]
+            place[task.image] = number
+    return shown
+
+
+def _plan_pairs(
+    chosen: Sequence[Candidate],
+    there: _Candidates,
+    raters: int,
+    per_image: int,
+    checks: float | None,
+    rng: random.Random,
+) -> tuple[list[list[PlannedTask]], int]:
+    pairs = image_pairs(chosen)
+    most = -(-len(pairs) * per_image // raters)
+    wanted = usual_checks(most) if checks is None else checks_per_rater(most, checks)
+    planned, fewest = plan_pairs(pairs, there.items, raters, per_image, wanted, rng)
+    if fewest < wanted and checks is not None:
+        raise FormalimgError(_TOO_FEW_CHECKS.format(wanted, "s" * (wanted > 1), fewest))
+    return planned, fewest
 
 
 def _require_correctable(
@@ -150,6 +223,8 @@ def _require_correctable(
         raise FormalimgError("labels correct the judge of one run: name one, and make a study for each of the others")
     if per_level is not None or borderline:
         raise FormalimgError("images that correct a judge are drawn at random: leave out --per-level and --borderline")
+    if protocol == "ab":
+        raise FormalimgError("which of two images is better is no label: use --protocol likert")
     if protocol == "boxes":
         raise FormalimgError("boxes are no labels of whole images: use --protocol likert")
 
@@ -224,23 +299,21 @@ def _checks(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> list[tuple[Candidate, Item[object]]]:
-    """Return images that the rater does not see otherwise, each with a prompt that does not match."""
+    """Return images, each with a prompt that does not match: first those that the rater does not see otherwise."""
     if not wanted:
         return []
     spare = sorted(set(there.images) - set(share))
     rng.shuffle(spare)
+    again = sorted(share)
+    rng.shuffle(again)
     found: list[tuple[Candidate, Item[object]]] = []
-    for image in spare:
+    for image in [*spare, *again]:
         other = unrelated_item(there.items[image.run, image.item], words, protocol, rng)
         if other is not None:
             found.append((image, other))
             if len(found) == wanted:
-                return found
-    need = "check needs" if wanted == 1 else "checks need"
-    raise FormalimgError(
-        f"{wanted} attention {need} as many images that the rater does not see otherwise, beside prompts that do "
-        f"not match, and there are {len(found)}: take fewer images per level, ratings per image, or checks"
-    )
+                break
+    return found
 
 
 class RateableImage(NamedTuple):

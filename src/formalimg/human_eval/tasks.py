@@ -19,7 +19,7 @@ from formalimg._util.stored_values import (
 )
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
-from formalimg.human_eval.protocol import AnswerValue, RatingStep, StepKind
+from formalimg.human_eval.protocol import CANNOT_TELL, PREFERENCES, AnswerValue, RatingStep, StepKind
 from formalimg.runs import ChangedImageError, locate_image
 from formalimg.scenes import Scene, SceneError
 
@@ -40,6 +40,9 @@ class RatingTask:
         is_complete: all steps have an answer, and the task can be finished.
         number, of: position among the rater's tasks, from 1.
         grounded: the scene to be corrected, in the grounding format; None for other protocols, or if none was found.
+        other: the random token of the image on the right, where there are two; else None.
+        can_go_back: there is an image before it that can be looked at again.
+        is_back: it is finished, and the rater went back to it.
     """
 
     id: str
@@ -51,6 +54,9 @@ class RatingTask:
     number: int
     of: int
     grounded: Mapping[str, object] | None = None
+    other: str | None = None
+    can_go_back: bool = False
+    is_back: bool = False
 
 
 class RaterProgress(NamedTuple):
@@ -71,13 +77,24 @@ class RaterProgress(NamedTuple):
     last: str
 
 
+def with_other(query: str, schema: int) -> str:
+    """Return a query with the column of the second image; studies of schema 1 have none."""
+    return query.replace("{other}", "tasks.other" if schema > 1 else "NULL")
+
+
 _IMAGES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
 TASK = f"""
-    SELECT id, picture, words, steps, grounded
+    SELECT id, picture, {{other}}, words, steps, grounded
     {_IMAGES_OF_TASKS} JOIN asked ON asked.number = asked
     WHERE rater = :number AND tasks.position = :position
 """
-IMAGE = f"SELECT run, file, sha256 {_IMAGES_OF_TASKS} WHERE rater = :number AND token = :token"
+IMAGE = """
+    SELECT run, file, sha256 FROM pictures WHERE token = :token
+    AND EXISTS (SELECT 1 FROM tasks WHERE rater = :number AND :token IN (picture, {other}))
+"""
+LAST_FINISHED = """
+    SELECT position FROM tasks JOIN finished ON task = id WHERE rater = :number ORDER BY finished.rowid DESC LIMIT 1
+"""
 ANSWER = """
     INSERT INTO answers (task, step, value, seconds, at, key) VALUES (:task, :step, :value, :seconds, :at, :key)
 """
@@ -105,11 +122,13 @@ class RaterPosition:
         number: the rater's number.
         of: number of tasks.
         ahead: positions of the unfinished tasks, the current one first.
+        back: position of the finished task that the rater went back to; None otherwise.
     """
 
     number: int
     of: int
     ahead: deque[int] = field(default_factory=deque)
+    back: int | None = None
 
     @property
     def finished(self) -> int:
@@ -122,6 +141,7 @@ class CurrentTask(NamedTuple):
 
     id: str
     image: str
+    other: str | None
     words: str
     steps: tuple[RatingStep, ...]
     grounded: str | None
@@ -146,7 +166,7 @@ def _step(found: object) -> RatingStep:
     step = RatingStep(**found)
     for text in (step.name, step.asks, step.criteria, step.about):
         stored_text(text, "steps")
-    if step.kind not in get_args(StepKind) or not isinstance(step.once, bool):
+    if step.kind not in get_args(StepKind) or not isinstance(step.once, bool) or not isinstance(step.cannot_tell, bool):
         raise wrong_value("steps", found)
     if step.question is not None:
         stored_integer(step.question, "steps", 1)
@@ -160,8 +180,8 @@ def parse_answer(text: object) -> AnswerValue:
         StoredValueError: if it is not what we store.
     """
     value = stored_json(text, "value", object)
-    if isinstance(value, bool | dict):
-        return value
+    if isinstance(value, bool | dict) or value == CANNOT_TELL or value in PREFERENCES:
+        return value  # type: ignore[return-value]
     return stored_number(value, "value", 0, 5)
 
 
@@ -178,13 +198,17 @@ def stored_time(text: object) -> str:
 
 def is_answer_of(kind: StepKind | None, value: AnswerValue) -> bool:
     """Return whether a stored answer is of the type that a step of this kind has."""
+    if value == CANNOT_TELL:
+        return kind not in (None, "boxes")
     match kind:
+        case "preference":
+            return value in PREFERENCES
         case "yes or no":
             return isinstance(value, bool)
         case "likert":
             return type(value) is int and 1 <= value <= 5
         case "score":
-            return not isinstance(value, bool | Mapping) and 0 <= value <= 1
+            return not isinstance(value, bool | str | Mapping) and 0 <= value <= 1
         case "boxes":
             return isinstance(value, Mapping)
     return False

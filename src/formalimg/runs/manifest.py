@@ -143,13 +143,13 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
     write_run_file(folder / MANIFEST_FILE, [data], fsync=True)
 
 
-def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:
+def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], advice: str) -> dict[str, Any]:
     """Return the TOML table of the manifest of a folder, if it has this schema.
 
     Args:
         path: the manifest.
         kind: what a folder with such a manifest is, as in "run".
-        schema: the schema that can be read.
+        schema: the schema that can be read, or several.
         advice: what to do about another schema; may name the version that wrote it, as `{made_with}`.
 
     Raises:
@@ -171,12 +171,16 @@ def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict
             f"{anew if kind == 'run' else f'make a new {kind}'}"
         )
     table = _parse(data, path)
-    if table.get("schema") != schema:
+    readable = schema if isinstance(schema, tuple) else (schema,)
+    if type(table.get("schema")) is not int or table["schema"] not in readable:
         found, made_with = table.get("schema"), table.get("made_with")
+        known_schemas = " and ".join(map(str, readable))
         shown = repr(found)[:40] if isinstance(found, int | str | None) else f"of type {type(found).__name__}"
         known = isinstance(made_with, str) and made_with.isprintable()
         advice = advice.format(made_with=truncate(str(made_with), 60, 20) if known else "unknown")
-        raise FormalimgError(f"{folder} has {kind} schema {shown}, this version of formalimg reads {schema}: {advice}")
+        raise FormalimgError(
+            f"{folder} has {kind} schema {shown}, this version of formalimg reads {known_schemas}: {advice}"
+        )
     return table
 
 

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
     from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
     from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
+    from formalimg.stats.strengths import BradleyTerry, ModelStrength, PairOutcome, bradley_terry
 
 # Lazy, because pass rates and their intervals need nothing else.
 __getattr__ = lazy_exports(
@@ -178,6 +179,7 @@ __getattr__ = lazy_exports(
         ],
         "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
         "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
+        "strengths": ["BradleyTerry", "ModelStrength", "PairOutcome", "bradley_terry"],
         "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
     },
 )
@@ -190,6 +192,7 @@ __all__ = [
     "AdaptiveTest",
     "AnchorLook",
     "Band",
+    "BradleyTerry",
     "Classification",
     "ComplianceRule",
     "Confusion",
@@ -214,8 +217,10 @@ __all__ = [
     "MeanScore",
     "MissingBounds",
     "MissingPolicy",
+    "ModelStrength",
     "NextImages",
     "Observation",
+    "PairOutcome",
     "PairedDecision",
     "PairedDesign",
     "PairedDifference",
@@ -244,6 +249,7 @@ __all__ = [
     "adjust_for_all",
     "allocate_labels",
     "apply_gate",
+    "bradley_terry",
     "classification",
     "clopper_pearson",
     "clopper_pearson_margin",

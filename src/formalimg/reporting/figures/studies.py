@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import exp
 
 from formalimg.analysis import (
     BoxAccuracy,
@@ -12,6 +13,7 @@ from formalimg.analysis import (
     HumanScoreStudy,
     JudgeAgreement,
     JudgeScoreAgreement,
+    PreferenceStudy,
     ThresholdResult,
     VoteStudy,
     judge_names,
@@ -27,7 +29,7 @@ from formalimg.reporting.figures.scatter import Curve, Curves, curve_chart
 from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
 from formalimg.reporting.figures.svg import Figure
 from formalimg.reporting.labels import level_head, level_name, level_word
-from formalimg.stats import Proportion
+from formalimg.stats import Interval, Proportion
 from formalimg.suites import CATEGORIES
 from formalimg.suites import suite as suite_of
 
@@ -136,6 +138,33 @@ def _known(parts: Mapping[str, BoxAccuracy], name: str) -> dict[str, Point]:
     return {part: Point(share.value, share.interval) for part, share in shares.items() if share.value is not None}
 
 
+def preference_figures(study: PreferenceStudy) -> Iterator[Figure]:
+    """Yield the strength of each run, as its chance against a run of mean strength."""
+    if study.overall is None:
+        return
+    suite = suite_of(study.suite)
+    points = {
+        it.model: Point(
+            _chance(it.strength), Interval(*(_chance(bound) for bound in it.interval)) if it.interval else None
+        )
+        for it in study.overall.models
+    }
+    chart = Chart(
+        f"{suite.title}: how often raters prefer a run",
+        f"Against a run of mean strength, ties aside; {study.answers:,} answers. Thin lines: "
+        f"{100 * study.confidence:g} % intervals.",
+        tuple(points),
+        (Series("preferred", numbered_style(0), points),),
+        "preferred (%)",
+        percent=True,
+    )
+    yield dot_chart(f"{suite.name}-preferences", chart)
+
+
+def _chance(strength: float) -> float:
+    return 1 / (1 + exp(-strength))
+
+
 def judge_figures(study: JudgeAgreement) -> Iterator[Figure]:
     """Yield the scores of a run by each judge, and how often they agree, by kind of question."""
     suite = suite_of(study.suite)
@@ -186,6 +215,7 @@ def study_figures(
     study: VoteStudy
     | HumanScoreStudy
     | BoxStudy
+    | PreferenceStudy
     | JudgeAgreement
     | JudgeScoreAgreement
     | GateCalibration
@@ -203,6 +233,8 @@ def study_figures(
             return tuple(score_rating_figures(study))
         case BoxStudy():
             return tuple(box_figures(study))
+        case PreferenceStudy():
+            return tuple(preference_figures(study))
         case JudgeAgreement():
             return tuple(judge_figures(study))
         case JudgeScoreAgreement():

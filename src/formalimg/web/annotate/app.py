@@ -15,10 +15,13 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval import RaterSummary, Study, StudyRecord, export_files, read_study, summarize_raters
 from formalimg.web.annotate.raters import (
     finish_task,
+    instructions_page,
     postpone_task,
     rater_error_page,
     rater_image,
     rater_page,
+    return_to_last,
+    start_rating,
     store_answer,
     unknown_rater_page,
 )
@@ -58,6 +61,9 @@ def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
         Route("/export/{name}", organiser_page(export_file), methods=["GET"]),
         Route("/rate/{link}", rater_route(rater_page), methods=["GET"]),
         Route("/rate/{link}/image/{token}", rater_route(rater_image), methods=["GET"]),
+        Route("/rate/{link}/instructions", rater_route(instructions_page), methods=["GET"]),
+        Route("/rate/{link}/start", json_endpoint(with_study(start_rating)), methods=["POST"]),
+        Route("/rate/{link}/back", json_endpoint(with_study(return_to_last)), methods=["POST"]),
         Route("/rate/{link}/answer", json_endpoint(with_study(store_answer)), methods=["POST"]),
         Route("/rate/{link}/finish", json_endpoint(with_study(finish_task)), methods=["POST"]),
         Route("/rate/{link}/later", json_endpoint(with_study(postpone_task)), methods=["POST"]),

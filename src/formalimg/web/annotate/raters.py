@@ -16,7 +16,16 @@ from starlette.responses import JSONResponse, Response
 
 from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import AnswerError, OtherAnswersError, RatingStep, RatingTask, Study
+from formalimg.human_eval import (
+    CANNOT_TELL,
+    PREFERENCES,
+    AnswerError,
+    OtherAnswersError,
+    RatingStep,
+    RatingTask,
+    Study,
+    instructions_for,
+)
 from formalimg.judges import Unscored
 from formalimg.logic import vocabulary
 from formalimg.runs import inspect
@@ -63,20 +72,44 @@ def require_rater(study: Study, request: Request) -> str:
 
 
 def rater_page(study: Study, request: Request) -> Response:
-    """Return the page of a rater: the current task, or thanks."""
+    """Return the page of a rater: instructions at first, the current task, or thanks."""
     rater = require_rater(study, request)
+    here = f"/rate/{request.path_params['link']}"
     with hide_study_errors():
+        if not study.has_started(rater):
+            return _instructions(study, here, is_first=True)
         task = study.next_task(rater)
-    if task is None:
-        return page("rating-done.html")
+        if task is None:
+            code, url = study.completion_code(rater), study.manifest.completion_url
+            return page("rating-done.html", here=here, code=code, url=url)
     return page(
         "rating.html",
-        here=f"/rate/{request.path_params['link']}",
+        here=here,
         task=task,
+        has_instructions=study.manifest.instructions,
         steps=[_shown_step(step, task) for step in task.steps],
         protocol=study.manifest.protocol,
         scene=json.dumps(task.answers.get("boxes") or task.grounded or {"objects": []}),
         words=_label_choices(study.manifest.suite, task) if study.manifest.protocol == "boxes" else {},
+    )
+
+
+def instructions_page(study: Study, request: Request) -> Response:
+    """Return the instructions, to be read again."""
+    require_rater(study, request)
+    return _instructions(study, f"/rate/{request.path_params['link']}", is_first=False)
+
+
+def _instructions(study: Study, here: str, *, is_first: bool) -> Response:
+    manifest = study.manifest
+    return page(
+        "rating-instructions.html",
+        here=here,
+        is_first=is_first,
+        told=instructions_for(manifest.protocol, manifest.suite),
+        protocol=manifest.protocol,
+        has_checks=bool(manifest.checks),
+        as_json=json.dumps,
     )
 
 
@@ -127,8 +160,10 @@ def store_answer(study: Study, request: Request, body: Body) -> Response:
     rater = require_rater(study, request)
     task, step, key = (require_text(body, name, max_length=_MAX_NAME_LENGTH) for name in ("task", "step", "key"))
     value, seconds = body.get("value"), body.get("seconds")
-    if not isinstance(value, bool | int | float | dict):
-        raise HTTPException(400, "value is missing: send true, false, a number, or boxes")
+    if not isinstance(value, bool | int | float | dict) and value not in (CANNOT_TELL, *PREFERENCES):
+        raise HTTPException(
+            400, "value is missing: send true, false, a number, left, right, tie, cannot tell, or boxes"
+        )
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         raise HTTPException(400, "seconds is missing: send a number")
     try:
@@ -166,6 +201,26 @@ def postpone_task(study: Study, request: Request, body: Body) -> Response:
     except AnswerError as error:
         return _refused(study, rater, task, error)
     return JSONResponse({"put_off": task})
+
+
+def start_rating(study: Study, request: Request, _body: Body) -> Response:
+    """Record that the rater has been through the instructions."""
+    rater = require_rater(study, request)
+    with hide_study_errors():
+        study.start(rater)
+    return JSONResponse({"started": True})
+
+
+def return_to_last(study: Study, request: Request, body: Body) -> Response:
+    """Go back to the image that the rater finished last."""
+    rater = require_rater(study, request)
+    task = require_text(body, "task", max_length=_MAX_NAME_LENGTH) if body.get("task") is not None else None
+    try:
+        with hide_study_errors():
+            study.go_back(rater, task)
+    except AnswerError as error:
+        return _refused(study, rater, task or "", error)
+    return JSONResponse({"back": True})
 
 
 def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:

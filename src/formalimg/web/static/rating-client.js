@@ -109,6 +109,8 @@ export const answerQueue = (here, task, notes, onResult) => {
     settle,
     /** Go on with the next image, because this one cannot be shown. */
     postpone: () => persist(`${here}/later`, { task }, null),
+    /** Go back to the image before, when all answers are confirmed. */
+    goBack: async () => ((await settle()) ? persist(`${here}/back`, { task }, null) : { sort: "held" }),
     /** Finish the task, when all answers are confirmed; with those that are in sight, for a second window may have given others. */
     finish: async (answers) => ((await settle()) ? persist(`${here}/finish`, { task, answers }, null) : { sort: "held" }),
   };

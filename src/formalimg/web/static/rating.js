@@ -4,7 +4,7 @@ import { clock, answerQueue, notebook } from "/static/rating-client.js";
 import { hasKeys, imageZoom, noteForNextPage } from "/static/rating-view.js";
 
 const form = document.getElementById("rating");
-const image = form.querySelector(".rated-image");
+const images = [...form.querySelectorAll(".rated-image")];
 const next = form.querySelector(".next");
 const problem = form.querySelector(".problem");
 const kept = form.querySelector(".kept");
@@ -43,10 +43,10 @@ const server = answerQueue(form.dataset.here, form.dataset.task, notes, onResult
 
 const show = (step, value) => {
   const text = JSON.stringify(value);
-  const radio = [...step.querySelectorAll("input[type=radio]")].find((one) => one.value === text);
-  if (radio) radio.checked = true;
+  for (const one of step.querySelectorAll("input[type=radio]")) one.checked = one.value === text;
   const [slider, number] = step.querySelectorAll(".score input");
-  if (slider) { slider.value = value; number.value = value; }
+  if (slider && typeof value === "number") slider.value = value;
+  if (number) number.value = typeof value === "number" ? value : "";
   step.classList.add("given");
 };
 const openSteps = () => steps.filter((step) => step.dataset.kind !== "boxes" && !given.has(step.dataset.step));
@@ -89,6 +89,7 @@ const score = (step) => {
   number.addEventListener("input", () => { if (number.value !== "") slider.value = number.value; });
   number.addEventListener("change", take);
   number.addEventListener("keydown", (event) => {
+    if (event.key === "c" && !event.ctrlKey && !event.metaKey && step.querySelector(".cannot-tell")) { event.preventDefault(); clearTimeout(resting); choose(step, "cannot tell"); return; }
     const by = { ArrowUp: 0.05, ArrowDown: -0.05 }[event.key];
     if (!by) return;
     event.preventDefault();
@@ -150,8 +151,8 @@ if (editor) notes.follow((noted) => {
 });
 
 // Keys. They are not taken from those who write, nor from the browser's own shortcuts.
-const answers = { y: true, n: false, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5 };
-const fits = { likert: "number", "yes or no": "boolean" };
+const answers = { y: true, n: false, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, l: "left", r: "right", t: "tie", c: "cannot tell" };
+const offers = (step, value) => [...step.querySelectorAll("input[type=radio]")].some((one) => one.value === JSON.stringify(value));
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.altKey || event.isComposing || !shown || finishing) return;
   if (editor?.took(event)) { event.preventDefault(); return; }
@@ -166,12 +167,13 @@ addEventListener("keydown", (event) => {
   }
   if (event.target.matches("input:not([type=radio]), select, textarea")) return;
   if (event.key === "f") { event.preventDefault(); zoom.turn(); return; }
+  if (event.key === "b" && back && !event.repeat) { event.preventDefault(); goBack(); return; }
   const step = current() ?? steps.at(-1);
   if (!step || editor) return;
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (by && !event.target.matches("input")) { event.preventDefault(); goTo(steps[Math.min(Math.max(steps.indexOf(step) + by, 0), steps.length - 1)]); return; }
   const value = answers[event.key.toLowerCase()];
-  if (typeof value === fits[step.dataset.kind] && !event.repeat) { event.preventDefault(); choose(step, value); }
+  if (value !== undefined && offers(step, value) && !event.repeat) { event.preventDefault(); choose(step, value); }
 });
 
 // Nobody rates an image that is not there: the page waits for it, and time counts from when it is seen.
@@ -206,18 +208,31 @@ later?.addEventListener("click", async () => {
   leaving = true; // with what is noted for this image: it comes again
   location.reload(); // refused or not: then another window has gone on
 });
+// Back to the image before: what was answered here is kept, and comes again.
+const back = form.querySelector(".back"); // null for the first image
+const goBack = async () => {
+  if (finishing) return;
+  back.disabled = true;
+  const got = await server.goBack();
+  if (got.sort === "kept" || got.movedOn) { leaving = true; location.reload(); return; }
+  if (got.sort !== "held") onResult(got, null);
+  back.disabled = false;
+};
+back?.addEventListener("click", goBack);
 let failures = 0;
-const waitFor = () => {
-  if (image.naturalWidth) { begin(); return; }
+const loaded = () => { if (images.every((one) => one.naturalWidth)) begin(); };
+const failed = (image) => {
   failures += 1;
   say("", failures < 2 ? "The image cannot be loaded; trying again …" : "The image cannot be loaded: tell whoever sent you the link. It is tried again now and then; your answers are kept.");
   form.classList.add("lost");
   if (later) later.hidden = failures < 2;
   setTimeout(() => { image.src = image.getAttribute("src"); }, Math.min(1000 * 2 ** failures, 60000));
 };
-image.addEventListener("load", begin);
-image.addEventListener("error", waitFor);
-if (image.complete) waitFor();
+for (const image of images) {
+  image.addEventListener("load", loaded);
+  image.addEventListener("error", () => failed(image));
+  if (image.complete) image.naturalWidth ? loaded() : failed(image);
+}
 
 addEventListener("pagehide", () => { if (shown && !leaving) notes.write({ spent: time.read() }); });
 addEventListener("beforeunload", (event) => { if (server.waiting().length && !leaving) event.preventDefault(); });

@@ -1,0 +1,124 @@
+"""Instructions for raters: the task, examples of what counts in this suite, and practice with feedback; from data."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
+
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol
+from formalimg.suites import suite
+
+ShapeName = Literal["circle", "square", "triangle", "star"]
+
+
+class DrawnShape(NamedTuple):
+    """A shape of a drawn example, on a canvas of 100 by 75: its middle, its size and its colour."""
+
+    shape: ShapeName
+    color: str
+    x: float
+    y: float
+    size: float
+
+    @property
+    def points(self) -> str:
+        """The corners of a triangle, a square or a star, as in the attribute of an SVG polygon."""
+        half = self.size / 2
+        if self.shape == "square":
+            corners = [(-half, -half), (half, -half), (half, half), (-half, half)]
+        else:
+            count = 3 if self.shape == "triangle" else 10
+            radii = [half * (1 if self.shape == "triangle" or not number % 2 else 0.45) for number in range(count)]
+            angles = [2 * math.pi * number / count - math.pi / 2 for number in range(count)]
+            corners = [(r * math.cos(at), r * math.sin(at)) for r, at in zip(radii, angles, strict=True)]
+        return " ".join(f"{self.x + dx:.1f},{self.y + dy:.1f}" for dx, dy in corners)
+
+
+@dataclass(frozen=True)
+class CountingExample:
+    """An example of what counts: words, a picture, whether it does what the words say, and why."""
+
+    words: str
+    picture: tuple[DrawnShape, ...]
+    holds: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class PracticeItem:
+    """A picture to practise on.
+
+    Attributes:
+        words: the prompt.
+        picture: the picture; the left one, where two are compared.
+        beside: the right one; empty for a single picture.
+        choices: the possible answers, with their labels.
+        right: the answers that are right; others are explained.
+        why: the explanation that is shown after the answer.
+    """
+
+    words: str
+    picture: tuple[DrawnShape, ...]
+    beside: tuple[DrawnShape, ...]
+    choices: tuple[tuple[AnswerValue, str], ...]
+    right: tuple[AnswerValue, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class RaterInstructions:
+    """What raters read before their first image."""
+
+    task: str
+    rules: tuple[str, ...]
+    examples: tuple[CountingExample, ...]
+    practice: tuple[PracticeItem, ...]
+
+
+_CHOICES: dict[RatingProtocol, tuple[tuple[AnswerValue, str], ...]] = {
+    "likert": tuple((point, str(point)) for point in range(1, 6)),
+    "questions": ((True, "Yes"), (False, "No")),
+    "scores": tuple((score, f"{score:g}") for score in (0.0, 0.25, 0.5, 0.75, 1.0)),
+    "ab": (("left", "Left"), ("tie", "Tie"), ("right", "Right")),
+    "boxes": (),
+}
+
+
+@cache
+def instructions_for(protocol: RatingProtocol, suite_name: str) -> RaterInstructions:
+    """Return the instructions of a protocol, with examples for the kind of suite."""
+    table = _table()
+    own = table["protocols"][protocol]
+    return RaterInstructions(
+        own["task"],
+        tuple(own["rules"]),
+        tuple(
+            CountingExample(it["words"], _picture(it["picture"]), it["holds"], it["why"])
+            for it in table["kinds"][suite(suite_name).kind]
+        ),
+        tuple(
+            PracticeItem(
+                it["words"],
+                _picture(it["picture"]),
+                _picture(it.get("beside", ())),
+                _CHOICES[protocol],
+                tuple(it["right"]),
+                it["why"],
+            )
+            for it in own.get("practice", ())
+        ),
+    )
+
+
+def _picture(shapes: Sequence[Sequence[Any]]) -> tuple[DrawnShape, ...]:
+    return tuple(DrawnShape(*shape) for shape in shapes)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((files("formalimg.human_eval") / "instructions.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,274 @@
+"""Bradley–Terry strengths from comparisons of two, with ties by Davidson's model, and intervals over items."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from math import comb, sqrt
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.comparison import RankRange
+from formalimg.stats.intervals import student_quantile, validate_confidence
+from formalimg.stats.observations import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+PRIOR = 0.5
+"""Weight of an imagined comparison of each model with an average one: it keeps a model that always wins finite."""
+
+_MAX_STEPS = 200
+_TOLERANCE = 1e-10
+_MIN_CLUSTERS = 2
+
+
+class PairOutcome(NamedTuple):
+    """One comparison of two models.
+
+    Attributes:
+        first, second: the models.
+        result: 1 if the first is better, −1 if the second is, 0 for a tie.
+        item: what it belongs to: comparisons of one item are not independent. None if it stands for itself.
+    """
+
+    first: str
+    second: str
+    result: Literal[1, 0, -1]
+    item: Hashable = None
+
+
+class ModelStrength(NamedTuple):
+    """The strength of one model.
+
+    Attributes:
+        model: its name.
+        strength: on the scale of log odds, relative to the mean of all models.
+        interval: of the strength; None if there are fewer than two items.
+        win_rate: the probability to be better than another of these models, on average, ties counted as half.
+        ranks: the ranks that it may have: more than one where it is tied.
+        wins, ties, losses: its comparisons.
+    """
+
+    model: str
+    strength: float
+    interval: Interval | None
+    win_rate: float
+    ranks: RankRange
+    wins: int
+    ties: int
+    losses: int
+
+
+class BradleyTerry(NamedTuple):
+    """Strengths of models.
+
+    Attributes:
+        models: the strongest first.
+        tie: the parameter of ties: their odds between two equal models, relative to a win of one; 0 without ties.
+        n: number of comparisons.
+        items: number of items that they belong to.
+        confidence: of all intervals.
+    """
+
+    models: tuple[ModelStrength, ...]
+    tie: float
+    n: int
+    items: int
+    confidence: float
+
+
+def bradley_terry(
+    outcomes: Sequence[PairOutcome], confidence: float = 0.95, *, prior: float = PRIOR
+) -> BradleyTerry | None:
+    """Return the strengths of models that were compared in pairs; None if there are no comparisons.
+
+    A model of strength a beats one of strength b with odds exp(a − b). Between them stand ties, whose odds are
+    ν · exp(−|a − b| / 2) relative to a win of the stronger (Davidson's model). Strengths are of maximum likelihood,
+    but for the weak `prior`. Intervals and ranks allow for items: comparisons of one item by several raters, or of
+    several models, go together (cluster-robust variance, Student's quantile). A rank is shared unless the difference
+    is significant among all pairs (Bonferroni).
+
+    Args:
+        outcomes: the comparisons.
+        confidence: of the intervals and ranks.
+        prior: weight of the imagined comparison of each model with an average one; 0 for none.
+
+    Raises:
+        FormalimgError: if a model is compared with itself, or models fall apart into groups that were never compared.
+    """
+    validate_confidence(confidence)
+    if not outcomes:
+        return None
+    names = sorted({name for it in outcomes for name in it[:2]})
+    _require_connected(outcomes, names)
+    import numpy as np  # here, so that commands without numbers start faster
+
+    place = {name: number for number, name in enumerate(names)}
+    first = np.array([place[it.first] for it in outcomes])
+    second = np.array([place[it.second] for it in outcomes])
+    result = np.array([it.result for it in outcomes], dtype=float)
+    design = np.zeros((len(outcomes), len(names)))
+    design[np.arange(len(outcomes)), first] = 1
+    design[np.arange(len(outcomes)), second] = -1
+    has_ties = bool((result == 0).any())
+    fitted = _fit(design, result, prior, has_ties=has_ties)
+    strengths, log_tie = fitted[:-1] - fitted[:-1].mean(), fitted[-1]
+    clusters = _clusters(outcomes)
+    covariance = _covariance(design, result, fitted, clusters, prior, has_ties=has_ties)
+    tie = float(np.exp(log_tie)) if has_ties else 0.0
+    count = int(clusters.max()) + 1
+    reach = student_quantile(confidence, count - 1) if count >= _MIN_CLUSTERS else None
+    ranks = _ranks(strengths, covariance, confidence, count)
+    found = []
+    for name, at in place.items():
+        own = [it.result if it.first == name else -it.result for it in outcomes if name in it[:2]]
+        spread = None if reach is None else reach * sqrt(max(covariance[at, at], 0.0))
+        value = float(strengths[at])
+        found.append(
+            ModelStrength(
+                name,
+                value,
+                None if spread is None else Interval(value - spread, value + spread),
+                _win_rate(at, strengths, tie),
+                ranks[at],
+                own.count(1),
+                own.count(0),
+                own.count(-1),
+            )
+        )
+    found.sort(key=lambda it: (-it.strength, it.model))
+    return BradleyTerry(tuple(found), tie, len(outcomes), count, confidence)
+
+
+def _require_connected(outcomes: Sequence[PairOutcome], names: Sequence[str]) -> None:
+    group = {name: {name} for name in names}
+    for it in outcomes:
+        if it.first == it.second:
+            raise FormalimgError(f"{it.first} is compared with itself: compare two models")
+        if group[it.first] is not group[it.second]:
+            joint = group[it.first] | group[it.second]
+            group |= dict.fromkeys(joint, joint)
+    if len(group[names[0]]) < len(names):
+        other = next(name for name in names if name not in group[names[0]])
+        raise FormalimgError(f"nothing connects {names[0]} and {other}: compare them, or both with a third")
+
+
+def _clusters(outcomes: Sequence[PairOutcome]) -> NDArray[np.int64]:
+    import numpy as np
+
+    number: dict[Hashable, int] = {}
+    keys = [("alone", place) if it.item is None else ("item", it.item) for place, it in enumerate(outcomes)]
+    return np.array([number.setdefault(key, len(number)) for key in keys])
+
+
+def _probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
+    """Return the probabilities of a win, a tie and a loss, for differences in strength."""
+    import numpy as np
+
+    logs = np.stack([apart / 2, np.full_like(apart, log_tie if has_ties else -np.inf), -apart / 2])
+    weights = np.exp(logs - logs.max(axis=0))
+    win, tie, loss = weights / weights.sum(axis=0)
+    return win, tie, loss
+
+
+def _with_prior(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
+    """Return the comparisons with the imagined ones behind them, and the weight of each."""
+    import numpy as np
+
+    results = [1.0, -1.0, 0.0] if has_ties else [1.0, -1.0]
+    models = design.shape[1]
+    rows = np.concatenate([design, *[np.eye(models)] * len(results)])
+    said = np.concatenate([result, np.repeat(results, models)])
+    weights = np.concatenate([np.ones(len(result)), np.full(len(results) * models, prior / len(results))])
+    return rows, said, weights
+
+
+def _gradients(rows: Floats, said: Floats, at: Floats, *, has_ties: bool) -> tuple[Floats, Floats]:
+    """Return the gradient of the log likelihood of each comparison, and the parts of its negative Hessian."""
+    import numpy as np
+
+    win, tie, loss = _probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
+    by_model = rows * ((said - (win - loss)) / 2)[:, None]
+    by_tie = (said == 0) - tie if has_ties else np.zeros(len(said))
+    variances = np.stack([(win + loss - (win - loss) ** 2) / 4, -tie * (win - loss) / 2, tie * (1 - tie)])
+    return np.column_stack([by_model, by_tie]), variances
+
+
+def _information(rows: Floats, variances: Floats, weights: Floats) -> Floats:
+    import numpy as np
+
+    own, both, ties = variances * weights
+    corner = rows.T @ both
+    return np.block([[rows.T @ (rows * own[:, None]), corner[:, None]], [corner[None, :], np.array([[ties.sum()]])]])
+
+
+def _log_likelihood(rows: Floats, said: Floats, weights: Floats, at: Floats, *, has_ties: bool) -> float:
+    import numpy as np
+
+    win, tie, loss = _probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
+    chance = np.select([said > 0, said < 0], [win, loss], tie)
+    return float(weights @ np.log(np.maximum(chance, 1e-300)))
+
+
+def _fit(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> Floats:
+    """Return strengths and the logarithm of the tie parameter, by Newton's method with halved steps."""
+    import numpy as np
+
+    rows, said, weights = _with_prior(design, result, prior, has_ties=has_ties)
+    at = np.zeros(design.shape[1] + 1)
+    best = _log_likelihood(rows, said, weights, at, has_ties=has_ties)
+    for _ in range(_MAX_STEPS):
+        gradients, variances = _gradients(rows, said, at, has_ties=has_ties)
+        step = np.linalg.pinv(_information(rows, variances, weights), hermitian=True) @ (weights @ gradients)
+        while (reached := _log_likelihood(rows, said, weights, at + step, has_ties=has_ties)) < best - _TOLERANCE:
+            step /= 2
+        at, best = at + step, max(best, reached)
+        if np.abs(step).max() < _TOLERANCE:
+            break
+    return at
+
+
+def _covariance(
+    design: Floats, result: Floats, fitted: Floats, clusters: NDArray[np.int64], prior: float, *, has_ties: bool
+) -> Floats:
+    """Return the covariance of the centred strengths, with all comparisons of an item together."""
+    import numpy as np
+
+    rows, said, weights = _with_prior(design, result, prior, has_ties=has_ties)
+    gradients, variances = _gradients(rows, said, fitted, has_ties=has_ties)
+    inverse = np.linalg.pinv(_information(rows, variances, weights), hermitian=True)
+    count = int(clusters.max()) + 1
+    sums = np.zeros((count, gradients.shape[1]))
+    np.add.at(sums, clusters, gradients[: len(clusters)])
+    found = inverse @ (sums.T @ sums) @ inverse * (count / max(count - 1, 1))
+    models = design.shape[1]
+    centre = np.eye(models) - 1 / models
+    centred: Floats = centre @ found[:models, :models] @ centre
+    return centred
+
+
+def _ranks(strengths: Floats, covariance: Floats, confidence: float, clusters: int) -> list[RankRange]:
+    models = len(strengths)
+    behind, ahead = [0] * models, [0] * models
+    if clusters >= _MIN_CLUSTERS:
+        reach = student_quantile(1 - (1 - confidence) / comb(models, 2), clusters - 1)
+        for one, other in combinations(range(models), 2):
+            apart = float(strengths[one] - strengths[other])
+            variance = float(covariance[one, one] + covariance[other, other] - 2 * covariance[one, other])
+            if abs(apart) > reach * sqrt(max(variance, 0.0)) + _TOLERANCE:
+                better, worse = (one, other) if apart > 0 else (other, one)
+                behind[worse] += 1
+                ahead[better] += 1
+    return [RankRange(1 + more, models - fewer) for more, fewer in zip(behind, ahead, strict=True)]
+
+
+def _win_rate(at: int, strengths: Floats, tie: float) -> float:
+    import numpy as np
+
+    apart = np.delete(strengths[at] - strengths, at)
+    win, drawn, _ = _probabilities(apart, float(np.log(tie)) if tie else 0.0, has_ties=tie > 0)
+    return float((win + drawn / 2).mean())
