@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from random import Random
 
 from formalimg.logic import verify, vocabulary
 from formalimg.models import Failed, ImageRequest, Refused
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject, drawable_classes, natural_aspect
-from formalimg.suites import ObjectSpec, official_verdict, to_formula
+from formalimg.suites import (
+    ObjectSpec,
+    QuestionSpec,
+    asked_phrases,
+    box_verdict,
+    composition_objects,
+    official_verdict,
+    to_formula,
+)
 
 _CELLS = 5
 _AREA = 120 * 120
@@ -17,8 +26,16 @@ _TRIES = 500
 """So many arrangements are tried: of two objects one in four fits, of more fewer do."""
 
 
-def compose_objects(spec: ObjectSpec, request: ImageRequest) -> Scene | Refused | Failed:
-    """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason."""
+def compose_objects(
+    spec: ObjectSpec, request: ImageRequest, fits: Callable[[Scene], bool] = lambda scene: True
+) -> Scene | Refused | Failed:
+    """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason.
+
+    Args:
+        spec: the objects that are asked for.
+        request: the request, whose seed decides on their places.
+        fits: what must hold of the scene besides.
+    """
     undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
     if undrawn:
         return Refused(f"cannot be drawn: there is no drawing of a {undrawn[0]}")
@@ -37,15 +54,31 @@ def compose_objects(spec: ObjectSpec, request: ImageRequest) -> Scene | Refused 
             for one, cell in zip(wanted, cells, strict=True)
         ]
         scene = Scene.of(objects)
-        if _passes(spec, scene) and verify(formula, scene).passed:
+        if _passes(spec, scene) and verify(formula, scene).passed and fits(scene):
             return scene
     return Failed("builtin/oracle found no arrangement of these objects")
 
 
-def _passes(spec: ObjectSpec, scene: Scene) -> bool:
+def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Refused | Failed:
+    """Return a scene of the objects that a prompt names in numbers, colours or places; refuse what has no formula."""
+    asked = composition_objects(spec, request.prompt)
+    if asked is None:
+        return Refused("cannot be drawn: boxes and colours do not say all that the prompt asks for")
+    if asked_phrases(spec):
+        return compose_objects(asked, request)
+    square = (CANVAS, CANVAS)
+    return compose_objects(asked, request, lambda scene: box_verdict(spec, _detections(scene), square).passed)
+
+
+def _detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
     detections: dict[str, list[dict[str, object]]] = {}
     for one in scene.objects:
         detections.setdefault(one.label, []).append({"box": one.box, "color": one.color})
+    return detections
+
+
+def _passes(spec: ObjectSpec, scene: Scene) -> bool:
+    detections = _detections(scene)
     return official_verdict(spec, detections).passed and official_verdict(spec, detections, strict=True).passed
 
 

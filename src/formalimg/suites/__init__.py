@@ -139,6 +139,9 @@ if TYPE_CHECKING:
         find_graph_problem,
         whole_question,
     )
+    from formalimg.suites.t2i_compbench.composition import asked_phrases, looked_for
+    from formalimg.suites.t2i_compbench.formulas import TranslatedShare, composition_objects, translated_shares
+    from formalimg.suites.t2i_compbench.rule import CompositionVerdict, attribute_verdict, box_verdict
 
 # Most programs neither pull nor make items.
 __getattr__ = lazy_exports(
@@ -217,6 +220,9 @@ __getattr__ = lazy_exports(
             "find_graph_problem",
             "whole_question",
         ],
+        "t2i_compbench.composition": ["asked_phrases", "looked_for"],
+        "t2i_compbench.formulas": ["TranslatedShare", "composition_objects", "translated_shares"],
+        "t2i_compbench.rule": ["CompositionVerdict", "attribute_verdict", "box_verdict"],
     },
 )
 
@@ -245,6 +251,7 @@ __all__ = [
     "BoundObject",
     "Category",
     "CfWorldFile",
+    "CompositionVerdict",
     "Concept",
     "ConceptCensus",
     "ConceptRecipe",
@@ -297,13 +304,17 @@ __all__ = [
     "Suite",
     "SuiteKind",
     "TranslatedClause",
+    "TranslatedShare",
     "WeightedQuestion",
     "WordingError",
     "World",
     "Zeroing",
+    "asked_phrases",
+    "attribute_verdict",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",
+    "box_verdict",
     "builtin_groups",
     "category_distribution",
     "cf_score_record",
@@ -313,6 +324,7 @@ __all__ = [
     "clause_in_words",
     "clause_question",
     "complete_binding",
+    "composition_objects",
     "concept_census",
     "concept_statements",
     "content_key",
@@ -349,6 +361,7 @@ __all__ = [
     "load",
     "load_pools",
     "load_with_skipped",
+    "looked_for",
     "make_items",
     "max_items",
     "missing_concepts",
@@ -381,6 +394,7 @@ __all__ = [
     "template_score_questions",
     "to_formula",
     "translate",
+    "translated_shares",
     "understand",
     "undrawable_because",
     "whole_question",

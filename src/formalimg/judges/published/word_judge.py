@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
@@ -34,9 +35,12 @@ class PublishedWordJudge(PublishedJudge):
     - `served`: what was actually used by the last request, as far as the provider says.
     """
 
+    prompt: ClassVar[str] = "published-word-judge"
+    """The prompt that each question is sent with."""
+
     def __init__(self, chat: ChatModel, prompts: Path | None = None) -> None:
         """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
-        super().__init__(chat, "published", {"prompt": "published-word-judge"}, prompts)
+        super().__init__(chat, "published", {"prompt": self.prompt}, prompts)
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
@@ -65,9 +69,13 @@ class PublishedWordJudge(PublishedJudge):
                 return Unscored(reply.reason, detail, {"answers": answers}, cost)
             answers.append({**asked, "raw": [reply.raw]})
             served = reply.served
-            parts.append(_part(question, reply))
+            parts.append(_part(question, reply, self._chance(question, reply)))
         evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
         return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
+
+    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+        """Return the probability of the expected answer; None if the server does not tell."""
+        return expected_probability(reply.first_tokens, question.expected)
 
     async def _answer(
         self, attachment: Attachment, question: GraphQuestion
@@ -77,6 +85,18 @@ class PublishedWordJudge(PublishedJudge):
         if isinstance(reply, PublishedReply) and not reply.raw.strip() and not reply.first_tokens:
             return NoValidAnswer("not understood", f"{self.name} answered nothing", (reply.raw,), reply.cost)
         return reply
+
+
+class PublishedPhraseJudge(PublishedWordJudge):
+    """Ask a chat model whether the image shows each noun phrase of an item, as T2I-CompBench asks BLIP.
+
+    As `PublishedWordJudge`, but `p_yes` is the probability of yes among yes and no.
+    """
+
+    prompt = "published-phrase-judge"
+
+    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+        return reply.p_yes
 
 
 def spellings(expected: str) -> tuple[str, ...]:
@@ -95,9 +115,8 @@ def expected_probability(chances: Mapping[str, float], expected: str) -> float |
     return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
 
 
-def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> Part:
+def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer], chance: float | None) -> Part:
     said = _FIRST_WORD.search(reply.raw.rpartition(_THOUGHTS_END)[2])
     is_right = said is not None and said[0].lower() in map(str.lower, spellings(question.expected))
-    chance = expected_probability(reply.first_tokens, question.expected)
     reason = f"{reply.raw.strip()[:80]}, {question.expected} is expected"
     return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)
