@@ -177,7 +177,8 @@ def position_score(relation: Relation, first: Sequence[float], second: Sequence[
     Centres that are near have 1, and farther ones less the farther they are. For a direction, the way between the
     centres must be longer along its axis than across; boxes that overlap have less the more they do.
     """
-    way = [(second[n] + second[n + 2] - first[n] - first[n + 2]) / 2 for n in (0, 1)]
+    # Centre by centre, so that a box is no rounding error away from itself.
+    way = [(second[n] + second[n + 2]) / 2 - (first[n] + first[n + 2]) / 2 for n in (0, 1)]
     if relation == "near":
         apart = [abs(length) for length in way]
         # The published code is content with one axis, however far apart they are on the other.
