@@ -23,6 +23,7 @@ VERSIONS = {
     "grounder-per-class": ("version 2", "e293cd5ee819"),
     "published-clause-judge": ("version 1", "8498e2c237a2"),
     "published-grounder": ("version 1", "302a123f43f9"),
+    "published-phrase-judge": ("version 1", "2a1effa98ab5"),
     "published-question-judge": ("version 1", "0568ec2b375c"),
     "published-score-attributes": ("version 1", "c506a60fa275"),
     "published-score-counterfactual-gemini": ("version 1", "01b0e538e6f0"),

@@ -40,7 +40,7 @@ def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_
     assert known["instructions"][suite] == instruction_digest(loaded)
 
 
-PULLED = {"free-prompts", "questions", "geneval", "geneval2"}
+PULLED = {"free-prompts", "questions", "geneval", "geneval2", "t2i-compbench"}
 """Suites whose items are the user's, or may not be shipped."""
 
 

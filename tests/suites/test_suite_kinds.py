@@ -51,7 +51,7 @@ def test_the_suites_that_ship() -> None:
     assert [name for name in suite_names() if suite(name).has_gate] == ["cf-world"]
     assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling"]
     assert {suite(name).judge for name in suite_names()} == {
-        *("scene", "clauses", "questions", "scores", "prompts", "objects", "words")
+        *("scene", "clauses", "questions", "scores", "prompts", "objects", "words", "compositions")
     }
     assert KINDS["concepts"].part_kinds == CATEGORIES
     assert KINDS["counterfactual"].part_kinds == DIMENSIONS

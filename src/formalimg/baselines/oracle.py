@@ -5,7 +5,7 @@ from __future__ import annotations
 from formalimg.logic import FormulaError
 from formalimg.models import Failed, ImageRequest, Refused
 from formalimg.scenes import Scene, SolverLimitError, Unsatisfiable, drawable_classes, solve
-from formalimg.suites import FormulaSpec, ObjectSpec
+from formalimg.suites import FormulaSpec, ObjectSpec, QuestionSpec
 
 _ADVICE = "builtin/oracle draws only knolling: use folder/… or a real model for other suites"
 
@@ -19,6 +19,10 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
         from formalimg.baselines.object_oracle import compose_objects
 
         return compose_objects(spec, request)
+    if isinstance(spec, QuestionSpec):
+        from formalimg.baselines.object_oracle import compose_composition
+
+        return compose_composition(spec, request)
     if not isinstance(spec, FormulaSpec) or spec.style is not None:
         return Failed(_ADVICE)
     if spec.unreadable is not None:

@@ -29,7 +29,7 @@ _VERSION = 1
 _DRAWN_VERSION = 1
 """The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
 
-_DRAWN_KINDS: tuple[Kind, ...] = ("formula", "concepts", "objects")
+_DRAWN_KINDS: tuple[Kind, ...] = ("formula", "concepts", "objects", "questions")
 """The kinds of suites that have a world to be drawn, of one sort or the other."""
 
 _MAX_MEMORY = 1_000

@@ -39,8 +39,8 @@ def config_command(
         return
     echo(f"files    {', '.join(file.path for file in defaults.files) or f'none; your own would be {user_file()}'}")
     for label, judge, world in (("judge   ", ICONS, "icons"), ("        ", DRAWN, "drawn")):
-        drawn = " and ".join(name for name in suite_names() if suite(name).world == world)
-        echo(f"{label} {judge} for builtin models on {drawn}")
+        *others, last = (name for name in suite_names() if suite(name).world == world)
+        echo(f"{label} {judge} for builtin models on {', '.join(others)} and {last}")
     echo(f"         {_without_label(general) if general else 'none'} for all others")
     for name, configured in special.items():
         echo(f"         {_without_label(configured)} for {name}")

@@ -17,6 +17,7 @@ _NEEDS: Mapping[JudgeKind, str] = {
     "scores": "needs a chat model that can see, which is asked for scores",
     "objects": "needs a detector, or a chat model that can see, to find the objects in them",
     "prompts": "needs a chat model that can see, which is asked about the prompt",
+    "compositions": "needs a chat model that can see: noun phrases are asked for, and objects looked for",
     "words": "needs a chat model that can see, which answers each question in one word",
 }
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.composition_judge import COMPOSITION_PROFILES, CompositionJudge, profile_scores
     from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
@@ -121,6 +122,7 @@ __getattr__ = lazy_exports(
         "certificates.measurement": ["certify_judge", "images_of"],
         "certificates.nuisances": ["NUISANCES"],
         "clause_judge": ["ClauseJudge"],
+        "composition_judge": ["COMPOSITION_PROFILES", "CompositionJudge", "profile_scores"],
         "drawn_judge": ["DRAWN_NOTE", "DrawnJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
         "preflight": ["PreflightResult", "check_judge", "needs_preflight"],
@@ -156,6 +158,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "ANCHOR_FILE",
+    "COMPOSITION_PROFILES",
     "CONDITIONS",
     "DECLINED",
     "DRAWN",
@@ -172,6 +175,7 @@ __all__ = [
     "CallableJudge",
     "Certificate",
     "ClauseJudge",
+    "CompositionJudge",
     "ConditionResult",
     "CountedShare",
     "DrawnJudge",
@@ -236,6 +240,7 @@ __all__ = [
     "open_judge",
     "open_prompt_judge",
     "other_labels_text",
+    "profile_scores",
     "random_scenes",
     "read_anchor",
     "read_certificate",

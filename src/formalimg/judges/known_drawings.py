@@ -94,6 +94,12 @@ def known_drawings(kind: JudgeKind, suite: str) -> tuple[KnownDrawing, KnownDraw
                 KnownDrawing("a red bottle", asked, item, low, (True,)),
                 KnownDrawing("a green fork", asked, item, fork, (False,)),
             )
+        case "compositions":
+            asked = "whether there is a bottle, and how many"
+            return (
+                KnownDrawing("a red bottle", asked, item, low, (True, True)),
+                KnownDrawing("a green fork", asked, item, fork, (False, False)),
+            )
         case "clauses" | "questions" | "prompts" | "words":
             asked = "whether there is a bottle, and whether there is a fork"
             return (
@@ -122,6 +128,9 @@ def _item(kind: JudgeKind, suite: str) -> Item[object]:
         case "prompts" | "words":
             asked = enumerate((_BOTTLE, _FORK), 1)
             spec = QuestionSpec(tuple(GraphQuestion(str(n), _concept(word).question) for n, word in asked))
+        case "compositions":
+            there = GraphQuestion("1", f"{_BOTTLE}?", category="object", weight=0.5)
+            spec = QuestionSpec((there, GraphQuestion("2", f"How many {_BOTTLE}s?", ("1",), "one", "count", 0.5)))
         case "objects":
             spec = ObjectSpec("single_object", (IncludedObjects(_BOTTLE, 1),))
         case "scores":

@@ -125,8 +125,8 @@ class ObjectJudge:
         if len(grounding.scene) > MAX_OBJECTS:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
-        objects = self._colored(spec, grounding.scene.objects, image)
-        scores = _scores(grounding)
+        objects = colored_objects(spec, grounding.scene.objects, image, self.colors, self.clip)
+        scores = confidences(grounding)
         evidence: dict[str, object] = {
             "scene": Scene.of(objects).to_json(),
             "confidence": grounding.confidence,
@@ -145,19 +145,26 @@ class ObjectJudge:
         evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
         return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
 
-    def _colored(self, spec: ObjectSpec, objects: Sequence[SceneObject], image: Image) -> list[SceneObject]:
-        """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
-        if self.colors == "grounder" or not any(one.color for one in spec.include):
-            return list(objects)
-        if self.clip is not None:
-            named = {
-                label: iter(self.clip.name_colors(image, [one.box for one in objects if one.label == label], label))
-                for label in {one.label for one in objects}
-            }
-            return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
-        from formalimg.judges.grounders.pixel_colors import color_in
 
-        return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]
+def colored_objects(
+    spec: ObjectSpec,
+    objects: Sequence[SceneObject],
+    image: Image,
+    colors: ColorReading,
+    clip: ClipColors | None = None,
+) -> list[SceneObject]:
+    """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
+    if colors == "grounder" or not any(one.color for one in spec.include):
+        return list(objects)
+    if clip is not None:
+        named = {
+            label: iter(clip.name_colors(image, [one.box for one in objects if one.label == label], label))
+            for label in {one.label for one in objects}
+        }
+        return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
+    from formalimg.judges.grounders.pixel_colors import color_in
+
+    return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]
 
 
 def judge_by_profiles(
@@ -178,26 +185,34 @@ def judge_by_profiles(
         threshold: the confidence that a box must exceed.
         counting_threshold: the same for items of the task counting.
     """
-    scored = list(zip(objects, scores or [1.0] * len(objects), strict=True))
-    across, down = size[0] / CANVAS, size[1] / CANVAS
-    detections: dict[str, list[dict[str, object]]] = {}
-    for one, score in scored:
-        box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
-        detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
+    scores = scores or [1.0] * len(objects)
+    detections = pixel_detections(objects, scores, size)
     official, strict = (
         official_verdict(spec, detections, strict=exact, threshold=threshold, counting_threshold=counting_threshold)
         for exact in (False, True)
     )
     above = counting_threshold if spec.tag == "counting" else threshold
-    counted = [number for number, (_, score) in enumerate(scored) if score > above]
+    counted = [number for number, score in enumerate(scores) if score > above]
     return {
         "official": _by_rule(official, {"reasons": list(official.reasons)}),
         "strict": _by_rule(strict, {"reasons": list(strict.reasons), "score": round(strict.score, 6)}),
-        "logic": _by_logic(spec, objects, counted),
+        "logic": logic_verdict(spec, objects, counted),
     }
 
 
-def _scores(grounding: Grounding) -> list[float]:
+def pixel_detections(
+    objects: Sequence[SceneObject], scores: Sequence[float], size: tuple[int, int]
+) -> dict[str, list[dict[str, object]]]:
+    """Return objects on the canvas as detections by class, with boxes in pixels of an image of this size."""
+    across, down = size[0] / CANVAS, size[1] / CANVAS
+    detections: dict[str, list[dict[str, object]]] = {}
+    for one, score in zip(objects, scores, strict=True):
+        box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
+        detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
+    return detections
+
+
+def confidences(grounding: Grounding) -> list[float]:
     """Return the confidence of each object; empty if the grounder gives none, or not one for each."""
     found = grounding.evidence.get("found")
     if not isinstance(found, list) or len(found) != len(grounding.scene):
@@ -214,8 +229,8 @@ def _by_rule(found: DetectionVerdict, evidence: Mapping[str, object]) -> Profile
     return ProfileVerdict(found.passed, parts, evidence)
 
 
-def _by_logic(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
-    """Judge by formulas.
+def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
+    """Return whether the formulas of what is asked for hold.
 
     Args:
         spec: what is asked for.

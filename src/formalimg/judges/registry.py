@@ -14,7 +14,8 @@ from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
     from formalimg.judges.published.judges import Followed
-    from formalimg.models import ChatModel
+    from formalimg.judges.published.word_judge import PublishedWordJudge
+    from formalimg.models import ChatModel, Options
 
 Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
@@ -35,10 +36,12 @@ _QUESTION_OPTIONS = ("requests", "prompts")
 _SCORE_OPTIONS = ("persona", "answers", "prompts")
 _PROMPT_OPTIONS = ("requests", "zeroing", "prompts")
 _OBJECT_OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
+_COMPOSITION_OPTIONS = ("profile", "colors", "clip", "confidence", "grounder")
 _PUBLISHED_OPTIONS = ("prompts",)
 _WORD_OPTIONS = ("prompts", "grounder")
 _PUBLISHED_SCORE_OPTIONS = ("persona", "prompts")
 _WORD_TOKENS = 16
+_RULES_FOR_BOXES: tuple[JudgeKind, ...] = ("objects", "compositions")
 _JUDGE_OPTIONS = (
     *_GROUNDER_OPTIONS,
     *_CLAUSE_OPTIONS,
@@ -88,8 +91,9 @@ def open_judge(
     kind = suite_of(suite).judge
     if protocol != "default" and kind == "prompts":
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
-    if protocol != "default" and kind == "objects":
-        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile=official, strict or logic")
+    if protocol != "default" and kind in ("objects", "compositions"):
+        profiles = "official, strict or logic" if kind == "objects" else "official, official-code or logic"
+        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile={profiles}")
     if protocol != "default":
         return _published_judge(suite, kind, name, options, protocol)
     if name == DRAWN:
@@ -140,7 +144,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 def _drawn_judge(suite: str, kind: JudgeKind, options: Mapping[str, str] | None) -> Judge:
     if options:
         raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
-    known = [name for name in suite_names() if suite_of(name).world and suite_of(name).judge != "objects"]
+    known = [name for name in suite_names() if suite_of(name).world and suite_of(name).judge not in _RULES_FOR_BOXES]
     if kind != "prompts" and suite not in known:
         worlds = ", ".join(known)
         raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
@@ -220,6 +224,13 @@ def _prompt_judge(suite: str, name: str | None, options: Mapping[str, str] | Non
 def _word_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
     name = _require_chat(suite, name, "and cannot answer questions")
     from formalimg.judges.published.word_judge import PublishedWordJudge
+
+    return _open_word_judge(PublishedWordJudge, suite, name, options)
+
+
+def _open_word_judge(
+    judge: type[PublishedWordJudge], suite: str, name: str, options: Mapping[str, str] | None
+) -> PublishedWordJudge:
     from formalimg.models import logprobs_options, sampling_options
 
     # The first token decides; a few more make the answer readable where there are no log-probabilities.
@@ -228,40 +239,76 @@ def _word_judge(suite: str, name: str | None, options: Mapping[str, str] | None)
     finder = own.pop("grounder", None)
     if finder is not None:
         own |= {"grounder": open_grounder(finder), "pixels": finder.startswith(DETECTORS)}
-    return PublishedWordJudge(chat, **own)
+    return judge(chat, **own)
 
 
 def _object_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
-    from formalimg.judges.object_judge import COLOR_READINGS, RULE_PROFILES, ObjectJudge
+    from formalimg.judges.object_judge import RULE_PROFILES, ObjectJudge
     from formalimg.models import Options
-    from formalimg.suites import OBJECT_COLORS
 
     name = name or ICONS
-    detects = name.startswith(DETECTORS)
     given = dict(options or {})
     reader = Options(suite, {key: given.pop(key) for key in _OBJECT_OPTIONS if key in given})
     own: dict[str, Any] = {
         "profile": reader.choice("profile", RULE_PROFILES, "official"),
-        "colors": reader.choice("colors", COLOR_READINGS, "pixels" if detects else "grounder"),
+        **_color_reading(reader, name),
         "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
         "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
     }
-    if own["colors"] == "clip":
+    return ObjectJudge(_rule_grounder(suite, name, given, own["threshold"]), **own)
+
+
+def _composition_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    from formalimg.judges.composition_judge import COMPOSITION_PROFILES, CompositionJudge
+    from formalimg.judges.published.word_judge import PublishedPhraseJudge
+    from formalimg.models import Options
+
+    name = name or ICONS
+    given = dict(options or {})
+    reader = Options(suite, {key: given.pop(key) for key in _COMPOSITION_OPTIONS if key in given})
+    finder = reader.text("grounder", name)
+    own: dict[str, Any] = {
+        "profile": reader.choice("profile", COMPOSITION_PROFILES, "official"),
+        **_color_reading(reader, finder),
+        "threshold": reader.number("confidence", 0.5, minimum=0, maximum=1),
+    }
+    if name.startswith(("builtin/", DETECTORS)) and finder != name:
+        raise FormalimgError(f"{name} finds objects itself: name a chat model as the judge, and it as -J grounder")
+    phrases = None
+    if not name.startswith(("builtin/", DETECTORS)):
+        asked = {key: value for key, value in given.items() if key not in _GROUNDER_OPTIONS or key == "prompts"}
+        phrases = _open_word_judge(PublishedPhraseJudge, suite, name, asked)
+    grounder = _rule_grounder(suite, finder, given if finder == name else {}, own["threshold"])
+    return CompositionJudge(phrases, grounder, **own)
+
+
+def _color_reading(reader: Options, name: str) -> dict[str, Any]:
+    """Read who says which colour an object has: of a detector the pixels, unless an option says otherwise."""
+    from formalimg.judges.object_judge import COLOR_READINGS
+    from formalimg.suites import OBJECT_COLORS
+
+    colors = reader.choice("colors", COLOR_READINGS, "pixels" if name.startswith(DETECTORS) else "grounder")
+    if colors == "clip":
         from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
 
-        own["clip"] = open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)
-    elif reader.text("clip", None) is not None:
+        return {"colors": colors, "clip": open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)}
+    if reader.text("clip", None) is not None:
         raise FormalimgError("clip names the model of colors=clip: give -J colors=clip, too")
-    if detects:
-        # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
-        given.setdefault("threshold", f"{max(own['threshold'], 0.01):g}")
-        return ObjectJudge(open_grounder(name, given), **own)
-    if name.startswith("builtin/"):
-        return ObjectJudge(open_grounder(name, given), **own)
-    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+    return {"colors": colors}
 
-    chat, asking = _open_chat(name, given, _GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
-    return ObjectJudge(VlmGrounder(chat, colors=OBJECT_COLORS, **asking), **own)
+
+def _rule_grounder(suite: str, name: str, options: Mapping[str, str], threshold: float) -> Grounder:
+    """Return the grounder whose boxes a rule judges: all from its threshold on."""
+    if name.startswith(DETECTORS):
+        # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
+        return open_grounder(name, {"threshold": f"{max(threshold, 0.01):g}", **options})
+    if name.startswith("builtin/"):
+        return open_grounder(name, options)
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+    from formalimg.suites import OBJECT_COLORS
+
+    chat, asking = _open_chat(name, options, _GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
+    return VlmGrounder(chat, colors=OBJECT_COLORS, **asking)
 
 
 _FACTORIES: Mapping[JudgeKind, _Factory] = {
@@ -272,6 +319,7 @@ _FACTORIES: Mapping[JudgeKind, _Factory] = {
     "prompts": _prompt_judge,
     "words": _word_judge,
     "objects": _object_judge,
+    "compositions": _composition_judge,
 }
 """How suites are judged, by `Suite.judge`."""
 
@@ -310,7 +358,7 @@ def _published_judge(
             return judges.PublishedQuestionJudge(chat, followed, **own)
         case "scores":
             return score_judge.PublishedScoreJudge(chat, followed, **own)
-        case "prompts" | "objects" | "words":
+        case "prompts" | "objects" | "words" | "compositions":
             raise AssertionError("refused before")
 
 

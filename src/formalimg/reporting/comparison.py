@@ -193,6 +193,10 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             from formalimg.reporting.soft_tifa_tables import soft_tifa_tables
 
             return soft_tifa_tables(about, seen, how)
+        case "questions" if about.judge == "compositions":
+            from formalimg.reporting.composition_tables import composition_tables
+
+            return composition_tables(about, seen, how)
         case "questions" if about.published:
             from formalimg.reporting.question_tables import question_tables
 

@@ -70,13 +70,13 @@ class Selection:
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
-    """Refuse a model whose attribute `covers` says that it cannot draw this kind of suite.
+    """Refuse a model whose attribute `covers` says that it cannot draw this kind of suite, or one without a world.
 
     Raises:
         FormalimgError: if the suite is not among those it covers.
     """
     covered = getattr(model, "covers", None)
-    if covered is not None and suite_of(suite).kind not in covered:
+    if covered is not None and not (suite_of(suite).kind in covered and suite_of(suite).world):
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
             "(`formalimg models` lists them), or existing images, as in folder/my/images"

@@ -149,6 +149,9 @@ if TYPE_CHECKING:
         find_graph_problem,
         whole_question,
     )
+    from formalimg.suites.t2i_compbench.composition import asked_phrases, looked_for
+    from formalimg.suites.t2i_compbench.formulas import TranslatedShare, composition_objects, translated_shares
+    from formalimg.suites.t2i_compbench.rule import CompositionVerdict, attribute_verdict, box_verdict
 
 # Most programs neither pull nor make items.
 __getattr__ = lazy_exports(
@@ -237,6 +240,9 @@ __getattr__ = lazy_exports(
             "find_graph_problem",
             "whole_question",
         ],
+        "t2i_compbench.composition": ["asked_phrases", "looked_for"],
+        "t2i_compbench.formulas": ["TranslatedShare", "composition_objects", "translated_shares"],
+        "t2i_compbench.rule": ["CompositionVerdict", "attribute_verdict", "box_verdict"],
     },
 )
 
@@ -265,6 +271,7 @@ __all__ = [
     "BoundObject",
     "Category",
     "CfWorldFile",
+    "CompositionVerdict",
     "Concept",
     "ConceptCensus",
     "ConceptRecipe",
@@ -320,14 +327,18 @@ __all__ = [
     "TrainTestSplit",
     "Trainer",
     "TranslatedClause",
+    "TranslatedShare",
     "WeightedQuestion",
     "WordingError",
     "World",
     "Zeroing",
     "arrange_objects",
+    "asked_phrases",
+    "attribute_verdict",
     "bind_attributes",
     "binding_changes",
     "bound_concepts",
+    "box_verdict",
     "builtin_groups",
     "can_be_scored",
     "category_distribution",
@@ -339,6 +350,7 @@ __all__ = [
     "clause_question",
     "compare_answers",
     "complete_binding",
+    "composition_objects",
     "concept_census",
     "concept_statements",
     "content_key",
@@ -375,6 +387,7 @@ __all__ = [
     "load",
     "load_pools",
     "load_with_skipped",
+    "looked_for",
     "make_items",
     "max_items",
     "missing_concepts",
@@ -412,6 +425,7 @@ __all__ = [
     "to_formula",
     "trainer_files",
     "translate",
+    "translated_shares",
     "unarrangeable_because",
     "understand",
     "undrawable_because",

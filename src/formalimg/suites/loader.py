@@ -34,7 +34,7 @@ def load(
 ) -> list[Item[CounterfactualSpec]]: ...
 @overload
 def load(
-    suite: Literal["questions", "geneval2", "free-prompts"], path: str | Path | None = None
+    suite: Literal["questions", "geneval2", "free-prompts", "t2i-compbench"], path: str | Path | None = None
 ) -> list[Item[QuestionSpec]]: ...
 @overload
 def load(suite: Literal["geneval"], path: str | Path | None = None) -> list[Item[ObjectSpec]]: ...
@@ -49,14 +49,15 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     which no item can be made are left out, and `load_with_skipped` names them.
 
     Args:
-        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, `questions`, `geneval` or
-            `geneval2`.
+        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, `questions`, `geneval`,
+            `geneval2` or `t2i-compbench`.
         path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
             `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
             `eval_questions` and `prompt_ablation`; for questions a CSV, JSON Lines or JSON file of question graphs, as
             `dsg-1k-anns.csv`; for GenEval `evaluation_metadata.jsonl`, or what `formalimg pull` made; for GenEval 2
-            `geneval2_data.jsonl` or its folder. Or an items file: `items.jsonl` or its folder.
+            `geneval2_data.jsonl` or its folder; for T2I-CompBench a list such as `color_val.txt`, or the folder of the
+            lists. Or an items file: `items.jsonl` or its folder.
             None for the default items, which ship with the package; `@1` for version 1 of them.
 
     Raises:

@@ -27,10 +27,11 @@ Kind: TypeAlias = Literal["formula", "concepts", "counterfactual", "questions", 
 """Name of a `SuiteKind`: items have a formula, concepts with a question each, weighted questions with scores, yes/no
 questions that depend on each other, or objects that must be there or must not."""
 
-JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts", "objects", "words"]
+JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores", "prompts", "objects", "words", "compositions"]
 """How images are judged: a grounder and logic; a chat model that decides clauses, answers questions, or scores; for
-prompts of any kind, by their formula if they have one and else by questions; a grounder and a rule for its boxes; or a
-chat model that answers questions in one word, by the probability of the expected one."""
+prompts of any kind, by their formula if they have one and else by questions; a grounder and a rule for its boxes; a
+chat model that answers questions in one word, by the probability of the expected one; or noun phrases by a chat model,
+and places and numbers by a grounder."""
 
 World: TypeAlias = Literal["", "icons", "drawn"]
 """The world that built-in models draw for a suite, and by which judge their images are read: none; flat icons, which

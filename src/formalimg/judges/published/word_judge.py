@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from formalimg.judges.base import Grounder, LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
@@ -44,6 +44,9 @@ class PublishedWordJudge(PublishedJudge):
       (`unscored`).
     """
 
+    prompt: ClassVar[str] = "published-word-judge"
+    """The prompt that each question is sent with."""
+
     def __init__(
         self, chat: ChatModel, prompts: Path | None = None, grounder: Grounder | None = None, *, pixels: bool = False
     ) -> None:
@@ -59,7 +62,7 @@ class PublishedWordJudge(PublishedJudge):
         if grounder is not None:
             options = {f"grounder_{key}": value for key, value in grounder.settings.items()}
             options |= {"grounder": grounder.name, "grounder_pixel_colors": pixels, "box_rules": _BOX_RULES}
-        super().__init__(chat, "published", {"prompt": "published-word-judge"}, prompts, options)
+        super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
         self._grounder = grounder
         self._pixels = pixels
 
@@ -99,7 +102,7 @@ class PublishedWordJudge(PublishedJudge):
                 return Unscored(reply.reason, detail, {"answers": answers}, cost)
             answers.append({**asked, "raw": [reply.raw]})
             served = reply.served
-            parts.append(_part(question, reply))
+            parts.append(_part(question, reply, self._chance(question, reply)))
         evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
         if self._grounder is not None:
             found, also = await self._answer_by_boxes(self._grounder, item, spec, image)
@@ -135,6 +138,10 @@ class PublishedWordJudge(PublishedJudge):
         found["answers"] = [one.by_logic for one in compare_answers(asked, scene, unknown=unknown)]
         return {"scene": scene.to_json(), "by_boxes": found}, grounding.cost
 
+    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+        """Return the probability of the expected answer; None if the server does not tell."""
+        return expected_probability(reply.first_tokens, question.expected)
+
     async def _answer(
         self, attachment: Attachment, question: GraphQuestion
     ) -> PublishedReply[WordAnswer] | NoValidAnswer:
@@ -150,6 +157,18 @@ def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
     if by_boxes is None:
         return part
     return replace(part, reason=f"{part.reason}; by boxes {'it is so' if by_boxes else 'it is not so'}")
+
+
+class PublishedPhraseJudge(PublishedWordJudge):
+    """Ask a chat model whether the image shows each noun phrase of an item, as T2I-CompBench asks BLIP.
+
+    As `PublishedWordJudge`, but `p_yes` is the probability of yes among yes and no.
+    """
+
+    prompt = "published-phrase-judge"
+
+    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+        return reply.p_yes
 
 
 def spellings(expected: str) -> tuple[str, ...]:
@@ -168,9 +187,8 @@ def expected_probability(chances: Mapping[str, float], expected: str) -> float |
     return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
 
 
-def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> Part:
+def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer], chance: float | None) -> Part:
     said = _FIRST_WORD.search(reply.raw.rpartition(_THOUGHTS_END)[2])
     is_right = said is not None and said[0].lower() in map(str.lower, spellings(question.expected))
-    chance = expected_probability(reply.first_tokens, question.expected)
     reason = f"{reply.raw.strip()[:80]}, {question.expected} is expected"
     return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)

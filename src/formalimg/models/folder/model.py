@@ -34,7 +34,12 @@ from formalimg.models.folder.layouts import (
     published_candidates,
 )
 from formalimg.models.folder.metadata import METADATA, imagefolder_candidates, map_candidates
-from formalimg.models.folder.question_layouts import is_question_layout, question_candidates
+from formalimg.models.folder.question_layouts import (
+    is_prompt_layout,
+    is_question_layout,
+    prompt_candidates,
+    question_candidates,
+)
 from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
 
 _SHOWN = 3
@@ -85,6 +90,7 @@ _IN_FOLDERS: Mapping[str, Callable[[FolderListing, ItemIndex], Iterable[Candidat
     "conceptmix": conceptmix_candidates,
     "cf-world": cfworld_candidates,
     "questions": question_candidates,
+    "t2i-compbench": prompt_candidates,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
 _MAPS = (".json", ".jsonl", ".csv")
@@ -221,8 +227,9 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
     Args:
         path: the folder or the file.
-        options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world`, `questions` or `map`. By
-            default it is detected. `grid`: columns and rows, such as `2x2`, where a file holds several samples.
+        options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world`, `questions`,
+            `t2i-compbench` or `map`. By default it is detected. `grid`: columns and rows, such as `2x2`, where a file
+            holds several samples.
 
     Raises:
         FormalimgError: if the path does not exist, or an option is wrong.
@@ -261,6 +268,8 @@ def _detect_layout(folder: FolderListing) -> str:
         return "cf-world"
     if is_question_layout(folder):
         return "questions"
+    if is_prompt_layout(folder):
+        return "t2i-compbench"
     return "geneval" if is_geneval_layout(folder) else "published"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from random import Random
 
@@ -32,12 +33,13 @@ def unarrangeable_because(spec: ObjectSpec) -> str | None:
     return None
 
 
-def arrange_objects(spec: ObjectSpec, rng: Random) -> Scene | None:
+def arrange_objects(spec: ObjectSpec, rng: Random, fits: Callable[[Scene], bool] = lambda scene: True) -> Scene | None:
     """Return a scene that passes by every profile; None if no arrangement was found.
 
     Args:
         spec: what is asked for; something that can be drawn.
         rng: chooses places, and colours where none is asked for.
+        fits: what must hold of the scene besides.
     """
     wanted = [one for one in spec.include for _ in range(one.count)]
     colors, formula = _colors(), to_formula(spec)
@@ -48,7 +50,7 @@ def arrange_objects(spec: ObjectSpec, rng: Random) -> Scene | None:
             for one, cell in zip(wanted, cells, strict=True)
         ]
         scene = Scene.of(objects)
-        if _passes(spec, scene) and verify(formula, scene).passed:
+        if _passes(spec, scene) and verify(formula, scene).passed and fits(scene):
             return scene
     return None
 
