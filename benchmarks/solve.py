@@ -1,4 +1,4 @@
-"""Speed of solving: the published Knolling formulas, instructions of each K, and contradictions."""
+"""Speed of solving: the published Knolling formulas, instructions of each K, contradictions, and counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from instructions import draw_case
 
 from formalimg.logic import verify
-from formalimg.scenes.solver import Unsatisfiable, Witness, solve
+from formalimg.scenes.solver import SolverLimitError, Unsatisfiable, Witness, solve
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "formalimg" / "benchmarks" / "knolling"
 
@@ -25,6 +25,7 @@ def main() -> None:
     published(chosen.published)
     drawn(chosen.per_level)
     contradictions()
+    counts()
 
 
 def published(folder: Path) -> None:
@@ -69,6 +70,75 @@ def contradictions() -> None:
             assert isinstance(solve(text), Unsatisfiable)
             times.append(time.perf_counter() - start)
     print(f"(c) {len(times)} cycles of length 2 to 10, refuted with the smallest conflict: {told(times)}")
+
+
+def counts() -> None:
+    print("(d) hard families of counts")
+    for title, texts in counted_families().items():
+        times: list[float] = []
+        ends = {"satisfiable": 0, "refuted": 0, "unknown": 0}
+        for text in texts:
+            start = time.perf_counter()
+            try:
+                result = solve(text)
+            except SolverLimitError:
+                ends["unknown"] += 1
+            else:
+                ends["satisfiable" if isinstance(result, Witness) else "refuted"] += 1
+                assert isinstance(result, Unsatisfiable) or verify(text, result.scene), text
+            times.append(time.perf_counter() - start)
+        found = ", ".join(f"{number} {end}" for end, number in ends.items() if number)
+        print(f"    {title}: {found}, {told(times)}")
+
+
+def counted_families() -> dict[str, list[str]]:
+    """Formulas of each family, for growing numbers; some can be satisfied and some just cannot."""
+    cup = "(Is {} 'cup')".format
+    chain = "(exists ?y (and (Is ?y 'cup') (LeftOf ?x ?y)))"
+    return {
+        "pigeonholes: n + 1 cups, at most n": [
+            f"(and (at-least {n + 1} ?x {cup('?x')}) (at-most {n} ?y {cup('?y')}))" for n in range(1, 9)
+        ],
+        "pigeons in holes: n + 1 cups, each in line with one of n plates, no plate with two": [
+            f"(and (exactly {n + 1} ?c {cup('?c')}) (exactly {n} ?p (Is ?p 'plate'))"
+            f" (not (exists ?x (and {cup('?x')} (not (exists ?q (and (Is ?q 'plate') (AlignedVertically ?x ?q)))))))"
+            f" (not (exists ?r (and (Is ?r 'plate') (at-least 2 ?y (and {cup('?y')} (AlignedVertically ?y ?r)))))))"
+            for n in (1, 2, 3)
+        ],
+        "exactly n in a chain of left-of": [
+            f"(and (exactly {n} ?z {cup('?z')}) (exactly {n - less} ?x (and {cup('?x')} {chain})))"
+            for n in range(2, 7)
+            for less in (1, 0)
+        ],
+        "at most none beside exactly n": [
+            f"(and (exactly {n} ?x (and {cup('?x')} (Has ?x 'red')))"
+            f" (at-most 0 ?y (and {cup('?y')} (Has ?y '{color}'))))"
+            for n in (1, 3, 6)
+            for color in ("red", "blue")
+        ],
+        "counts in counts": [
+            f"(and (exactly {n} ?z {cup('?z')})"
+            f" (exactly {m} ?x (and {cup('?x')} (exactly {m} ?y (and {cup('?y')} (LeftOf ?x ?y))))))"
+            for n in (2, 3, 4)
+            for m in (1, 2)
+        ],
+        "n different objects, at most n or one fewer": [
+            _clique(n, f"(at-most {most} ?y {cup('?y')})") for n in (3, 5, 7) for most in (n, n - 1)
+        ],
+        "every plate with n cups to its left, n or none in all": [
+            f"(and (forall ?p (implies (Is ?p 'plate') (exactly {n} ?x (and {cup('?x')} (LeftOf ?x ?p)))))"
+            f" (exactly {total} ?y {cup('?y')}))"
+            for n in (1, 2, 4)
+            for total in (n, 0)
+        ],
+    }
+
+
+def _clique(size: int, *parts: str) -> str:
+    names = [f"?x{number}" for number in range(size)]
+    kinds = " ".join(f"(Is {name} 'cup')" for name in names)
+    bound = "".join(f"(exists {name} " for name in names)
+    return f"{bound}(and (distinct {' '.join(names)}) {kinds} {' '.join(parts)}){')' * size}"
 
 
 def told(times: list[float]) -> str:

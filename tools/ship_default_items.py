@@ -24,6 +24,9 @@ VERSIONS = {"cf-world": "2", "cf-world-denominalised": "2", "cf-world-rules": "1
 
 MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
     "knolling": lambda: suites.make_items(suites.Recipe("knolling"), jobs=os.cpu_count() or 1).items,
+    "knolling-counts": lambda: (
+        suites.make_items(suites.Recipe("knolling-counts", (1, 2, 3, 4, 5)), jobs=os.cpu_count() or 1).items
+    ),
     "natural": lambda: suites.make_items(suites.Recipe("natural"), jobs=os.cpu_count() or 1).items,
     "conceptmix": lambda: suites.generate_concept_items(suites.ConceptRecipe()).items,
     "cf-world": lambda: suites.items_of_groups(suites.builtin_groups(), VERSIONS["cf-world"]),
@@ -50,6 +53,8 @@ def main(names: Sequence[str]) -> None:
 
 def _keep_earlier(name: str, version: str) -> None:
     """Keep the items that are shipped now as `name@version`, if they have another version than the new ones."""
+    if not (SHIPPED / f"{name}.jsonl.gz").exists():
+        return  # a new suite
     shipped = suites.load(name)[0].version
     if shipped == version:
         return

@@ -205,7 +205,9 @@ def test_a_grounder_with_logic_is_a_judge_too() -> None:
 def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(FormalimgError, match="builtin/drawn is told what drawings show"):
         certify_judge(DrawnJudge(), "natural")
-    with pytest.raises(FormalimgError, match=r"cf-world has no drawn world .* knolling, natural, conceptmix"):
+    with pytest.raises(
+        FormalimgError, match=r"cf-world has no drawn world .* knolling, knolling-counts, natural, conceptmix"
+    ):
         certify_judge(_Knows(), "cf-world")
     code, _, err = formalimg("certify", "--suite", "natural")
     assert (code, "builtin/icons sees boxes and colours only" in err) == (2, True)

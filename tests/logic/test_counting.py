@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg.errors import FormalimgError
 from formalimg.logic import (
     Count,
     FormulaError,
@@ -25,7 +24,7 @@ from formalimg.logic import (
     to_text,
     verify,
 )
-from formalimg.scenes import Box, Scene, SceneObject, solve
+from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.hard_formulas import crowd, steps_taken
 from tests.support.random_logic import random_formula
 from tests.support.sizes import tries
@@ -234,11 +233,6 @@ def test_a_count_of_many_free_variables_has_no_clauses_of_its_own() -> None:
     assert not isinstance(caught.value, TooHardError)
     assert [problem.kind for problem in caught.value.problems] == ["size"]
     assert best_binding(text, crowd(10)).share == 1
-
-
-def test_the_solver_refuses_counts_in_one_line() -> None:
-    with pytest.raises(FormalimgError, match=r"^formulas with counts cannot be solved yet$"):
-        solve("(exactly 3 ?x (Is ?x 'cup'))")
 
 
 def test_what_a_count_says_apart_from_its_variable_costs_no_more_inside_of_it(

@@ -49,7 +49,7 @@ def test_the_suites_that_ship() -> None:
         assert known.traits.scale == ("score" if known.traits.has_scores else "percent")
         assert set(known.level_names) <= set(range(1, 8))
     assert [name for name in suite_names() if suite(name).has_gate] == ["cf-world"]
-    assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling"]
+    assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling", "knolling-counts"]
     assert {suite(name).judge for name in suite_names()} == {
         *("scene", "clauses", "questions", "scores", "prompts", "objects", "words", "compositions")
     }

@@ -106,6 +106,8 @@ class AuthoringPlan:
 
     def __post_init__(self) -> None:
         kind = suite(self.suite).kind
+        if suite(self.suite).has_counts:
+            raise FormalimgError(f"items of {self.suite} are drawn, not written: use formalimg synth {self.suite}")
         if kind == "counterfactual":
             usual = default_extent(self.suite, self.counterfactual, self.levels, self.per_level)
         else:

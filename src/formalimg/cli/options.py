@@ -37,8 +37,8 @@ SuiteName = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
-        help="The benchmark: knolling, natural, conceptmix, cf-world, or one of its probes cf-world-rules, "
-        "cf-world-attributes, cf-world-denominalised.",
+        help="The benchmark: knolling, knolling-counts, natural, conceptmix, cf-world, or one of its probes "
+        "cf-world-rules, cf-world-attributes, cf-world-denominalised.",
         show_default=False,
     ),
 ]

@@ -51,6 +51,12 @@ def synth_command(
         bool,
         typer.Option("--connectives", help="FormalImg: also use `or` and `not`, which published items never have."),
     ] = False,
+    counting: Annotated[
+        bool,
+        typer.Option(
+            "--counting", help='Knolling: count objects, as in "exactly three red cups"; makes knolling-counts.'
+        ),
+    ] = False,
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
@@ -75,6 +81,7 @@ def synth_command(
         raise FormalimgError(f"{out / 'published'} exists already: move it away, or choose another folder")
     if out.exists() and not out.is_dir():
         raise FormalimgError(f"{out} is a file: choose a folder to write items.jsonl to")
+    suite = _counting_suite(suite) if counting else suite
     formula_options = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
     concept_options = {
         "--concepts": concepts,
@@ -103,6 +110,18 @@ def synth_command(
     _show_summary(items, rejected, path)
 
 
+def _counting_suite(name: str) -> str:
+    """Return the suite whose formulas count objects in the words of a suite."""
+    words = suite_of(name).vocabulary
+    found = [other for other in suite_names() if suite_of(other).has_counts and suite_of(other).vocabulary == words]
+    if not found or not words:
+        raise FormalimgError(
+            f"{name} has no --counting: counts are proven by placing boxes, which says nothing of its relations; "
+            "synth knolling has it"
+        )
+    return found[0]
+
+
 def _sample_formulas(
     suite: str,
     levels: tuple[int, ...] | None,
@@ -114,7 +133,7 @@ def _sample_formulas(
 ) -> tuple[Sequence[Item[Any]], Mapping[str, int]]:
     from formalimg.suites import Recipe, make_items  # here, so that other commands start faster
 
-    recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
+    recipe = Recipe(suite, levels or suite_of(suite).bands["Overall"], per_level or 200, seed, objects, connectives)
     with progress_bar(f"making {suite}", len(recipe.levels) * recipe.per_level) as on_progress:
         made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress)
     return made.items, made.rejected
@@ -141,7 +160,8 @@ def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
     """Raise an error for options that apply to suites of another kind."""
     unsupported = [name for name, value in options.items() if value is not None]
     if unsupported:
-        supported = " and ".join(name for name in suite_names() if suite_of(name).kind == kind)
+        known = [name for name in suite_names() if suite_of(name).kind == kind and not suite_of(name).has_counts]
+        supported = " and ".join(known)
         raise FormalimgError(f"{suite} has no {unsupported[0]}: that is for {supported}")
 
 

@@ -51,7 +51,7 @@ from formalimg.logic.syntax import (
     map_children,
     subformulas,
 )
-from formalimg.logic.variables import bound_variables, free_variables, rename_apart
+from formalimg.logic.variables import bound_variables, expand_distinct, free_variables, rename_apart
 from formalimg.logic.verify import STYLE_PREDICATE, Verification, verify
 from formalimg.logic.vocabulary import (
     Predicate,
@@ -113,6 +113,7 @@ __all__ = [
     "closest_match",
     "complexity",
     "component_sizes",
+    "expand_distinct",
     "expand_strict_forall",
     "free_variables",
     "map_children",

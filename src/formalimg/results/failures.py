@@ -97,7 +97,7 @@ class Failure:
         reason = "there is none" if "no object satisfies" in part.reason else _VARIABLE.sub("", part.reason)
         if suite_of(self.suite).traits.terms.is_code and self.planned.formula:
             try:
-                sentence = clause_in_words(part.name, self.planned.formula, self.suite)
+                sentence = clause_in_words(part.name, self.planned.formula, suite_of(self.suite).vocabulary)
             except (FormalimgError, WordingError):
                 if part.kind == "count" and reason:
                     return reason  # it says itself what was needed and what was found

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 @overload
-def load(suite: Literal["knolling", "natural"], path: str | Path | None = None) -> list[Item[FormulaSpec]]: ...
+def load(
+    suite: Literal["knolling", "knolling-counts", "natural"], path: str | Path | None = None
+) -> list[Item[FormulaSpec]]: ...
 @overload
 def load(suite: Literal["conceptmix"], path: str | Path | None = None) -> list[Item[ConceptSpec]]: ...
 @overload
@@ -49,8 +51,8 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     which no item can be made are left out, and `load_with_skipped` names them.
 
     Args:
-        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World, `questions`, `geneval`,
-            `geneval2` or `t2i-compbench`.
+        suite: `knolling`, `knolling-counts`, `natural`, `conceptmix`, `cf-world`, one of the probes of CF-World,
+            `questions`, `geneval`, `geneval2` or `t2i-compbench`.
         path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
             `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,

@@ -161,6 +161,7 @@ class Suite:
         group: what a group of items is called, whose levels are compared with each other.
         has_field_tags: whether the tags of items are fields of knowledge.
         has_gate: whether the score of a group's first level decides whether its other levels count.
+        has_counts: whether its formulas count objects.
         has_style_text: whether a text about the style of image can be put in front of prompts.
         has_ontology: whether formulas are checked for plausibility instead of being solved.
         published: module with `read_published` and `write_published` (see `SuiteKind`) for files that are not in the
@@ -182,6 +183,7 @@ class Suite:
     group: str = "group"
     has_field_tags: bool = False
     has_gate: bool = False
+    has_counts: bool = False
     has_style_text: bool = False
     has_ontology: bool = False
     published: str = ""

@@ -179,9 +179,11 @@ def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
 
 
 class OrderClosure:
-    """Transitive closure of the strict orders that are certain."""
+    """Transitive closure of the strict orders that are certain, and the slots that are said to be different objects."""
 
-    def __init__(self, count: int, pairs: Iterable[tuple[Measure, int, int]]) -> None:
+    def __init__(
+        self, count: int, pairs: Iterable[tuple[Measure, int, int]], different: Iterable[tuple[int, int]] = ()
+    ) -> None:
         after: dict[Measure, list[int]] = {}  # for each order and object the set of those after it
         for order, first, second in pairs:
             after.setdefault(order, [0] * count)[first] |= 1 << second
@@ -192,7 +194,10 @@ class OrderClosure:
                         behind[obj] |= behind[middle]
         self.is_circular = any(behind[obj] >> obj & 1 for behind in after.values() for obj in range(count))
         self._after = list(after.values())
+        self._different = {frozenset(pair) for pair in different}
 
     def are_distinct(self, one: int, other: int) -> bool:
         """Return whether two slots are certainly different objects."""
+        if frozenset((one, other)) in self._different:
+            return True
         return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)

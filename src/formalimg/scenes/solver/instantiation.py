@@ -8,22 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import Value
+from formalimg.logic import DISTINCT, Value
 from formalimg.scenes.solver.inequalities import holds_reflexively
 from formalimg.scenes.solver.nnf import (
+    AllBut,
     AllOf,
     AnyOf,
     AtomClaim,
     Claim,
     Each,
     Every,
+    Many,
     Some,
     atom_claims,
     free_names,
     needs_object,
 )
+from formalimg.scenes.solver.results import SolverLimitError
+
+MAX_SLOTS = 100
+"""The maximum objects that counts may ask for."""
+
+OWN_OBJECT = "is an object of its own"
+"""The predicate that a slot is not the same object as an earlier one: objects are counted once."""
 
 OTHER_WORD = ""
 """Stands for every word that the formula does not mention."""
@@ -103,7 +113,11 @@ def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
 
 
 def distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
-    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
+    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects.
+
+    Raises:
+        SolverLimitError: if there would be more than `MAX_SLOTS`.
+    """
     slots = ObjectSlots(False, mentioned=mentioned_words(claim))
     _reserve(claim, {}, slots, instances, certain=True)
     return slots
@@ -134,6 +148,11 @@ def _reserve(claim: Claim, binding: dict[str, int], slots: ObjectSlots, instance
                 if not free_names(claim) or all(name in slots.names for name in free_names(claim)):
                     slots.names[variable] = slot
             _reserve(body, {**binding, variable: slot}, slots, instances, certain=certain)
+        case Many(number, variable, body):
+            for slot in _reserve_slots(claim, binding, slots, number):
+                if certain:
+                    slots.certain.add(slot)
+                _reserve(body, {**binding, variable: slot}, slots, instances, certain=certain)
         case Every(variable, condition, _, consequent, needs_instance) if needs_instance:
             for slot in _reserve_slots(claim, binding, slots, instances):
                 if certain:
@@ -146,6 +165,10 @@ def _reserve(claim: Claim, binding: dict[str, int], slots: ObjectSlots, instance
 def _reserve_slots(claim: Claim, binding: Mapping[str, int], slots: ObjectSlots, number: int) -> tuple[int, ...]:
     key = requirement_key(claim, binding)
     if key not in slots.reserved:
+        if number > 1 and slots.count + number > MAX_SLOTS:
+            raise SolverLimitError(
+                f"the formula may need {slots.count + number:,} objects: the solver places up to {MAX_SLOTS}"
+            )
         slots.reserved[key] = tuple(slots.add() for _ in range(number))
     return slots.reserved[key]
 
@@ -217,6 +240,14 @@ class _Instantiator:
                 return self.all_of(self.for_each(variable, body, binding))
             case Some(variable, body):
                 return self.some(claim, variable, body, binding)
+            case Many(number, variable, body):
+                return self.many(claim, number, variable, body, binding)
+            case AllBut(number, variable, body):
+                left_out = [
+                    self.at_least(1, [self.own(slot, False), part])
+                    for slot, part in self.bodies(variable, body, binding)
+                ]
+                return self.at_least(self.slots.count - number, left_out)
             case Every(variable, condition, exception, consequent, needs_instance):
                 rule = [
                     self.at_least(
@@ -238,6 +269,24 @@ class _Instantiator:
             return self.instantiate(body, {**binding, variable: UndecidedSlot()})
         return self.at_least(1, self.for_each(variable, body, binding))
 
+    def many(self, claim: Claim, number: int, variable: str, body: Claim, binding: Binding) -> GroundClaim:
+        """Return the claim that a number of different objects satisfy a body."""
+        reserved = self.slots.reserved.get(requirement_key(claim, binding))
+        if reserved is None:
+            counted = [self.all_of([self.own(slot, True), part]) for slot, part in self.bodies(variable, body, binding)]
+            return self.at_least(number, counted)
+        parts = [self.instantiate(body, {**binding, variable: slot}) for slot in reserved]
+        return self.all_of([*parts, *(self.distinct(pair, True) for pair in combinations(reserved, 2))])
+
+    def own(self, slot: int, holds: bool) -> GroundClaim:
+        """Return the claim that a slot is an object of its own, or that it is not."""
+        return GroundAtom(OWN_OBJECT, (slot,), None, holds) if self.slots.may_coincide and slot else holds
+
+    def distinct(self, objects: tuple[SlotRef, ...], holds: bool) -> GroundClaim:
+        """Return the claim that two objects are different, or that they are the same."""
+        decided = not self.slots.may_coincide and all(isinstance(obj, int) for obj in objects)
+        return holds if decided else GroundAtom(DISTINCT, objects, None, holds)
+
     def met(self, claim: Claim, variable: str, condition: Claim, binding: Binding) -> GroundClaim:
         """Return the claim that enough slots meet the condition of a `forall`."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
@@ -247,14 +296,19 @@ class _Instantiator:
         return self.at_least(number, self.for_each(variable, condition, binding))
 
     def for_each(self, variable: str, body: Claim, binding: Binding) -> list[GroundClaim]:
-        return [self.instantiate(body, {**binding, variable: slot}) for slot in range(self.slots.count)]
+        return [part for _, part in self.bodies(variable, body, binding)]
+
+    def bodies(self, variable: str, body: Claim, binding: Binding) -> list[tuple[int, GroundClaim]]:
+        return [(slot, self.instantiate(body, {**binding, variable: slot})) for slot in range(self.slots.count)]
 
     def literal(self, literal: AtomClaim, binding: Binding) -> GroundClaim:
         predicate = literal.atom.predicate
         objects = tuple(binding[name] for name in literal.atom.variables)
         if len(objects) == 2:
             if objects[0] is objects[1] or objects[0] == objects[1]:
-                return holds_reflexively(predicate) == literal.holds
+                return (predicate != DISTINCT and holds_reflexively(predicate)) == literal.holds
+            if predicate == DISTINCT:
+                return self.distinct(objects, literal.holds)
             return GroundAtom(predicate, objects, None, literal.holds)
         if len(literal.atom.arguments) == 1 and objects:
             return GroundAtom(predicate, objects, None, literal.holds)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from formalimg.logic import (
+    DISTINCT,
     And,
     Atom,
+    Count,
     Exists,
     Forall,
     Formula,
+    Not,
     Or,
     Value,
     Variable,
@@ -19,7 +22,7 @@ from formalimg.logic import (
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively
-from formalimg.scenes.solver.nnf import AllOf, AnyOf, AtomClaim, Claim, Each, Every, Some, build_claim
+from formalimg.scenes.solver.nnf import AllBut, AllOf, AnyOf, AtomClaim, Claim, Each, Every, Many, Some, build_claim
 
 _NOT = "not "
 
@@ -43,7 +46,7 @@ def keeps_margin(
 
 
 def _claim_formula(claim: Claim, style: str | None) -> Formula:
-    """Return a claim as a formula without `not` and style; the negation of an atom is a predicate of its own."""
+    """Return a claim as a formula without style, in which the negation of an atom is a predicate of its own."""
 
     def inner(part: Claim) -> Formula:
         return _claim_formula(part, style)
@@ -61,6 +64,10 @@ def _claim_formula(claim: Claim, style: str | None) -> Formula:
             return Exists(Variable(variable), inner(body))
         case Each(variable, body):
             return Forall(Variable(variable), inner(body))
+        case Many(number, variable, body):
+            return Count("at-least", number, Variable(variable), inner(body))
+        case AllBut(number, variable, body):
+            return Count("at-most", number, Variable(variable), Not(inner(body)))
         case Every(variable, condition, exception, consequent):
             name = Variable(variable)
             rule = Forall(name, Or((inner(exception), inner(consequent))))
@@ -114,6 +121,8 @@ class _MarginWorld:
 
     def _related(self, predicate: str, a: int, b: int) -> bool:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        if name == DISTINCT:
+            return (a != b) == holds
         assert name in BINARY_RULES
         if a == b:
             return holds_reflexively(name) == holds  # no detector error separates an object from itself

@@ -1,4 +1,4 @@
-"""Negation normal form of formulas, with strict `forall` expanded, and a bound on the objects that it needs.
+"""Negation normal form of formulas, with strict `forall` expanded and counts bounded from either side.
 
 These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
 are about scenes with at least one object; the empty scene is a case of its own.
@@ -6,14 +6,12 @@ are about scenes with at least one object; the empty scene is a case of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from formalimg.errors import FormalimgError
-from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, expand_distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +66,33 @@ class Every:
     needs_instance: bool = True
 
 
-Claim: TypeAlias = AtomClaim | AllOf | AnyOf | Some | Each | Every
+@dataclass(frozen=True, slots=True, eq=False)
+class Many:
+    """The body is true of at least `number` objects, two or more."""
+
+    number: int
+    variable: str
+    body: Claim
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllBut:
+    """The body is true of all objects but `number` at most, one or more: a count that is not exceeded."""
+
+    number: int
+    variable: str
+    body: Claim
+
+
+Claim: TypeAlias = AtomClaim | AllOf | AnyOf | Some | Each | Every | Many | AllBut
 
 TRIVIAL_CLAIM = AllOf(())
+IMPOSSIBLE_CLAIM = AnyOf(())
 
 
 def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
     """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
-    return _ClaimBuilder(kept).conjunct(formula, True)
+    return _ClaimBuilder(kept).conjunct(expand_distinct(formula), True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
@@ -84,7 +101,7 @@ def conjuncts(formula: Formula) -> list[Formula]:
     A strict `forall` gives its condition (some object must meet it) and the conjuncts of its consequent.
     """
     reader = _ClaimBuilder(None)
-    reader.conjunct(formula, True)
+    reader.conjunct(expand_distinct(formula), True)
     return reader.seen
 
 
@@ -155,7 +172,28 @@ class _ClaimBuilder:
             case Forall(variable, body):
                 return (Each if holds else Some)(variable.name, self.claim(body, holds))
             case Count():
-                raise FormalimgError("formulas with counts cannot be solved yet")
+                return self.count(formula, holds)
+
+    def count(self, formula: Count, holds: bool) -> Claim:
+        """Return the claim that a number of objects is allowed, or that it is not: then it is below or above."""
+        least, most = formula.range
+        if holds:
+            bounds = [self.at_least(least, formula)]
+            return _all_of(bounds if most is None else [*bounds, self.at_most(most, formula)])
+        below = self.at_most(least - 1, formula)
+        return _any_of([below] if most is None else [below, self.at_least(most + 1, formula)])
+
+    def at_least(self, number: int, count: Count) -> Claim:
+        if number <= 0:
+            return TRIVIAL_CLAIM
+        name, body = count.variable.name, self.claim(count.body, True)
+        return Some(name, body) if number == 1 else Many(number, name, body)
+
+    def at_most(self, number: int, count: Count) -> Claim:
+        if number < 0:
+            return IMPOSSIBLE_CLAIM
+        name, body = count.variable.name, self.claim(count.body, False)
+        return AllBut(number, name, body) if number else Each(name, body)
 
 
 def _all_of(parts: list[Claim]) -> Claim:
@@ -175,7 +213,7 @@ def subclaims(claim: Claim) -> tuple[Claim, ...]:
             return ()
         case AllOf(parts) | AnyOf(parts):
             return parts
-        case Some(_, body) | Each(_, body):
+        case Some(_, body) | Each(_, body) | Many(_, _, body) | AllBut(_, _, body):
             return (body,)
         case Every(_, condition, exception, consequent):
             return (condition, exception, consequent)
@@ -194,20 +232,13 @@ def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
         pending.extend(reversed(subclaims(claim)))
 
 
-def conjunct_atoms(claim: Claim) -> list[AtomClaim]:
-    """Return the atoms that must be true whenever the claim is, without opening alternatives or quantifiers."""
-    if isinstance(claim, AtomClaim):
-        return [claim]
-    return [literal for part in claim.parts for literal in conjunct_atoms(part)] if isinstance(claim, AllOf) else []
-
-
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def free_names(claim: Claim) -> tuple[str, ...]:
     """Return the variables that are free in a claim, in order of appearance."""
     if isinstance(claim, AtomClaim):
         return tuple(dict.fromkeys(claim.atom.variables))
     names = dict.fromkeys(name for part in subclaims(claim) for name in free_names(part))
-    if isinstance(claim, Some | Each | Every):
+    if isinstance(claim, Some | Each | Every | Many | AllBut):
         names.pop(claim.variable, None)
     return tuple(names)
 
@@ -215,95 +246,4 @@ def free_names(claim: Claim) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def needs_object(claim: Claim) -> bool:
     """Return whether an object must be found somewhere inside the claim."""
-    return isinstance(claim, Some | Every) or any(map(needs_object, subclaims(claim)))
-
-
-_MAX_NEEDS = 500
-
-
-class Need(NamedTuple):
-    """An object that is needed for each choice of objects for the variables around it.
-
-    Each variable stands for the class its objects must have, None where any object counts.
-    """
-
-    label: str | None
-    around: tuple[str | None, ...]
-
-
-def max_objects_needed(claim: Claim, limit: int) -> int | None:
-    """Return how many objects are enough if any number is; None if that is not known to be at most `limit`.
-
-    Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
-    they need in turn because of a `forall`, and so on. What holds for each object also holds for each of these, and
-    boxes that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of needs ends,
-    its length is a bound. A `forall` over cups creates no need for a plate, which is why the chain mostly ends.
-    """
-    needs: list[Need] = []
-    _collect_needs(claim, {}, needs)
-    if len(needs) > _MAX_NEEDS:
-        return None
-    if not any(need.around == () for need in needs):
-        needs.append(Need(None, ()))  # a scene has at least one object
-    counts = [0] * len(needs)
-    while True:
-        fresh = [prod(_candidates(label, needs, counts) for label in need.around) for need in needs]
-        if fresh == counts:
-            return sum(counts)
-        if sum(fresh) > limit:
-            return None
-        counts = fresh
-
-
-def _candidates(label: str | None, needs: list[Need], counts: list[int]) -> int:
-    fitting = (
-        count for need, count in zip(needs, counts, strict=True) if None in (label, need.label) or need.label == label
-    )
-    return sum(fitting)
-
-
-def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[Need]) -> None:
-    if len(needs) > _MAX_NEEDS or not needs_object(claim):
-        return
-    match claim:
-        case Some(variable, body):
-            needs.append(Need(_required_class(variable, body), tuple(around.values())))
-            _collect_needs(body, around, needs)
-        case Each(variable, body):
-            _collect_needs(body, {**around, variable: None}, needs)
-        case Every(variable, condition, exception, consequent, needs_instance):
-            if needs_instance:
-                needs.append(Need(_required_class(variable, condition), tuple(around.values())))
-                _collect_needs(condition, around, needs)
-            _collect_needs(exception, {**around, variable: None}, needs)
-            _collect_needs(consequent, {**around, variable: _required_class(variable, condition)}, needs)
-        case AnyOf(parts):
-            for part in parts:
-                others = [other for other in parts if other is not part]
-                _collect_needs(part, {**around, **_guard_classes(others, around)}, needs)
-        case _:
-            for part in subclaims(claim):
-                _collect_needs(part, around, needs)
-
-
-def _required_class(variable: str, body: Claim) -> str | None:
-    """Return the class that an object must have for the body to be true of it."""
-    for literal in conjunct_atoms(body):
-        if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
-            return _word(literal)
-    return None
-
-
-def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the classes that variables must have for none of these alternatives to be true at once."""
-    found: dict[str, str] = {}
-    for literal in alternatives:
-        if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":
-            (name,) = literal.atom.variables
-            if name in around:
-                found[name] = _word(literal)
-    return found
-
-
-def _word(literal: AtomClaim) -> str:
-    return str(getattr(literal.atom.arguments[1], "text", ""))
+    return isinstance(claim, Some | Every | Many) or any(map(needs_object, subclaims(claim)))

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
+    DISTINCT,
     STYLE_PREDICATE,
     Atom,
     Formula,
@@ -46,7 +47,8 @@ from formalimg.scenes.solver.layout import (
 )
 from formalimg.scenes.solver.margin import keeps_margin
 from formalimg.scenes.solver.model import Arrangement, NoSolution, SolverAttempt, arrange
-from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
+from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts
+from formalimg.scenes.solver.object_bound import max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 
 _MAX_OBJECT_BOUND = 40
@@ -120,7 +122,7 @@ def _require_solvable(formula: Formula) -> None:
 
 
 def _objection(atom: Atom) -> str | None:
-    if atom.predicate in (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, STYLE_PREDICATE):
+    if atom.predicate in (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, DISTINCT, STYLE_PREDICATE):
         return None
     return f"the solver cannot decide {atom.predicate}: it places boxes, and solves formulas in the knolling predicates"
 
@@ -175,6 +177,9 @@ class Search:
             if witness is not None:
                 return witness
         if isinstance(proof, str):
+            empty = self.empty_scene()
+            if empty is not None:
+                return empty
             raise SolverLimitError("neither a witness nor a proof was found: try a larger effort, or a simpler formula")
         return self.witness_that_coincides(claim, proof)
 

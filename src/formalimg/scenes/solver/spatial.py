@@ -11,7 +11,17 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from formalimg.logic import STYLE_PREDICATE, Formula, FormulaError, Problem, atoms, parse, rename_apart
+from formalimg.logic import (
+    STYLE_PREDICATE,
+    Count,
+    Formula,
+    FormulaError,
+    Problem,
+    atoms,
+    parse,
+    rename_apart,
+    subformulas,
+)
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives
@@ -54,7 +64,7 @@ def solve_natural(
         seed: selects among layouts.
 
     Raises:
-        FormulaError: if it uses other predicates.
+        FormulaError: if it uses other predicates, or counts.
         SolverLimitError: if it could be neither satisfied nor refuted.
     """
     if isinstance(formula, str) or formula.span.end == 0:
@@ -82,6 +92,13 @@ def _require_natural(formula: Formula) -> None:
         Problem("undecided", f"the spatial axioms say nothing of {atom.predicate}", atom.span)
         for atom in atoms(formula)
         if atom.predicate not in known
+    ]
+    problems += [
+        Problem(
+            "undecided", "the spatial axioms say nothing of counts: solve it as boxes, or write it without", node.span
+        )
+        for node in subformulas(formula)
+        if isinstance(node, Count)
     ]
     if problems:
         raise FormulaError(problems)

@@ -17,8 +17,8 @@ from functools import partial
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import And, Formula, atoms, check, parse, rename_apart
-from formalimg.scenes import SolverLimitError, Witness, solve, solve_natural
+from formalimg.logic import And, Formula, atoms, check, parse, rename_apart, verify
+from formalimg.scenes import Scene, SolverLimitError, Witness, solve, solve_natural
 from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.formula.synthesis.knolling import draw_knolling
@@ -28,7 +28,7 @@ from formalimg.suites.formula.wording import WordingError, realize
 from formalimg.suites.item import Item
 from formalimg.suites.registry import suite
 
-VERSIONS = {"knolling": "1", "natural": "2"}
+VERSIONS = {"knolling": "1", "knolling-counts": "1", "natural": "2"}
 """Version of the default items of each suite: to be raised whenever a change gives other items."""
 
 _DRAWS = "1"
@@ -54,7 +54,7 @@ class Recipe:
     """Which items to generate.
 
     Attributes:
-        suite: `knolling` or `natural`.
+        suite: `knolling`, `knolling-counts` or `natural`.
         levels: the levels (K) to make items of.
         per_level: how many items of each level.
         seed: another seed, other items.
@@ -71,12 +71,14 @@ class Recipe:
     connectives: bool = False
 
     def __post_init__(self) -> None:
-        if self.suite not in ("knolling", "natural"):
-            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of knolling and natural")
+        if self.suite not in VERSIONS:
+            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(VERSIONS)}")
         if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
             raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
         if self.per_level < 1:
             raise SynthesisError("at least one item per level is needed")
+        if self.objects is not None and suite(self.suite).has_counts:
+            raise SynthesisError("a count has as many objects as it says: leave out the number of objects")
         if self.objects is not None:
             if not 1 <= self.objects <= _MAX_OBJECTS:
                 raise SynthesisError(f"objects must lie between 1 and {_MAX_OBJECTS}")
@@ -172,7 +174,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
             if isinstance(spec, str):
                 given_up[spec] += 1
                 continue
-            prompt = realize(formula, recipe.suite, seed=rng.randrange(2**31))
+            prompt = realize(formula, suite(recipe.suite).vocabulary, seed=rng.randrange(2**31))
         except WordingError:
             given_up["wording"] += 1
             continue
@@ -187,8 +189,9 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
 
 def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     components = 1 if recipe.objects is None else recipe.objects // level
-    if recipe.suite == "knolling":
-        drawn = [draw_knolling(level, rng) for _ in range(components)]
+    about = suite(recipe.suite)
+    if about.vocabulary == "knolling":
+        drawn = [draw_knolling(level, rng, counting=about.has_counts) for _ in range(components)]
     else:
         drawn = [draw_natural(level, rng, styled=None if number == 0 else False) for number in range(components)]
     formulas = [formula for formula in drawn if formula is not None]
@@ -198,11 +201,13 @@ def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     if components > 1 and _classes_repeat(formula):
         return None  # components that speak of one class would constrain each other
     if recipe.connectives and rng.random() < 0.4:
-        formula = with_connectives(formula, recipe.suite, rng)
+        formula = with_connectives(formula, about.vocabulary, rng)
     formula = parse(str(rename_apart(formula)))
-    if suite(recipe.suite).has_ontology and components > 1 and find_implausible(formula):
+    if about.has_ontology and components > 1 and find_implausible(formula):
         return None  # components that are plausible alone may not be together: every person kneels, every child runs
-    problems = check(formula, recipe.suite, k=level, single_component=components == 1)
+    if about.has_counts and verify(formula, Scene.of([])):
+        return None  # "at most two cups": an empty image would do
+    problems = check(formula, about.vocabulary, k=level, single_component=components == 1)
     return None if problems else formula
 
 

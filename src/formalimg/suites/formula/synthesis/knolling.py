@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from formalimg.logic import Atom, Formula, Value, Variable, vocabulary
 from formalimg.scenes import BINARY_RULES, UNARY_RULES
+from formalimg.suites.formula.synthesis.counted_skeleton import draw_counted_skeleton
 from formalimg.suites.formula.synthesis.geometry import GeometricFacts, find_redundant
 from formalimg.suites.formula.synthesis.skeleton import Skeleton, draw_skeleton
 
@@ -30,13 +31,15 @@ _SAME_THING: tuple[frozenset[str], ...] = (
 """Of these, at most one is said of the same object."""
 
 
-def draw_knolling(level: int, rng: random.Random) -> Formula | None:
-    """Draw a formula of the given level; None if this draw is rejected.
+def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> Formula | None:
+    """Draw a formula of the given level, with counts or without; None if this draw is rejected.
 
     It hangs together in one component, and says nothing that follows from the rest of it.
     """
     words = vocabulary("knolling").words
-    skeleton = draw_skeleton(level, rng.sample(words["class"], level), rng)
+    skeleton = (draw_counted_skeleton if counting else draw_skeleton)(level, rng.sample(words["class"], level), rng)
+    if skeleton is None:
+        return None
     atoms: list[Atom] = []
     geometry = GeometricFacts()
     for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
@@ -62,7 +65,8 @@ def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
         nearest = place - 1 if rng.random() < 0.5 else rng.randrange(place)
         if skeleton.forall_at is not None and skeleton.forall_at < place and rng.random() < 0.7:
             nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is mostly about the instance
-        yield _relations(names[place], names[nearest], rng)
+        nearest = min(nearest, len(skeleton.plain) - 1)
+        yield _relations(names[place], names[nearest], skeleton, rng)
 
 
 def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
@@ -75,14 +79,17 @@ def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     for _ in range(round(level * 0.35 + rng.random() - 0.5)):
         if level > 1:
             one, other = rng.sample(names, 2)
-            yield _relations(one, other, rng)
+            if one not in skeleton.amounts or other not in skeleton.amounts:
+                yield _relations(one, other, skeleton, rng)
     for _ in range(max(1, round(level * 0.85 + rng.random() - 0.5))):
         yield _properties(names, rng)
 
 
-def _relations(one: str, other: str, rng: random.Random) -> Iterator[Atom]:
+def _relations(one: str, other: str, skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
     for _ in range(_TRIES_PER_RELATION):
         first, second = (one, other) if rng.random() < 0.5 else (other, one)
+        if second in skeleton.amounts:  # "two forks that the plate is above" is hard to read
+            first, second = second, first
         yield Atom(rng.choice(list(BINARY_RULES)), (Variable(first), Variable(second)))
 
 

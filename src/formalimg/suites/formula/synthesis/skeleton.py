@@ -1,13 +1,28 @@
-"""Formula skeletons: variables, their classes and quantifiers; and optional `or` and `not`."""
+"""Formula skeletons: variables, their classes, quantifiers and counts; and optional `or` and `not`."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, Variable, atoms, vocabulary
+from formalimg.logic import (
+    And,
+    Atom,
+    Count,
+    CountBound,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    atoms,
+    vocabulary,
+)
 from formalimg.suites.formula.ontology import ontology
 from formalimg.suites.registry import suite as get_suite
 
@@ -19,19 +34,33 @@ _HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, 
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
+class Amount(NamedTuple):
+    """How many objects a counted variable stands for: "exactly three", "at most two"."""
+
+    bound: CountBound
+    number: int
+
+
 @dataclass(frozen=True)
 class Skeleton:
-    """The variables of one component, in the order of their quantifiers.
+    """The variables of one component, in the order of their quantifiers; those that are counted come last.
 
     Attributes:
         names: of the variables, made from their classes.
         classes: what each variable is.
         forall_at: which variable `forall` binds, if any; those after it exist for each of its instances.
+        amounts: the counted variables. Nothing is said of two of them at once: a count has no other count inside.
     """
 
     names: tuple[str, ...]
     classes: tuple[str, ...]
     forall_at: int | None
+    amounts: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The variables that are not counted."""
+        return self.names[: len(self.names) - len(self.amounts)]
 
     @property
     def pattern(self) -> Pattern:
@@ -47,6 +76,8 @@ class Skeleton:
     def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
         """Return whether something is asserted of the instances of the `forall`, if there is one."""
         split = self.forall_at
+        if self.amounts and split is not None:
+            return any(self.names[split] in atom.variables for atom in atoms)
         return split is None or split < len(self.names) - 1 or any(self.depth(atom) == split for atom in atoms)
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
@@ -55,22 +86,33 @@ class Skeleton:
             [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
         ]
         relations: list[Atom] = []
+        counted: dict[str, list[Atom]] = {name: [] for name in self.amounts}
         for atom in atoms:
-            (about[self.depth(atom)] if len(atom.variables) == 1 else relations).append(atom)
-        split = len(self.names) if self.forall_at is None else self.forall_at
+            name = self.names[self.depth(atom)]
+            if len(atom.variables) == 1:
+                about[self.depth(atom)].append(atom)
+            else:
+                counted.get(name, relations).append(atom)
+        split = len(self.plain) if self.forall_at is None else self.forall_at
         conjuncts: list[Formula] = [atom for known in about[:split] for atom in known]
         conjuncts += [atom for atom in relations if self.depth(atom) < split]
+        inside: list[Formula] = [atom for atom in relations if self.depth(atom) >= split]
+        for place, (name, tied) in enumerate(counted.items(), start=len(self.plain)):
+            others = (self.names.index(other) for atom in tied for other in atom.variables if other != name)
+            bound, number = self.amounts[name]
+            count = Count(bound, number, Variable(name), _conjunction([*about[place], *tied]))
+            (conjuncts if max(others, default=-1) < split else inside).append(count)
         if self.forall_at is not None:
-            conjuncts.append(self._forall(about, [atom for atom in relations if self.depth(atom) >= split]))
-        return _bound(self.names[:split], _conjunction(conjuncts))
+            conjuncts.append(self._forall(about, inside))
+        return _bound(self.plain[:split], _conjunction(conjuncts))
 
-    def _forall(self, about: list[list[Atom]], relations: list[Atom]) -> Formula:
+    def _forall(self, about: list[list[Atom]], inside: list[Formula]) -> Formula:
         assert self.forall_at is not None
         split = self.forall_at
         is_of_class, *of_instance = about[split]
-        inner: list[Formula] = [atom for atoms in about[split + 1 :] for atom in atoms]
-        inner += [*of_instance, *relations]
-        consequence = _bound(self.names[split + 1 :], _conjunction(inner))
+        inner: list[Formula] = [atom for atoms in about[split + 1 : len(self.plain)] for atom in atoms]
+        inner += [*of_instance, *inside]
+        consequence = _bound(self.plain[split + 1 :], _conjunction(inner))
         return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 

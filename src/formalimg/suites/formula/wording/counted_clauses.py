@@ -12,7 +12,8 @@ _AS_SUBJECT = 50
 
 def realize_count(count: CountedObjects, phrases: PhraseBuilder) -> str:
     """Return a count as English text; what it introduces ends with it."""
-    known = set(phrases.known)
+    known, ruled = set(phrases.known), phrases.ruled
+    phrases.ruled = set()  # in here the jeans of a rule are called by their noun first, and then "them"
     name = phrases.names[count.variable]
     singular = is_singular(count.bound, count.number)
     verb = "is" if singular else "are"
@@ -31,7 +32,7 @@ def realize_count(count: CountedObjects, phrases: PhraseBuilder) -> str:
             text += f" {who}{phrases.join_properties(properties)}"
         related = [_related(claim, phrases) for claim in name.related]
         text += (" and" if properties and related else "") + " and".join(related)
-    phrases.known = known
+    phrases.known, phrases.ruled = known, ruled
     return text
 
 
