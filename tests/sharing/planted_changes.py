@@ -78,11 +78,13 @@ def changes(run: str) -> Mapping[str, Change]:
         edit_records(files, f"{here}/pictures.jsonl", lambda rows: rows[0].update(sha256="0" * 64))
 
     def label(files: Files) -> None:
-        """The label of an object that the judge saw."""
+        """The label of what the judge saw, and the verdict hangs on."""
 
         def rename(records: list[dict[str, Any]]) -> None:
-            seen = next(row for row in records if row["passed"] == 1)
-            seen["evidence"]["scene"]["objects"][0]["label"] = "violin"
+            evidence = next(row for row in records if row["passed"] == 1 and row["evidence"]["bindings"])["evidence"]
+            objects, bound = evidence["scene"]["objects"], min(evidence["bindings"].values())
+            for one in [one for one in objects if one["label"] == objects[bound]["label"]]:
+                one["label"] = "violin"
 
         edit_records(files, f"{here}/verdicts.jsonl", rename)
 

@@ -109,7 +109,7 @@ def test_runs_of_every_suite_and_condition_can_be_bundled(name: str, tmp_path: P
 def test_several_runs_and_judges_are_in_one_report(reader_run: Path, tmp_path: Path) -> None:
     second = tmp_path / "again" / reader_run.name
     shutil.copytree(reader_run, second)
-    formalimg.judge(second, lambda item, image: item.level == 1, progress=False)
+    formalimg.judge(second, lambda image, item: item.level == 1, progress=False)
     written = write_bundle([reader_run, second], tmp_path / "two.zip", VERSION)
     assert [run["name"] for run in written.runs] == [reader_run.name, f"{reader_run.name}-2"]
     assert [len(run["judges"]) for run in written.runs] == [1, 2]

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from formalimg.sharing import verify_bundle
 from tests.support.command import formalimg as command
@@ -35,9 +34,12 @@ def server(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Loopbac
 def test_a_pushed_run_has_images_verdicts_manifest_and_card(
     hub: Hub, server: Loopback, reader_run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    copy = tmp_path / reader_run.name
+    shutil.copytree(reader_run, copy)
+    (copy / "images" / "stray.png").write_bytes(b"of no item, and so no part of the run")
     with server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
-        said = command("push", str(reader_run), "--to", ADDRESS, "--license", "cc-by-4.0", "--private")
+        said = command("push", str(copy), "--to", ADDRESS, "--license", "cc-by-4.0", "--private")
         assert said.code == 0, said.err
         assert f"{server.url}/datasets/lab/reader-on-knolling" in said.out
     files = hub.datasets["lab/reader-on-knolling"]
@@ -48,7 +50,9 @@ def test_a_pushed_run_has_images_verdicts_manifest_and_card(
     assert [row["file_name"] for row in rows] == [
         json.loads(line)["file_name"] for line in (reader_run / "images/metadata.jsonl").read_bytes().splitlines()
     ]
-    assert {row["passed"] for row in rows} == {True, False}
+    assert {row["passed"] for row in rows} == {True, False, None}
+    assert all(bool(row["unscored"]) == (row["passed"] is None) for row in rows)
+    assert "images/stray.png" not in files
     assert all(bool(row["what_failed"]) == (row["passed"] is False) for row in rows)
     assert files["run.toml"] == (reader_run / "run.toml").read_bytes()
     (tmp_path / "bundle.zip").write_bytes(files["bundle.zip"])
@@ -75,21 +79,6 @@ def test_pushing_again_leaves_nothing_of_before(
     assert files["NOTES.md"] == b"kept by its owner"
     assert len(files["verdicts.jsonl"].splitlines()) == len(list((reader_run / "images").glob("*.png")))
     assert len(hub.commits) == 2
-
-
-def test_images_without_a_verdict_have_a_row_with_the_reason(
-    hub: Hub, server: Loopback, reader_run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    copy = tmp_path / "run"
-    shutil.copytree(reader_run, copy)
-    Image.new("RGB", (8, 8)).save(copy / "images" / "stray.png")  # of no item, and so no part of the run
-    assert command("judge", str(copy), "--judge", "builtin/drawn").code == 0
-    with server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        assert command("push", str(copy), "--to", ADDRESS).code == 0
-    files = hub.datasets["lab/reader-on-knolling"]
-    assert "images/stray.png" not in files
-    assert {json.loads(line)["judge"] for line in files["verdicts.jsonl"].splitlines()} == {"builtin/drawn"}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from formalimg.sharing.bundle_format import lines_bytes
 from formalimg.sharing.data_cards import data_card
 from formalimg.sharing.model_cards import model_card
 
-_ADDRESS = re.compile(r"hf://datasets/([\w.-]{1,96}/[\w.-]{1,96})/?")
+_ADDRESS = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})/?")
 BUNDLE, IMAGES, METADATA, VERDICTS = "bundle.zip", "images", "metadata.jsonl", "verdicts.jsonl"
 _REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]
 """What an earlier push of a run may have left in the dataset."""

@@ -25,6 +25,7 @@ from formalimg.reporting import (
 from formalimg.results import Evaluation, Failure
 from formalimg.runs import Identity, open_run
 from formalimg.sharing.reproduction_commands import reproduction
+from formalimg.stats import Interval
 from formalimg.tables import count_noun, format_value, join_names, markdown_escape, render_markdown
 
 _MAX_FIGURES = 2
@@ -97,11 +98,12 @@ def headline(row: RunRow, section: Section) -> str:
     if overall.value is None:
         return f"{name}: no image is scored{'' if judge else ', because none is judged'}."
     has_scores = section.suite.traits.has_scores
-    value = f"{overall.value:.2f}" if has_scores else f"{format_value(overall.value, 'percent')} %"
-    low, high = overall.interval or (None, None)
+    found, interval = _overall(row)
+    value = f"{found:.2f}" if has_scores else f"{format_value(found, 'percent')} %"
     within = ""
-    if low is not None and high is not None:
-        ends = f"{low:.2f} to {high:.2f}" if has_scores else f"{100 * low:.1f} to {100 * high:.1f} %"
+    if interval is not None:
+        low, high = interval
+        ends = f"{low:.2f} to {high:.2f}" if has_scores else f"{100 * low:.0f} to {100 * high:.0f} %"
         within = f" ({100 * row.summary.confidence:g} % interval {ends})"
     did = "has a mean score of" if has_scores else "passes"
     of = "over" if has_scores else "of"
@@ -117,6 +119,16 @@ def headline(row: RunRow, section: Section) -> str:
         )
         sentences.append(f"It holds a rate of {100 * held.epsilon:g} % {up_to} (interval {held.low} to {held.high})")
     return f"{'. '.join(sentences)}. Judged by {markdown_escape(judge or 'nobody')}."
+
+
+def _overall(row: RunRow) -> tuple[float, Interval | None]:
+    """Return the number that stands for the run, as the main table has it: the mean of all levels, or of all images."""
+    overall = row.summary.overall
+    for band in row.summary.bands.values():
+        if set(band.levels) >= set(row.summary.levels) and band.value is not None:
+            return band.value, band.interval
+    assert overall.value is not None, "an image is scored"
+    return overall.value, overall.interval
 
 
 def _without_heading(table: str) -> str:

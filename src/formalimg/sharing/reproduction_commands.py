@@ -14,6 +14,8 @@ from formalimg.suites import Item, load
 
 _OWN_ITEMS = "ITEMS"
 """Stands for a file that only its owner knows."""
+_WITHOUT_WORDS = "-without-words"
+"""How conditions end in which the model is given the layout alone."""
 
 
 class Reproduction(NamedTuple):
@@ -55,25 +57,19 @@ def reproduction(run: StoredRun) -> Reproduction:
 
 def _settings(manifest: RunManifest) -> list[str]:
     """Return the options that shape images, but for those that have the default value of every run."""
-    defaults = RunDefaults()
+    is_image, without_words = manifest.task == "image", manifest.condition.endswith(_WITHOUT_WORDS)
     given = {
-        "--samples": (manifest.samples, defaults.samples),
-        "--seed": (manifest.seed, defaults.seed),
-        "--size": (manifest.size, defaults.size),
+        "--samples": (manifest.samples, 1),
+        "--seed": (manifest.seed, 1),
+        "--size": (manifest.size, 1024),
         "--task": (manifest.task, "image"),
-        "--condition": (manifest.condition.partition(",")[0], ""),
-        "--style": (manifest.style if manifest.task == "image" else "none", "none"),
+        "--condition": (manifest.condition.removesuffix(_WITHOUT_WORDS), ""),
+        "--rewriter": (str(manifest.model.settings.get("rewriter", "")), ""),
+        "--words": ("without" if without_words else "with", "with"),
+        "--style": (manifest.style if is_image else "none", "none"),
     }
     words = [word for name, (value, usual) in given.items() if value != usual for word in (name, str(value))]
     return [*words, "--adaptive"] if manifest.adaptive else words
-
-
-class RunDefaults(NamedTuple):
-    """The values of the options of `run` that need not be given."""
-
-    samples: int = 1
-    seed: int = 1
-    size: int = 1024
 
 
 def _selection(run: StoredRun) -> list[str] | None:
