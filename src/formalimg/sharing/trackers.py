@@ -145,7 +145,7 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
             image = _small(failure)
             table.add_data(*_cells(failure), None if image is None else wandb.Image(image))
         logged.log({"failures": table})
-        return f"{logged.url or logged.dir}"
+        return str(logged.dir if offline else logged.url)
     finally:
         logged.finish()
 
