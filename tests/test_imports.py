@@ -47,6 +47,7 @@ MAY_IMPORT = {
     },
 }
 MAY_IMPORT["results"] = {*MAY_IMPORT["reporting"], "reporting"}
+MAY_IMPORT["sharing"] = {"suites", "models", "judges", "runs", "stats", "tables", "reporting", "results"}
 MAY_IMPORT["rewards.server"] = {*MAY_IMPORT["web"], "web", "rewards"}
 MAY_IMPORT["rewards.trainers"] = {*MAY_IMPORT["rewards"], "rewards", "rewards.server"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)

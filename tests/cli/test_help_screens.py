@@ -36,7 +36,7 @@ def _commands() -> Iterator[tuple[str, ...]]:
 
 def test_commands_are_listed_by_purpose() -> None:
     page = _help()
-    assert _sections(page) == ["Options", "Run and look", "Author items", "Judge quality", "Tools"]
+    assert _sections(page) == ["Options", "Run and look", "Author items", "Judge quality", "Share", "Tools"]
     for name, *_ in _commands():
         assert re.search(rf"^  {name} +\w", page, re.MULTILINE), name
 

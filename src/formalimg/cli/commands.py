@@ -9,7 +9,7 @@ import typer
 from formalimg import __version__
 from formalimg.cli.help_groups import CommandEntry, command_group
 
-_RUN, _AUTHOR, _JUDGE, _TOOLS = "Run and look", "Author items", "Judge quality", "Tools"
+_RUN, _AUTHOR, _JUDGE, _SHARE, _TOOLS = "Run and look", "Author items", "Judge quality", "Share", "Tools"
 
 COMMANDS = {
     "run": CommandEntry(
@@ -84,6 +84,22 @@ COMMANDS = {
         "calibrate runs/a --labels labels.csv",
     ),
     "certify": CommandEntry(_JUDGE, "Measure precision and recall of a grounder.", "certify --scenes 10"),
+    "bundle": CommandEntry(
+        _SHARE,
+        "Write runs to one file that can be cited and verified.",
+        "bundle runs/* --out results.zip",
+    ),
+    "verify-bundle": CommandEntry(
+        _SHARE,
+        "Compute every number of a bundle again, and say what differs.",
+        "verify-bundle results.zip",
+        target="bundle:verify_bundle_command",
+    ),
+    "card": CommandEntry(_SHARE, "Write a section for a model card, with figures.", "card runs/a --out card.md"),
+    "push": CommandEntry(
+        _SHARE, "Push a run to a dataset on the Hugging Face Hub.", "push runs/a --to hf://datasets/me/my-run"
+    ),
+    "log": CommandEntry(_SHARE, "Log runs to W&B, MLflow or TensorBoard.", "log runs/* --to tensorboard"),
     "check": CommandEntry(_TOOLS, "Check formulas and report every problem.", "check my.formula"),
     "verify": CommandEntry(
         _TOOLS, "Verify whether a formula holds in a scene.", "verify --formula my.formula --scene scene.json --explain"

@@ -12,6 +12,7 @@ from formalimg import __version__
 from formalimg.cli import options
 from formalimg.cli.adaptive_options import Adaptive, Against, folder_kind, print_adaptive, require_adaptive
 from formalimg.cli.engine_options import EngineOptions
+from formalimg.cli.log import LogTo, log_runs, read_trackers
 from formalimg.cli.price_options import GivenPrices, Prices
 from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
 from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight
@@ -65,6 +66,7 @@ class RunOptions:
     min_coverage: float | None = None
     adaptive: bool = False
     against: Path | None = None
+    log_to: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
@@ -222,17 +224,25 @@ def run_command(
     runs: options.RunsFolder = None,
     out: options.RunFolder = None,
     restart: options.Restart = False,
+    log_to: LogTo = None,
 ) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
     Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored.
     """
     asked = RunOptions(**locals())
+    from formalimg.runs import Identity  # here, so that help screens come up faster
+
+    trackers = read_trackers(log_to)
     done = execute_all(asked, judging=True)
     if adaptive and not dry_run:
         print_adaptive(done.folders)
-    if not dry_run:
+    if dry_run:
+        return
+    try:
         print_rates(done, min_coverage)
+    finally:  # what could not be scored is a result too
+        log_runs([(folder, Identity(judge.name, judge.settings)) for folder, judge in done.judged], trackers)
 
 
 def generate_command(

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from formalimg.judges.question_graph_judge import QuestionGraphJudge, graph_verdict
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
+    from formalimg.judges.stored_evidence import follows_by_logic, verdict_from_evidence
 
 # Lazy, because these need numpy, image libraries or pydantic, or belong to studies of judges.
 __getattr__ = lazy_exports(
@@ -133,6 +134,7 @@ __getattr__ = lazy_exports(
         "question_graph_judge": ["QuestionGraphJudge", "graph_verdict"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
+        "stored_evidence": ["follows_by_logic", "verdict_from_evidence"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
         "grounding_files": [
@@ -223,6 +225,7 @@ __all__ = [
     "explanation_title",
     "find_grounding_folders",
     "flipped_scenes",
+    "follows_by_logic",
     "formula_part",
     "graph_verdict",
     "ground_icons",
@@ -246,4 +249,5 @@ __all__ = [
     "read_certificate",
     "read_grounding_file",
     "served_models",
+    "verdict_from_evidence",
 ]

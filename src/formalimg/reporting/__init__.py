@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.model import Comparison, PublishedRow, RunRow, Section, Tally
     from formalimg.reporting.page import main_table_html, page_style, table_html, theme_script
     from formalimg.reporting.paired_runs import is_same_item, same_items
+    from formalimg.reporting.plain_captions import is_whole, plain_caption, plain_main_table
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import plain_table, render, terminal_table, write_html, write_page
     from formalimg.reporting.run_export import ExportedRun, export_run
@@ -52,6 +53,7 @@ __getattr__ = lazy_exports(
         "labels": ["level_name", "level_word"],
         "model": ["Comparison", "PublishedRow", "RunRow", "Section", "Tally"],
         "paired_runs": ["is_same_item", "same_items"],
+        "plain_captions": ["is_whole", "plain_caption", "plain_main_table"],
         "page": ["table_html", "page_style", "main_table_html", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "certificate_tables": ["with_certificates"],
@@ -85,6 +87,7 @@ __all__ = [
     "image_html",
     "is_corrected",
     "is_same_item",
+    "is_whole",
     "item_figures",
     "level_name",
     "level_word",
@@ -92,6 +95,8 @@ __all__ = [
     "make_thumbnail",
     "page_style",
     "parse_figure_formats",
+    "plain_caption",
+    "plain_main_table",
     "plain_table",
     "reference_rows",
     "render",

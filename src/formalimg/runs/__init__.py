@@ -16,7 +16,7 @@ from formalimg.runs.config import (
 )
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
-from formalimg.runs.image_store import ChangedImageError, ImageLocation
+from formalimg.runs.image_store import ChangedImageError, ImageLocation, is_image_name
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import (
@@ -27,7 +27,7 @@ from formalimg.runs.manifest import (
     require_images,
 )
 from formalimg.runs.messages import error_text, one_line
-from formalimg.runs.plan import Selection, default_style, require_supported
+from formalimg.runs.plan import Selection, default_style, judge_key, plan_digest, question_key, require_supported
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
 from formalimg.runs.reader import (
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from formalimg.runs.imported import ImportedVerdict, write_imported_run
     from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
+    from formalimg.runs.records import JOURNALS, RunRecords, read_records, restore_run, table_names
 
 # Lazy, because few runs are adaptive or imported, only dry runs estimate, and programs may show progress themselves.
 __getattr__ = lazy_exports(
@@ -57,10 +58,12 @@ __getattr__ = lazy_exports(
         "imported": ["ImportedVerdict", "write_imported_run"],
         "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
+        "records": ["JOURNALS", "RunRecords", "read_records", "restore_run", "table_names"],
     },
 )
 
 __all__ = [
+    "JOURNALS",
     "MAX_FAILURES",
     "MAX_MANIFEST_BYTES",
     "MAX_SAMPLES",
@@ -91,6 +94,7 @@ __all__ = [
     "RunEstimate",
     "RunManifest",
     "RunRecord",
+    "RunRecords",
     "Safeguards",
     "Selection",
     "StoredRun",
@@ -102,21 +106,28 @@ __all__ = [
     "failed_by_rule",
     "images_url",
     "inspect",
+    "is_image_name",
+    "judge_key",
     "judge_run",
     "load_layouts",
     "locate_image",
     "one_line",
     "open_run",
     "plan_adaptive",
+    "plan_digest",
     "preflight_by_default",
     "question_cost",
+    "question_key",
     "read_looks",
     "read_manifest_table",
+    "read_records",
     "require_images",
     "require_supported",
+    "restore_run",
     "run_name",
     "run_progress",
     "script_progress",
     "set_aside",
+    "table_names",
     "write_imported_run",
 ]

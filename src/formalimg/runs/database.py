@@ -52,7 +52,7 @@ def open_for_writing(folder: Path) -> UntrustedConnection:
             # In WAL mode this loses nothing when the process is killed, and never corrupts; see docs/runs.md.
             connection.execute("PRAGMA synchronous = NORMAL")
             if is_new:
-                connection.executescript(f"BEGIN; {_tables()} PRAGMA user_version = {SCHEMA}; COMMIT;")
+                connection.executescript(f"BEGIN; {table_definitions()} PRAGMA user_version = {SCHEMA}; COMMIT;")
         except BaseException:
             connection.close()
             raise
@@ -96,10 +96,11 @@ def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
             f"{file} has schema {found}, this version of formalimg reads {SCHEMA}: "
             "use the version that made it, or start a new run"
         )
-    require_our_schema(connection, file, _tables(), _DAMAGED)
+    require_our_schema(connection, file, table_definitions(), _DAMAGED)
 
 
-def _tables() -> str:
+def table_definitions() -> str:
+    """Return the SQL that makes the tables of a run."""
     return (files("formalimg.runs") / "schema.sql").read_text(encoding="utf-8")
 
 

@@ -13,7 +13,9 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
 from formalimg.runs.lock import LOCK_FILE, FolderLock
 
-_MANIFEST, _RESULTS, _REWRITES = "run.toml", "results.sqlite", "rewrites.jsonl"
+_MANIFEST, _RESULTS = "run.toml", "results.sqlite"
+REWRITES = "rewrites.jsonl"
+"""The file with rewritten prompts."""
 PREFLIGHT = "preflight.jsonl"
 """The file with what was found about judges before anything was asked of them."""
 LOOKS = "looks.jsonl"
@@ -24,7 +26,7 @@ _FILES = (
     *(f"{_RESULTS}{suffix}" for suffix in ("-wal", "-shm", "-journal")),
     LOCK_FILE,
     f"{IMAGES}/{METADATA}",
-    _REWRITES,
+    REWRITES,
     PREFLIGHT,
     LOOKS,
 )

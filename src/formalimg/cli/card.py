@@ -1,0 +1,57 @@
+"""`formalimg card`: the model-card section of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formalimg.cli.output import FiguresAs, figure_formats
+from formalimg.cli.streams import echo, print_data
+
+
+def card_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write its figures into this folder. Default: with --out, `figures` beside the file; else none.",
+            show_default=False,
+        ),
+    ] = None,
+    figures_as: FiguresAs = "png",
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar="JUDGE", help="Whose verdicts, by name or number. Default: the last.", show_default=False),
+    ] = None,
+    heading: Annotated[int, typer.Option(min=1, max=5, metavar="N", help="Level of its heading.")] = 2,
+) -> None:
+    """Write a section for a model card: the numbers, figures, what fails, and how to reproduce it.
+
+    It is Markdown, as model pages show it. Captions have no options in them.
+    """
+    from contextlib import closing
+
+    from formalimg._util.io import atomic_write_text
+    from formalimg.analysis import find_judge
+    from formalimg.runs import open_run
+    from formalimg.sharing import model_card
+
+    folder = figures if figures is not None or out is None else out.parent / "figures"
+    formats = figure_formats(folder, figures_as)
+    with closing(open_run(run)) as opened:
+        chosen = None if judge is None else find_judge(opened, judge)
+    beside = None if out is None else out.parent
+    made = model_card(run, judge=chosen, figures=folder, beside=beside, formats=formats or ("png",), heading=heading)
+    if out is None:
+        print_data(made.text)
+        return
+    echo(atomic_write_text(out, made.text))
+    for path in made.figures:
+        echo(path)

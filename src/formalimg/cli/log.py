@@ -1,0 +1,79 @@
+"""`formalimg log`, and `--log-to` of `run`: runs in experiment trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from formalimg.cli.help_groups import SECTIONS
+from formalimg.cli.streams import echo
+
+if TYPE_CHECKING:
+    from formalimg.runs import Identity
+    from formalimg.sharing import Tracker
+
+LogTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log-to",
+        metavar="TRACKER",
+        help="Log the results: wandb, mlflow or tensorboard[:PLACE]; repeatable.",
+        show_default=False,
+        rich_help_panel=SECTIONS[-1],
+    ),
+]
+
+
+def log_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
+    to: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TRACKER",
+            help="wandb[:PROJECT], mlflow[:URI] or tensorboard[:DIR]; repeatable.",
+            show_default=False,
+        ),
+    ],
+    failures: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="The most failures with images.")] = 24,
+) -> None:
+    """Log runs to an experiment tracker: rates by level, coverage, cost, and failures with images.
+
+    Each tracker is an extra of its own, as in formalimg[tensorboard]. Logging a run again replaces it. W&B works
+    offline with WANDB_MODE=offline.
+    """
+    from contextlib import closing
+
+    from formalimg.runs import open_run
+
+    trackers = read_trackers(to)
+    judged: list[tuple[Path, Identity | None]] = []
+    for folder in runs:
+        with closing(open_run(folder)) as run:
+            judged += [(folder, judge) for judge in run.judges() or (None,)]
+    log_runs(judged, trackers, failures)
+
+
+def read_trackers(names: Sequence[str] | None) -> list[Tracker]:
+    """Return the trackers of these names; errors show before anything is done."""
+    if not names:
+        return []
+    from formalimg.sharing import read_tracker
+
+    return [read_tracker(name) for name in names]
+
+
+def log_runs(
+    judged: Sequence[tuple[Path, Identity | None]], trackers: Sequence[Tracker], failures: int | None = None
+) -> None:
+    """Log runs, each with the verdicts of a judge, and print where they are."""
+    if not trackers:
+        return
+    from formalimg.sharing import MAX_FAILURES, log_run, tracked_run
+
+    for folder, judge in judged:
+        run = tracked_run(folder, judge, max_failures=MAX_FAILURES if failures is None else failures)
+        for tracker in trackers:
+            echo(f"{run.name} in {tracker.name}: {log_run(run, tracker)}", err=True)

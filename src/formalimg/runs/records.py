@@ -1,0 +1,155 @@
+"""A run as plain records, one for each row of its database, and a run folder made of such records again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.strict_json import dumps_storable, loads_strict
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.runs.database import open_for_reading, open_for_writing, run_database_errors, table_definitions
+from formalimg.runs.folder import LOOKS, PREFLIGHT, REWRITES, create_run_folder, require_plain_run_files
+from formalimg.runs.image_store import write_run_file
+from formalimg.runs.manifest import MANIFEST_FILE, RunManifest, read_manifest, write_manifest
+
+JOURNALS = (LOOKS, PREFLIGHT, REWRITES)
+"""Files of a run that are lists of events, and are copied as they are."""
+
+_MAX_JOURNAL_BYTES = 1_000_000_000
+_OF_ITEM = "(SELECT position FROM items WHERE id = item)"
+_ORDER = {
+    "items": "position, id",
+    "pictures": f"{_OF_ITEM}, item, sample",
+    "judges": "rowid",
+    "verdicts": f"{_OF_ITEM}, item, picture, question, judge",
+}
+"""The tables, and the order of their rows: the same run gives the same records in the same order."""
+_JSON_COLUMNS = {"tags", "record", "served", "settings", "parts", "evidence"}
+
+RowRecord = dict[str, Any]
+
+
+class RunRecords(NamedTuple):
+    """Everything that is stored about a run, but for the files of its images.
+
+    Attributes:
+        manifest: the file `run.toml`.
+        tables: the rows of each table of the database, by the names of their columns; JSON is parsed.
+        journals: other files of the run, by name.
+    """
+
+    manifest: bytes
+    tables: Mapping[str, Sequence[RowRecord]]
+    journals: Mapping[str, bytes]
+
+
+def table_names() -> tuple[str, ...]:
+    """Return the tables of a run."""
+    return tuple(_ORDER)
+
+
+def read_records(folder: Path) -> RunRecords:
+    """Return the records of a run, all of one moment.
+
+    Raises:
+        FormalimgError: if it is not a run, or is damaged.
+    """
+    read_manifest(folder)
+    database = open_for_reading(folder)
+    try:
+        with run_database_errors(folder):
+            database.execute("BEGIN")  # one state of all tables, also while the run is written to
+            tables = {}
+            for name, order in _ORDER.items():
+                columns = _columns()[name]
+                rows = database.rows(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}", {})
+                tables[name] = [_record(columns, row) for row in rows]
+    finally:
+        database.close()
+    journals = {name: folder / name for name in JOURNALS if (folder / name).exists()}
+    try:
+        manifest = read_plain_bytes(folder / MANIFEST_FILE, _MAX_JOURNAL_BYTES)
+        kept = {name: read_plain_bytes(path, _MAX_JOURNAL_BYTES) for name, path in journals.items()}
+    except OSError as error:
+        raise FormalimgError(f"cannot read the files of {folder}: {error.strerror}") from error
+    return RunRecords(manifest, tables, kept)
+
+
+def restore_run(folder: Path, records: RunRecords) -> RunManifest:
+    """Write a run folder from its records, without image files; return its manifest.
+
+    Images that were on an object store are looked for in the folder from then on: their place belongs to the run that
+    made them.
+
+    Raises:
+        FormalimgError: if the folder holds something, or the records are not those of a run.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
+    create_run_folder(folder)
+    require_plain_run_files(folder)
+    write_run_file(folder / MANIFEST_FILE, [records.manifest])
+    manifest = read_manifest(folder)
+    if manifest.images:
+        write_manifest(replace(manifest, images="", images_id=""), folder)
+    for name, data in records.journals.items():
+        write_run_file(folder / name, [data])
+    database = open_for_writing(folder)
+    try:
+        with run_database_errors(folder), database:
+            database.execute("BEGIN")
+            for name, columns in _columns().items():
+                rows = [_row(name, columns, record) for record in records.tables[name]]
+                database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
+    finally:
+        database.close()
+    return manifest
+
+
+@cache
+def _columns() -> Mapping[str, tuple[str, ...]]:
+    """Return the columns of each table, as the schema has them."""
+    found = {}
+    for name, body in re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", table_definitions(), re.DOTALL | re.MULTILINE):
+        found[name] = tuple(re.findall(r"^    ([a-z0-9]+) ", body, re.MULTILINE))
+    return {name: found[name] for name in _ORDER}
+
+
+def _record(columns: Sequence[str], row: Sequence[Any]) -> RowRecord:
+    return {name: _parsed(name, value) for name, value in zip(columns, row, strict=True)}
+
+
+def _parsed(column: str, value: Any) -> Any:
+    """Return a value as plain data: JSON parsed, unless it would come back as another text."""
+    if isinstance(value, bytes):
+        raise FormalimgError(f"the column {column} holds bytes, which formalimg does not write: the run is damaged")
+    if column not in _JSON_COLUMNS or not isinstance(value, str):
+        return value
+    try:
+        found = loads_strict(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if not isinstance(found, str) and dumps_storable(found) == value else value
+
+
+def _row(table: str, columns: Sequence[str], record: RowRecord) -> tuple[object, ...]:
+    if not isinstance(record, dict) or set(record) != set(columns):
+        shown = truncate(ascii(record), 80, 20)
+        raise FormalimgError(f"a record of {table} has other fields than {', '.join(columns)}: {shown}")
+    return tuple(_stored(column, record[column]) for column in columns)
+
+
+def _stored(column: str, value: Any) -> object:
+    if column in _JSON_COLUMNS and not isinstance(value, str):
+        return dumps_storable(value)
+    if value is None or isinstance(value, str | float):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return int(value)
+    raise FormalimgError(f"{column} cannot be {truncate(ascii(value), 80, 20)}")
