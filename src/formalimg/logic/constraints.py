@@ -87,35 +87,26 @@ class ConstraintBuilder:
 
     def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
         """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
-        match claim:
-            case Atom():
-                return self._assume_atom(claim, holds, block)
-            case Not(body):
-                return self._assume(body, not holds, block)
-            case And(parts) if holds:
-                return self._assume_each(parts, True, block)
-            case Or(parts) if not holds:
-                return self._assume_each(parts, False, block)
-            case Implies(antecedent, consequent) if not holds:
-                return self._assume(antecedent, True, block) and self._assume(consequent, False, block)
-            case Exists(variable, body) if holds:
-                self._bind(variable, block)
-                return self._assume(body, True, block)
-            case Forall(variable, body) if not holds and not self._needs_instance(body):
-                self._bind(variable, block)
-                return self._assume(body, False, block)
-            case RelationTable():
-                return block.add(claim if holds else complement(claim, block.domains, self.steps))
-            case _:
-                block.postponed.append((claim, holds))
-                return True
-
-    def _assume_each(self, parts: Sequence[Formula], holds: bool, block: ConstraintBlock) -> bool:
-        self.steps.left -= len(parts)
-        for part in parts:  # noqa: SIM110 (every instruction comes by here, and `all` is slower)
-            if not self._assume(part, holds, block):
+        if isinstance(claim, RelationTable):
+            return block.add(claim if holds else complement(claim, block.domains, self.steps))
+        bound, unary, binary, others, postponed, steps = self._structure.flat(claim, holds, self.strict)
+        self.steps.left -= steps
+        domains, having, whole = block.domains, self.world.having, block.whole
+        if bound:
+            for name in bound:
+                domains[name] = self.everything
+            block.bound += bound
+        for name, predicate, word, positive in unary:  # as `block.narrow` does; every instruction comes by here
+            before = domains[name]
+            left = before & having(predicate, word) if positive else before & ~having(predicate, word)
+            if not left or (left != before and name == whole):
                 return False
-        return True
+            domains[name] = left
+        if binary:
+            cached = self._cached_world
+            block.relations += [AtomRelation(cached, *relation) for relation in binary]
+        block.postponed += postponed
+        return not others or all(self._assume_atom(atom, positive, block) for atom, positive in others)
 
     def _assume_complex(self, claim: Formula, holds: bool, block: ConstraintBlock) -> bool:
         match claim:
@@ -133,10 +124,6 @@ class ConstraintBuilder:
                 return self._assume_count(claim, holds, block)
             case _:
                 return self._assume_all((), (), claim, holds, block)
-
-    def _needs_instance(self, body: Formula) -> bool:
-        """Return whether a `forall` over this body requires an instance of the antecedent."""
-        return self.strict and isinstance(body, Implies)
 
     def _assume_atom(self, atom: Atom, holds: bool, block: ConstraintBlock) -> bool:
         arguments = atom.arguments
@@ -157,10 +144,6 @@ class ConstraintBuilder:
     def style_is(self, atom: Atom) -> bool:
         """Return whether an atom about the style holds."""
         return atom.arguments[0] == Value(self.style or "")
-
-    def _bind(self, variable: Variable, block: ConstraintBlock) -> None:
-        block.domains[variable.name] = self.everything
-        block.bound.append(variable.name)
 
     def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: ConstraintBlock) -> bool:
         """Assume that at least one choice holds: some objects for its variables make all its claims true."""

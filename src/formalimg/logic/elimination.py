@@ -6,7 +6,7 @@ elimination order decides how large the intermediate tables become.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
 from formalimg.logic.relations import Domains, Relation, RelationTable, StepBudget, join, project
@@ -61,13 +61,20 @@ class ConstraintBlock:
         if not self.relations:
             return True
         self.steps.left -= len(self.relations) ** 2 // 32  # each eliminated variable scans all of them
-        around: dict[str, set[str]] = {name: {name} for name in self.bound}
+        remaining: Collection[str] | None = self.bound
+        propagated = max([len(relation.variables) for relation in self.relations]) == 2
+        if propagated:
+            remaining = self._peel(remaining)
+            if remaining:
+                remaining = self._peel(remaining) if self._propagate() else None
+            if not remaining:
+                return remaining is not None
+        around: dict[str, set[str]] = {name: {name} for name in remaining}
         for relation in self.relations:
             for name in relation.variables:
                 if name in around:
                     around[name].update(relation.variables)
         ready = [name for name in around if self._is_cheap(name, around[name])]
-        propagated = False
         while around:
             if ready:
                 name = ready.pop()
@@ -99,6 +106,44 @@ class ConstraintBlock:
                 if self._is_cheap(other, around[other]):
                     ready.append(other)
         return True
+
+    def _peel(self, bound: Collection[str]) -> Collection[str] | None:
+        """Eliminate variables with one value or one neighbour, as long as there are any; None if that is impossible.
+
+        Returns the bound variables that are left. All relations must be of two variables, as they nearly always are:
+        then this is much faster than with sets of neighbours.
+        """
+        links: dict[str, dict[str, list[Relation]]] = {}
+        for relation in self.relations:
+            first, second = relation.variables
+            links.setdefault(first, {}).setdefault(second, []).append(relation)
+            links.setdefault(second, {})[first] = links[first][second]
+        domains = self.domains
+        left = dict.fromkeys([name for name in bound if name in links])
+        ready = [name for name in left if len(links[name]) == 1 or not domains[name] & (domains[name] - 1)]
+        while ready:
+            name = ready.pop()
+            if name not in left:
+                continue
+            del left[name]
+            neighbours = links.pop(name)
+            domain = domains[name]
+            settled = domain & (domain - 1) == 0
+            for other, relations in neighbours.items():
+                if settled:
+                    for relation in relations:
+                        if not self.narrow(other, relation.partners(name, domain, domains[other], self.steps)):
+                            return None
+                elif not self._semi_join(name, other, relations):
+                    return None
+                linked = links[other]
+                del linked[name]
+                if other in left and (len(linked) < 2 or not domains[other] & (domains[other] - 1)):
+                    ready.append(other)
+        self.relations = [
+            relation for relation in self.relations if relation.variables[0] in links and relation.variables[1] in links
+        ]
+        return left
 
     def _is_closed(self, around: Mapping[str, object]) -> bool:
         """Return whether no relation has a variable other than the bound ones."""
@@ -139,18 +184,23 @@ class ConstraintBlock:
     def _propagate(self) -> bool:
         """Enforce arc consistency over the relations of two variables; return False if a domain becomes empty."""
         pairs = [relation for relation in self.relations if len(relation.variables) == 2]
-        changed = True
-        while changed:
-            changed = False
+        stale: set[str] | None = None  # variables that were narrowed in the round before; in the first, all count
+        while True:
+            changed: set[str] = set()
             for relation in pairs:
                 first, second = relation.variables
                 self.steps.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
                 for name, other in ((first, second), (second, first)):
+                    if stale is not None and name not in stale and name not in changed:
+                        continue
                     before = self.domains[other]
                     if not self._semi_join(name, other, [relation]):
                         return False
-                    changed |= self.domains[other] != before
-        return True
+                    if self.domains[other] != before:
+                        changed.add(other)
+            if not changed:
+                return True
+            stale = changed
 
     def _eliminate(self, name: str, neighbours: set[str], settled: bool) -> bool:
         touching: list[Relation] = []

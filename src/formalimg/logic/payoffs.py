@@ -188,20 +188,23 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: Countin
     everything = (1 << len(world)) - 1
     sets = []
     for predicate, word, positive, written, (classes, instances) in literals:
-        if len(written) == 1:
-            objects = world.having(predicate, word)
-        elif predicate == DISTINCT:
-            objects = 0
-        else:  # the same variable twice
-            singles = [1 << obj for obj in range(len(world))]
-            objects = sum([world.seconds(predicate, single, single) for single in singles])
+        twice = len(written) == 2  # the same variable
+        objects = objects_with_themselves(world, predicate) if twice else world.having(predicate, word)
         found = objects if positive else everything & ~objects
         if classes:
             found &= counting.of_classes(classes[0])
         if instances and not counting.have_instances(instances):
             found = 0
         sets.append(found)
-    return _bits_to_rows(sets, len(world))
+    return bits_to_rows(sets, len(world))
+
+
+def objects_with_themselves(world: World, predicate: str) -> int:
+    """Return the objects for which a predicate of two variables holds with themselves, as a bit set."""
+    if predicate == DISTINCT:
+        return 0
+    singles = [1 << obj for obj in range(len(world))]
+    return sum([world.seconds(predicate, single, single) for single in singles])
 
 
 def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: CountingObjects) -> BoolArray:
@@ -219,7 +222,7 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
                 known = ~np.eye(width, dtype=np.bool)
             elif pairs is not None:
                 known = pairs(predicate)
-            known_pairs[predicate] = known = _pairs_by_sets(world, predicate) if known is None else known
+            known_pairs[predicate] = known = pairs_by_sets(world, predicate) if known is None else known
         if written == (1, 0):
             known = known.T
         tables.append(known if positive else ~known)
@@ -227,9 +230,7 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
     needed = [literal.credit for literal in literals]
     if any(classes for classes, _ in needed):
         for axis in range(2):
-            rows = _bits_to_rows(
-                [counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width
-            )
+            rows = bits_to_rows([counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width)
             found &= rows[:, None, :] if axis else rows[:, :, None]
     for number, (_, instances) in enumerate(needed):
         if instances and not counting.have_instances(instances):
@@ -237,14 +238,14 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
     return found
 
 
-def _pairs_by_sets(world: World, predicate: str) -> BoolArray:
+def pairs_by_sets(world: World, predicate: str) -> BoolArray:
     """Return where a predicate holds, by first and second object."""
     width = len(world)
     everything = (1 << width) - 1
-    return _bits_to_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
+    return bits_to_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
 
 
-def _bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
+def bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
     """Return bit sets as rows of booleans."""
     octets = (width + 7) // 8
     packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])

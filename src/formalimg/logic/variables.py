@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from formalimg.logic.errors import FormulaError, Problem, Span
+from formalimg.logic.flat_claims import FlatClaim, flatten_claim
 from formalimg.logic.syntax import (
     DISTINCT,
     And,
@@ -185,7 +186,7 @@ class ConjunctGroup(NamedTuple):
 
 
 class FormulaStructure:
-    """Cache of free variables and conjunct groups, by identity of the formula: comparing formulas takes longer.
+    """Cache of free variables, conjunct groups and flat claims, by identity of the formula: comparing takes longer.
 
     It may be used by several threads. Keep it only as long as the formulas.
     """
@@ -194,6 +195,7 @@ class FormulaStructure:
         # With the formula itself, so that its id is not reused, unless this was copied or pickled.
         self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
         self._groups: dict[int, tuple[Formula, tuple[ConjunctGroup, ...]]] = {}
+        self._flat: dict[tuple[int, bool, bool], tuple[Formula, FlatClaim]] = {}
 
     def free_variables(self, formula: Formula) -> tuple[str, ...]:
         """Return the free variables of a formula in text order; of an atom all it has."""
@@ -210,6 +212,14 @@ class FormulaStructure:
         known = self._groups.get(id(formula))
         if known is None or known[0] is not formula:
             known = self._groups[id(formula)] = (formula, self._find_groups(formula))
+        return known[1]
+
+    def flat(self, formula: Formula, holds: bool, strict: bool) -> FlatClaim:
+        """Return what it means that a formula holds, or fails, as literals; see `flatten_claim`."""
+        key = id(formula), holds, strict
+        known = self._flat.get(key)
+        if known is None or known[0] is not formula:
+            known = self._flat[key] = (formula, flatten_claim(formula, holds, strict))
         return known[1]
 
     def _find_free(self, formula: Formula) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -99,6 +100,7 @@ class AnalyzedFormula:
         self._unbound_and_atoms = scan.unbound_and_atoms
         self._is_open = scan.is_open
         self._shapes = scan.shapes
+        self._doubtful: dict[type, list[Atom]] = {}
         self._named_apart = rename_apart(formula) if scan.names_repeat else formula
         self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
         if self._distinguishes:
@@ -109,13 +111,27 @@ class AnalyzedFormula:
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
         """Verify the formula in a scene, as the function `verify`."""
         _require_known_semantics(semantics)
-        if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._shapes.values()):
+        if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._doubtful_in(scene)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
                 return verify(str(self.formula), scene, semantics, style)
             raise FormulaError(self._problems(scene, style))
         world = DistinguishingWorld(scene) if self._distinguishes else scene
         passed = Evaluator(world, semantics, style, self._structure).holds(self._named_apart, {})
         return Verification(passed, self.formula, scene, semantics, style)
+
+    def _doubtful_in(self, world: World) -> Sequence[Atom]:
+        """Return an atom of each shape that not every world of this kind can decide."""
+        kind = type(world)
+        known = self._doubtful.get(kind)
+        if known is None:
+            decides = getattr(kind, "always_decides", None)
+            known = [
+                atom
+                for atom in self._shapes.values()
+                if decides is None or atom.predicate in (STYLE_PREDICATE, DISTINCT) or not decides(atom)
+            ]
+            self._doubtful[kind] = known
+        return known
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
         """Return everything that keeps the formula from being decided in a world, in text order."""

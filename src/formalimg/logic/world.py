@@ -15,7 +15,9 @@ class World(Protocol):
     is what lets formulas be decided without trying assignments.
 
     A world may also have a method `pairs(predicate)`, which returns where a predicate of two variables holds as one
-    boolean array, by first and second object, or None if it cannot: that is faster where all pairs are needed.
+    boolean array, by first and second object, or None if it cannot: that is faster where all pairs are needed. And a
+    static method `group_pairs(worlds, predicates)`, which returns the same for several worlds at once, by predicate.
+    With a static method `always_decides(atom)`, atoms that no such world objects to are not asked about in each.
     """
 
     def __len__(self) -> int:

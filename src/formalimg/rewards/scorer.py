@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
 from formalimg.models import Identified, Setting, mask_secrets
-from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
+from formalimg.rewards.images import ImageLike, load_image, load_scene
 from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -47,6 +47,16 @@ class _PendingImage(NamedTuple):
     image: ImageLike
     task: RewardTask
     judge: Judge | None
+
+
+class _SeenScene(NamedTuple):
+    """The objects in an image, and its index, task, style and what it cost to find them."""
+
+    place: int
+    task: RewardTask
+    scene: Scene
+    style: str | None
+    cost: float | None
 
 
 class Scorer:
@@ -188,30 +198,56 @@ class Scorer:
         """Return the rewards of scenes by index, and the images that have to be judged."""
         found: dict[int, RewardScore] = {}
         pending: list[_PendingImage] = []
+        scenes: list[_SeenScene] = []
         for index, (image, task_like) in enumerate(pairs):
             try:
                 task = self._tasks.prepare(task_like)
                 scene = load_scene(image)
                 if scene is None:
                     pending.append(_PendingImage(index, image, task, self._judge_of(task)))
+                elif task.formula is None:
+                    raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
+                elif isinstance(scene, Unscored):
+                    found[index] = RewardScore.missing(scene)
                 else:
-                    found[index] = self._score_scene(task, scene, parts)
+                    scenes.append(_SeenScene(index, task, scene.scene, scene.style, 0.0))
             except FormalimgError as error:
                 raise PairError(index, error) from error
+        found.update(self._reward_scenes(scenes, parts))
         return found, pending
 
-    def _score_scene(self, task: RewardTask, scene: StyledScene | Unscored, parts: bool) -> RewardScore:
-        if task.formula is None:
-            raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
-        if isinstance(scene, Unscored):
-            return RewardScore.missing(scene)
-        return self._reward_of_scene(task, scene.scene, scene.style, parts=parts)
+    def _reward_scenes(self, scenes: Sequence[_SeenScene], parts: bool) -> dict[int, RewardScore]:
+        """Return the rewards of scenes by index. Without parts, scenes of one task are scored together."""
+        groups: dict[int, list[_SeenScene]] = {}
+        for seen in scenes:
+            groups.setdefault(seen.place if parts else id(seen.task), []).append(seen)
+        found: dict[int, RewardScore] = {}
+        failures: dict[int, FormalimgError] = {}
+        for group in groups.values():
+            formula = group[0].task.formula
+            assert formula is not None, "scenes are scored by formulas"
+            shares: list[float | None] = [None] * len(group)
+            if len(group) > 1:
+                together = formula.shares([seen.scene for seen in group], [seen.style for seen in group])
+                shares = [share if isinstance(share, float) else None for share in together]
+            for seen, share in zip(group, shares, strict=True):
+                try:
+                    found[seen.place] = self._reward_of_scene(seen, share, parts)
+                except FormalimgError as error:
+                    failures[seen.place] = error
+        if failures:
+            first = min(failures)
+            raise PairError(first, failures[first]) from failures[first]
+        return found
 
-    def _reward_of_scene(
-        self, task: RewardTask, scene: Scene, style: str | None, cost: float | None = 0.0, *, parts: bool = True
-    ) -> RewardScore:
+    def _reward_of_scene(self, seen: _SeenScene, share: float | None, parts: bool) -> RewardScore:
+        """Return the reward of a scene, whose share of clauses is given if it was found in a group."""
+        _, task, scene, style, cost = seen
         assert task.formula is not None, "scenes are scored by formulas"
-        found = reward_of_scene(task.formula, scene, style, self._weights, cost, parts=parts)
+        if share is None:
+            found = reward_of_scene(task.formula, scene, style, self._weights, cost, parts=parts)
+        else:
+            found = RewardScore(share, share == 1, cost=cost)
         return discount_surplus(found, scene, task.item.spec.object_classes, self._surplus)
 
     def _judge_of(self, task: RewardTask) -> Judge | None:
@@ -241,10 +277,15 @@ class Scorer:
             # Callers must see what the user can mend, such as a wrong key, and not a group of it.
             mendable = (error for error in errors.exceptions if isinstance(error, FormalimgError))
             raise next(mendable, errors.exceptions[0]) from None
-        found = {entry.place: task.result() for entry, task in zip(pending, tasks, strict=True)}
-        return found if parts else {index: scored.without_parts() for index, scored in found.items()}
+        results = [task.result() for task in tasks]
+        scenes = [seen for seen in results if isinstance(seen, _SeenScene)]
+        found = await asyncio.to_thread(self._reward_scenes, scenes, parts) if scenes else {}
+        for entry, scored in zip(pending, results, strict=True):
+            if isinstance(scored, RewardScore):
+                found[entry.place] = scored if parts else scored.without_parts()
+        return found
 
-    async def _score_image(self, entry: _PendingImage) -> RewardScore:
+    async def _score_image(self, entry: _PendingImage) -> RewardScore | _SeenScene:
         async with self._semaphore(entry.judge or self._grounder):
             image = await asyncio.to_thread(load_image, entry.image)
             if isinstance(image, Unscored):
@@ -259,7 +300,7 @@ class Scorer:
             except Exception as error:  # of the grounder or judge
                 return RewardScore.missing(Unscored("judge failed", error_text(error)))
 
-    async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore:
+    async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore | _SeenScene:
         task, judge, grounder = entry.task, entry.judge, self._grounder
         if isinstance(judge, SceneJudge) and task.formula is not None:
             # Its verdicts count clauses that hold, and rewards those that are earned: so only its grounder is asked.
@@ -273,7 +314,7 @@ class Scorer:
         grounding = await grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
             return RewardScore.missing(grounding)
-        return await asyncio.to_thread(self._reward_of_scene, task, grounding.scene, None, grounding.cost)
+        return _SeenScene(entry.place, task, grounding.scene, None, grounding.cost)
 
     def _semaphore(self, party: Grounder | Judge) -> asyncio.Semaphore:
         """Return the concurrency limit of a grounder or judge, shared by all calls in this loop."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from formalimg.logic import members
 from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"
 
 _SCAN_LIMIT = 16
 """Up to this many objects are compared one by one; for more, a sorted order is faster."""
+
+
+_GETTERS = {measure: attrgetter(measure) for measure in get_args(Measure)}
 
 
 class _SortedObjects(NamedTuple):
@@ -46,13 +49,13 @@ class Ranking:
         """Return the smallest measure in a set of objects."""
         if objects & (objects - 1) == 0:
             return self.values[objects.bit_length() - 1]
-        return min([self.values[obj] for obj in members(objects)])
+        return min([value for obj, value in enumerate(self.values) if objects >> obj & 1])
 
     def largest(self, objects: int) -> float:
         """Return the largest measure in a set of objects."""
         if objects & (objects - 1) == 0:
             return self.values[objects.bit_length() - 1]
-        return max([self.values[obj] for obj in members(objects)])
+        return max([value for obj, value in enumerate(self.values) if objects >> obj & 1])
 
     def below(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly less than the value."""
@@ -80,8 +83,6 @@ class Ranking:
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        if len(self.values) > _SCAN_LIMIT:
-            return self.above(low, self.below(high, among))
         return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
 
     def near(self, value: float, bound: float, among: int) -> int:
@@ -119,22 +120,13 @@ class Measures:
     def __init__(self, boxes: Sequence[Box]) -> None:
         self._boxes = boxes
         self._rankings: dict[Measure, Ranking] = {}
-        self._ranked_pairs: dict[str, RankedPair] = {}
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
 
     def ranked_by(self, measure: Measure) -> Ranking:
         """Return the boxes ranked by one measure."""
         known = self._rankings.get(measure)
         if known is None:
-            known = self._rankings[measure] = Ranking([getattr(box, measure) for box in self._boxes])
-        return known
-
-    def ranked_for(self, predicate: str, rule: BinaryRule) -> RankedPair:
-        """Return the boxes ranked by the two measures that a predicate compares."""
-        known = self._ranked_pairs.get(predicate)
-        if known is None:
-            pair = RankedPair(self.ranked_by(rule.first), self.ranked_by(rule.second))
-            known = self._ranked_pairs[predicate] = pair
+            known = self._rankings[measure] = Ranking([*map(_GETTERS[measure], self._boxes)])
         return known
 
     def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
@@ -154,8 +146,32 @@ class Measures:
         """All boxes as one `Box` of arrays, which measures all at once; None if arrays would round numbers."""
         import numpy as np  # here, because most programs that verify never need it
 
-        numbers = list(chain.from_iterable(self._boxes))
-        known = _NUMBERS.issuperset(map(type, numbers))
-        if not known or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
-            return None
-        return Box(*np.array(numbers, np.float64).reshape(-1, 4).T)
+        numbers = _exact_numbers(self._boxes)
+        return None if numbers is None else Box(*np.array(numbers, np.float64).reshape(-1, 4).T)
+
+
+def group_pairs(scenes: Sequence[Sequence[Box]], rules: Mapping[str, BinaryRule]) -> dict[str, NDArray[np.bool]]:
+    """Return where rules hold, by scene, first and second box; nothing if arrays would round the numbers.
+
+    All tables are as wide as the largest scene needs; what they say of boxes that a scene does not have is arbitrary.
+    """
+    import numpy as np
+
+    numbers = _exact_numbers(chain.from_iterable(scenes))
+    if numbers is None:
+        return {}
+    sizes = np.array([*map(len, scenes)])
+    stacked = np.zeros((len(scenes), sizes.max(initial=0), 4))
+    stacked[np.arange(stacked.shape[1]) < sizes[:, None]] = np.array(numbers, np.float64).reshape(-1, 4)
+    columns: Any = Box(*np.moveaxis(stacked, 2, 0))
+    arrays = {measure: getattr(columns, measure) for rule in rules.values() for measure in (rule.first, rule.second)}
+    return {name: rule.pairs(arrays[rule.first], arrays[rule.second]) for name, rule in rules.items()}
+
+
+def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:
+    """Return the coordinates of boxes one after the other; None if arrays would round them."""
+    numbers = list(chain.from_iterable(boxes))
+    known = _NUMBERS.issuperset(map(type, numbers))
+    if not known or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
+        return None
+    return numbers

@@ -94,8 +94,8 @@ class Less(NamedTuple):
         return ranked.first.below(ranked.second.largest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once."""
-        return first[:, None] < second
+        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        return first[..., None] < second[..., None, :]
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and how they compare, as text."""
@@ -122,8 +122,8 @@ class Greater(NamedTuple):
         return ranked.first.above(ranked.second.smallest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once."""
-        return first[:, None] > second
+        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        return first[..., None] > second[..., None, :]
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and how they compare, as text."""
@@ -164,8 +164,8 @@ class Near(NamedTuple):
         return self.seconds(seconds, among, ranked)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Return where the rule holds, for all first and second objects at once."""
-        return abs(first[:, None] - second) < self.bound
+        """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
+        return abs(first[..., None] - second[..., None, :]) < self.bound
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and their difference, as text."""

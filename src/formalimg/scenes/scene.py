@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
-from formalimg.scenes.measures import Measures
+from formalimg.scenes.measures import Measures, RankedPair, group_pairs
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, BinaryRule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,6 +110,13 @@ class Scene:
             return f"this scene records no {kind} of any object, so {name} cannot be decided"
         return None
 
+    @staticmethod
+    def always_decides(atom: Atom) -> bool:
+        """Return whether every scene can decide an atom, whatever it records."""
+        name = atom.predicate
+        fits = tuple(map(type, atom.arguments)) == _SIGNATURES.get(name)
+        return fits and name not in RECORDED_PREDICATES and ATTRIBUTE_PREDICATES.get(name, "color") == "color"
+
     def having(self, predicate: str, value: str | None) -> int:
         """Return the objects for which a predicate of one variable holds, as a bit set."""
         known = self._having.get(predicate)
@@ -119,22 +126,30 @@ class Scene:
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
-        rule = BINARY_RULES.get(predicate)
-        if rule is not None:
-            return rule.seconds(firsts, among, self._measures.ranked_for(predicate, rule))
+        known = self._ranked.get(predicate) or self._rank(predicate)
+        if known is not None:
+            rule, ranked = known
+            return rule.seconds(firsts, among, ranked)
         return among & _recorded_partners(firsts, self._recorded_seconds.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
-        rule = BINARY_RULES.get(predicate)
-        if rule is not None:
-            return rule.firsts(seconds, among, self._measures.ranked_for(predicate, rule))
+        known = self._ranked.get(predicate) or self._rank(predicate)
+        if known is not None:
+            rule, ranked = known
+            return rule.firsts(seconds, among, ranked)
         return among & _recorded_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
         rule = BINARY_RULES.get(predicate)
         return None if rule is None else self._measures.pairs(rule)
+
+    @staticmethod
+    def group_pairs(scenes: Sequence[Scene], predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
+        """Return the same for several scenes at once, by scene; of predicates that boxes decide only."""
+        rules = {name: BINARY_RULES[name] for name in predicates if name in BINARY_RULES}
+        return group_pairs([[obj.box for obj in scene.objects] for scene in scenes], rules)
 
     def describe(self, obj: int) -> str:
         """Return an object's attributes, class and number as text."""
@@ -168,15 +183,25 @@ class Scene:
         rule = UNARY_RULES.get(predicate)
         if rule is not None:
             return {None: rule.objects((1 << len(self.objects)) - 1, self._measures.ranked_by)}
-        if predicate == "Is":
-            words_of_objects = [[obj.label] for obj in self.objects]
-        else:
-            kinds = _attribute_kinds(predicate)
-            words_of_objects = [[word for kind, word in obj.attributes() if kind in kinds] for obj in self.objects]
         found: dict[str | None, int] = {}
-        for number, words in enumerate(words_of_objects):
-            for word in words:
-                found[word] = found.get(word, 0) | 1 << number
+        bit = 1
+        if predicate == "Is":
+            for obj in self.objects:
+                found[obj.label] = found.get(obj.label, 0) | bit
+                bit <<= 1
+            return found
+        kinds = _attribute_kinds(predicate)
+        colors = "color" in kinds
+        for obj in self.objects:
+            color = obj.color
+            if obj.material is None and obj.shape is None and not obj.states:  # nearly all objects are like this
+                if colors and color is not None:
+                    found[color] = found.get(color, 0) | bit
+            else:
+                for kind, word in obj.attributes():
+                    if kind in kinds:
+                        found[word] = found.get(word, 0) | bit
+            bit <<= 1
         return found
 
     @cached_property
@@ -188,6 +213,19 @@ class Scene:
     def _recorded_firsts(self) -> dict[str, dict[int, int]]:
         """For each predicate, by second object: the first objects of recorded relations."""
         return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
+
+    @cached_property
+    def _ranked(self) -> dict[str, tuple[BinaryRule, RankedPair]]:
+        """For each predicate that boxes decide, its rule and the objects ranked by what it compares."""
+        return {}
+
+    def _rank(self, predicate: str) -> tuple[BinaryRule, RankedPair] | None:
+        rule = BINARY_RULES.get(predicate)
+        if rule is None:
+            return None
+        ranked = RankedPair(self._measures.ranked_by(rule.first), self._measures.ranked_by(rule.second))
+        self._ranked[predicate] = rule, ranked
+        return rule, ranked
 
     @cached_property
     def _measures(self) -> Measures:

@@ -9,17 +9,21 @@ this one definition. So do drawn scenes, where they decide what an image shows (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.logic import Formula, members, verify
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, Inequality, Term
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CARRIERS = {"On": 1, "In": 1, "Holding": 0}
 """Relations in which one object carries the other, and which argument is the carrier."""
@@ -139,6 +143,11 @@ class ClearScene(Scene):
 
     def pairs(self, predicate: str) -> None:
         """Return None: sets are enough for scenes of this size."""
+
+    @staticmethod
+    def group_pairs(scenes: Sequence[Scene], predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
+        """Return nothing, as `pairs` does."""
+        return {}
 
     def _is_clear(self, predicate: str, first: int, second: int) -> bool:
         return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)

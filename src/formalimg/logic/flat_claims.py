@@ -1,0 +1,123 @@
+"""Flat claims: what it means that a formula holds, or fails, as literals, bound variables and what is more than that.
+
+This does not depend on the world, so that a formula which is verified in many scenes is taken apart only once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Variable
+
+
+class UnaryClaim(NamedTuple):
+    """That a predicate of one variable holds, or fails."""
+
+    name: str
+    predicate: str
+    word: str | None
+    holds: bool
+
+
+class BinaryClaim(NamedTuple):
+    """That a predicate holds, or fails, for two different variables."""
+
+    predicate: str
+    variables: tuple[str, str]
+    holds: bool
+
+
+class FlatClaim(NamedTuple):
+    """What all must be so.
+
+    Attributes:
+        bound: the variables that are bound by `exists`.
+        unary: literals of one variable.
+        binary: literals of two variables.
+        others: other atoms: about the style, or about one variable twice.
+        postponed: claims that are more than literals.
+        steps: how many claims they came from.
+    """
+
+    bound: tuple[str, ...]
+    unary: tuple[UnaryClaim, ...]
+    binary: tuple[BinaryClaim, ...]
+    others: tuple[tuple[Atom, bool], ...]
+    postponed: tuple[tuple[Formula, bool], ...]
+    steps: int
+
+
+def needs_instance(body: Formula, strict: bool) -> bool:
+    """Return whether a `forall` over this body requires an instance of the antecedent."""
+    return strict and isinstance(body, Implies)
+
+
+def flatten_claim(formula: Formula, holds: bool, strict: bool) -> FlatClaim:
+    """Return what it means that a formula holds, or fails.
+
+    Args:
+        formula: the formula; every quantifier binds a name of its own.
+        holds: whether it holds or fails.
+        strict: whether `forall` requires an instance.
+    """
+    flattening = _Flattening(strict)
+    flattening.add(formula, holds)
+    return FlatClaim(
+        tuple(flattening.bound),
+        tuple(flattening.unary),
+        tuple(flattening.binary),
+        tuple(flattening.others),
+        tuple(flattening.postponed),
+        flattening.steps,
+    )
+
+
+class _Flattening:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.bound: list[str] = []
+        self.unary: list[UnaryClaim] = []
+        self.binary: list[BinaryClaim] = []
+        self.others: list[tuple[Atom, bool]] = []
+        self.postponed: list[tuple[Formula, bool]] = []
+        self.steps = 0
+
+    def add(self, formula: Formula, holds: bool) -> None:
+        match formula:
+            case Atom():
+                self.add_atom(formula, holds)
+            case Not(body):
+                self.add(body, not holds)
+            case And(parts) if holds:
+                self.add_each(parts, True)
+            case Or(parts) if not holds:
+                self.add_each(parts, False)
+            case Implies(antecedent, consequent) if not holds:
+                self.add(antecedent, True)
+                self.add(consequent, False)
+            case Exists(variable, body) if holds:
+                self.bound.append(variable.name)
+                self.add(body, True)
+            case Forall(variable, body) if not holds and not needs_instance(body, self.strict):
+                self.bound.append(variable.name)
+                self.add(body, False)
+            case _:
+                self.postponed.append((formula, holds))
+
+    def add_each(self, parts: tuple[Formula, ...], holds: bool) -> None:
+        self.steps += len(parts)
+        for part in parts:
+            self.add(part, holds)
+
+    def add_atom(self, atom: Atom, holds: bool) -> None:
+        match atom.arguments:
+            case (Variable(name), Variable(other)) if name != other:
+                self.binary.append(BinaryClaim(atom.predicate, (name, other), holds))
+            case (Variable(), Variable()):
+                self.others.append((atom, holds))
+            case (Variable(name), word):
+                self.unary.append(UnaryClaim(name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
+            case (Variable(name),):
+                self.unary.append(UnaryClaim(name, atom.predicate, None, holds))
+            case _:
+                self.others.append((atom, holds))

@@ -1,0 +1,186 @@
+"""The minimax game over clauses in a group of scenes: its value in each, for all scenes at once.
+
+A score needs the value of the game and not the play. So ties need not be broken, numbers stay small, and every table
+has one more axis, the scenes of the group. Variables are eliminated in the same order in all of them.
+
+An object that a smaller scene does not have costs whoever picks it more than the whole game is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.clause_index import IndexedComponent
+from formalimg.logic.group_truth import GroupTruth
+from formalimg.logic.minimax_plan import ClauseBatch, ClauseBatches, ForallBounds, IntArray, StepSide
+from formalimg.logic.payoffs import BoolArray
+
+MAX_GROUP_CELLS = 1_000_000
+"""The maximum cells of a table over all scenes of a group; above it, scenes are scored one by one."""
+
+_Numbers: TypeAlias = NDArray[Any]
+
+_Candidates: TypeAlias = Mapping[int, NDArray[np.intp]]
+"""For each variable that `forall` binds, by scene, the objects that may be best for it. Some come more than once."""
+
+
+class TooLargeForGroupsError(Exception):
+    """A table would have more than MAX_GROUP_CELLS, or too large numbers. Never leaves this package."""
+
+
+def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
+    """Return the weight of the clauses that count under the best binding, in each scene.
+
+    Args:
+        component: the clauses, and the player of each variable; none of its literals is a count.
+        truth: where their literals hold.
+
+    Raises:
+        TooLargeForGroupsError: if the scenes have to be scored one by one.
+    """
+    if not component.kinds:
+        return _weight_without_variables(component, truth)
+    batches = component.batches
+    scenes = len(truth.present)
+    if _penalty(component) * (len(component.kinds) + 1) >= 2**31:
+        raise TooLargeForGroupsError
+    candidates = {bounds.variable: _forall_candidates(bounds, truth, component) for bounds in batches.forall_bounds}
+    shorter = np.zeros(scenes, np.bool)
+    if candidates and not _mentions_style(component):
+        shorter[:] = True
+        for bounds in batches.forall_bounds:
+            shorter &= _condition_applies(bounds, truth, candidates)
+    payoffs = np.empty(scenes, np.int64)
+    for chosen, selected in ((shorter, batches.conditional), (~shorter, batches.unconditional)):
+        places = chosen.nonzero()[0]
+        if not len(places):
+            continue
+        together = max(1, MAX_GROUP_CELLS // _largest_table(selected, truth, candidates))
+        for start in range(0, len(places), together):
+            some = places[start : start + together]
+            narrowed = {variable: objects[some] for variable, objects in candidates.items()}
+            payoffs[some] = _value(component, selected, truth.select(some), narrowed)
+    # A clause pays more than all classes together: what they add is the remainder.
+    weights: IntArray = payoffs // component.clause_unit
+    return weights
+
+
+def _penalty(component: IndexedComponent) -> int:
+    """Return what an object that is not there costs."""
+    return component.max_payoff + 1
+
+
+def _weight_without_variables(component: IndexedComponent, truth: GroupTruth) -> IntArray:
+    total = np.zeros(len(truth.present), np.int64)
+    for clause in component.clauses:
+        rows = [literal.row for literal in clause.literals]
+        total += truth.of_style[:, rows].any(axis=1) * np.int64(clause.weight)
+    return total
+
+
+def _mentions_style(component: IndexedComponent) -> bool:
+    """Return whether a clause about objects also speaks of the style, which shorter clauses leave out."""
+    return any(not literal.scope for clause in component.clauses for literal in clause.literals)
+
+
+def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: IndexedComponent) -> NDArray[np.intp]:
+    """Return the objects that may be best for a `forall`, by the literals about each alone."""
+    known = np.matmul(bounds.bounds, truth.rows(1, bounds.rows)) + bounds.open_weight
+    known += (~truth.present * _penalty(component))[:, None, :]
+    low, high = known[:, 0], known[:, 1]
+    best = high.argmin(axis=1)
+    scenes = np.arange(len(best))
+    possible = low < high[scenes, best][:, None]
+    possible[scenes, best] = True
+    number = possible.sum(axis=1)
+    order = np.argsort(~possible, axis=1, kind="stable")[:, : number.max()]
+    return np.where(np.arange(order.shape[1]) < number[:, None], order, order[:, :1])
+
+
+def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
+    """Return in which scenes the condition of a `forall` applies to all its candidates."""
+    fails = truth.rows(1, bounds.condition)
+    applies: BoolArray = ~np.take_along_axis(fails, candidates[bounds.variable][:, None, :], 2).any(axis=(1, 2))
+    return applies
+
+
+def _largest_table(selected: ClauseBatches, truth: GroupTruth, candidates: _Candidates) -> int:
+    """Return the number of cells of the largest table in one scene.
+
+    Raises:
+        TooLargeForGroupsError: if that alone is more than MAX_GROUP_CELLS.
+    """
+    width = truth.present.shape[1]
+    sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
+    largest = max(
+        [
+            *[prod([sizes[place] for place in step.scope]) for step in selected.reordered_steps],
+            *[prod([sizes[place] for place in batch.scopes[0]]) * len(batch.weights) for batch in selected.batches],
+        ]
+    )
+    if largest > MAX_GROUP_CELLS:
+        raise TooLargeForGroupsError
+    return largest
+
+
+def _value(
+    component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, candidates: _Candidates
+) -> _Numbers:
+    """Return the value of the game in each scene."""
+    absent = np.int32(-_penalty(component)) * ~truth.present
+    tables: list[_Numbers] = [
+        absent if kind == "exists" else np.zeros(candidates[variable].shape, np.int32)
+        for variable, kind in enumerate(component.kinds)
+    ]
+    steps = selected.reordered_steps
+    for batch in selected.batches:
+        payoffs = _payoffs(batch, truth, candidates)
+        for number, scope in enumerate(batch.scopes):
+            if len(scope) > 1:
+                tables.append(payoffs[:, number])
+            else:
+                tables[scope[0]] = tables[scope[0]] + payoffs[:, number]
+    for step in steps:
+        total = _sum_side(step.sides[0], tables)
+        for side in step.sides[1:]:
+            total = total + _sum_side(side, tables)
+        tables.append(total.max(axis=1) if step.maximize else total.min(axis=1))
+    # What is left are the values of parts of the game that share no variable.
+    last = range(len(tables) - len(steps), len(tables))
+    return sum(tables[number] for number, step in zip(last, steps, strict=True) if len(step.scope) == 1)
+
+
+def _payoffs(batch: ClauseBatch, truth: GroupTruth, candidates: _Candidates) -> _Numbers:
+    """Return the payoff of the clauses of a batch: by scene, a table for each of their scopes."""
+    found: Any = None
+    for axes, rows, forall_axes, broadcast in batch.literals:
+        where = truth.rows(axes, rows)
+        for axis, variable in forall_axes:
+            picked = candidates[variable]
+            shape = [len(picked), *[1] * (where.ndim - 1)]
+            shape[axis + 1] = picked.shape[1]
+            where = np.take_along_axis(where, picked.reshape(shape), axis + 1)
+        spread = where[(slice(None), *broadcast)]
+        found = spread if found is None else found | spread
+    payoffs: _Numbers = found * batch.weights.astype(np.int32)
+    if len(batch.scopes) < payoffs.shape[1]:
+        payoffs = np.add.reduceat(payoffs, batch.starts, axis=1)
+    return payoffs
+
+
+def _sum_side(side: StepSide, tables: Sequence[_Numbers]) -> _Numbers:
+    total: Any = None
+    for number, transpose, broadcast in side.tables:
+        payoff = tables[number]
+        if transpose is not None:
+            payoff = payoff.transpose((0, *[axis + 1 for axis in transpose]))
+        if broadcast is not None:
+            payoff = payoff[(slice(None), *broadcast)]
+        total = payoff if total is None else total + payoff
+    summed: _Numbers = total
+    return summed

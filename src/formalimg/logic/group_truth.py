@@ -1,0 +1,195 @@
+"""Truth tables of literals in a group of scenes, with the scenes along the first axis.
+
+The scenes of a group differ in their number of objects. Each table is as wide as the largest scene needs, and nothing
+holds of the objects that a smaller scene does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.clause_index import IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.earned_credit import CountingObjects, InstanceCondition
+from formalimg.logic.payoffs import BoolArray, bits_to_rows, objects_with_themselves, pairs_by_sets
+from formalimg.logic.syntax import DISTINCT
+from formalimg.logic.world import World
+
+Rows: TypeAlias = NDArray[np.intp]
+
+_Read: TypeAlias = Callable[[World, CountingObjects], int]
+"""Reads a set of objects from a world, as a bit set."""
+
+
+class _Rows:
+    """Numbers things as they are first needed."""
+
+    def __init__(self, *first: Hashable) -> None:
+        self.numbers: dict[Hashable, int] = {thing: number for number, thing in enumerate(first)}
+
+    def of(self, thing: Hashable) -> int:
+        return self.numbers.setdefault(thing, len(self.numbers))
+
+
+class _Requirements(NamedTuple):
+    """The rows that literals with the same number of variables are made of.
+
+    Attributes:
+        base: the row of what each says, without its sign.
+        negative: whether it denies that.
+        classes: for each axis, the row of the objects that count.
+        instances: the number of the conditions that need an instance.
+    """
+
+    base: Rows
+    negative: BoolArray
+    classes: tuple[Rows, ...]
+    instances: Rows
+
+
+class GroupLiterals:
+    """What the literals of a formula need from each scene of a group, each thing once; computed once per formula."""
+
+    def __init__(self, literals: LiteralIndex) -> None:
+        """Number what the literals need.
+
+        Args:
+            literals: the literals; none of them is a count.
+        """
+        assert not literals.counts, "counts are evaluated scene by scene"
+        self._sets = _Rows(())
+        self._predicates = _Rows()
+        self._conditions = _Rows(())
+        self._words = tuple(literal.word for literal in literals.of_style)
+        self._of_style = self._requirements(literals.of_style, lambda _: 0)
+        self._of_one = self._requirements(literals.of_one, self._set_row)
+        self._of_two = self._requirements(literals.of_two, self._pair_row)
+        self._reads = tuple(map(_reader, self._sets.numbers))
+        self._conditions_needed: tuple[tuple[InstanceCondition, ...], ...] = tuple(self._conditions.numbers)  # type: ignore[arg-type]
+        self._pair_predicates: tuple[str, ...] = tuple(self._predicates.numbers)  # type: ignore[arg-type]
+
+    def _set_row(self, literal: LiteralKey) -> int:
+        twice = len(literal.written) == 2
+        return self._sets.of((literal.predicate, literal.word, twice))
+
+    def _pair_row(self, literal: LiteralKey) -> int:
+        return 2 * self._predicates.of(literal.predicate) + (literal.written == (1, 0))
+
+    def _requirements(self, literals: Iterable[LiteralKey], base: Callable[[LiteralKey], int]) -> _Requirements:
+        keys = list(literals)
+        axes = len(set(keys[0].written)) if keys else 0
+        return _Requirements(
+            np.array([base(key) for key in keys], np.intp),
+            np.array([not key.positive for key in keys], np.bool),
+            tuple(
+                np.array([self._sets.of(key.credit.classes[axis] if key.credit.classes else ()) for key in keys])
+                for axis in range(axes)
+            ),
+            np.array([self._conditions.of(key.credit.instances) for key in keys], np.intp),
+        )
+
+    def tables(self, worlds: Sequence[World], styles: Sequence[str | None]) -> GroupTruth:
+        """Return where the literals hold and count in each of several worlds, none of which is empty."""
+        counting = [CountingObjects(world) for world in worlds]
+        width = max(map(len, worlds))
+        sets = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
+        rows = bits_to_rows(sets, width).reshape(len(worlds), len(self._reads), width)
+        met = np.array(
+            [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
+        )
+        of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
+        return GroupTruth(rows[:, 0], of_style, self._one_rows(rows, met), self._two_tables(worlds, rows, met))
+
+    def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
+        said = np.array([[word == style for word in self._words] for style in styles], np.bool)
+        found: BoolArray = said.reshape(len(styles), -1) ^ self._of_style.negative
+        return found
+
+    def _one_rows(self, rows: BoolArray, met: BoolArray) -> BoolArray:
+        base, negative, classes, instances = self._of_one
+        found: BoolArray = rows.take(base, 1) ^ negative[:, None]
+        if classes:
+            found &= rows.take(classes[0], 1)  # at least: the object is there
+        if instances.any():
+            found &= met.take(instances, 1)[:, :, None]
+        return found
+
+    def _two_tables(self, worlds: Sequence[World], rows: BoolArray, met: BoolArray) -> BoolArray:
+        base, negative, classes, instances = self._of_two
+        width = rows.shape[-1]
+        if not len(base):
+            return np.zeros((len(worlds), 0, width, width), np.bool)
+        pairs = _group_pairs(worlds, self._pair_predicates, width)
+        found: BoolArray = pairs.take(base, 1) ^ negative[:, None, None]
+        found &= rows.take(classes[0], 1)[:, :, :, None]
+        found &= rows.take(classes[1], 1)[:, :, None, :]
+        if instances.any():
+            found &= met.take(instances, 1)[:, :, None, None]
+        return found
+
+
+class GroupTruth(NamedTuple):
+    """Where literals hold and count, by scene, literal and objects.
+
+    Attributes:
+        present: which objects each scene has.
+        of_style: literals without variables.
+        of_one: literals of one variable.
+        of_two: literals of two.
+    """
+
+    present: BoolArray
+    of_style: BoolArray
+    of_one: BoolArray
+    of_two: BoolArray
+
+    def rows(self, axes: int, rows: Rows) -> BoolArray:
+        """Return where literals with this many variables hold, by their rows."""
+        return self[1 + axes].take(rows, 1)
+
+    def somewhere_true(self, literals: Sequence[IndexedLiteral]) -> list[bool]:
+        """Return in which scenes at least one of the literals holds and counts for some objects."""
+        found = np.zeros(len(self.present), np.bool)
+        for axes in range(3):
+            rows = [literal.row for literal in literals if len(literal.scope) == axes]
+            if rows:
+                found |= self.rows(axes, np.array(rows)).any(axis=tuple(range(1, 2 + axes)))
+        scenes: list[bool] = found.tolist()
+        return scenes
+
+    def select(self, scenes: Rows) -> GroupTruth:
+        """Return the tables of some of the scenes."""
+        return self if len(scenes) == len(self.present) else GroupTruth(*[table[scenes] for table in self])
+
+
+def _reader(key: Hashable) -> _Read:
+    """Return what reads a set: of objects that satisfy a predicate, or that are of some classes."""
+    match key:
+        case (str(predicate), word, False):
+            return lambda world, _: world.having(predicate, word)
+        case (str(predicate), _, True):  # the same variable twice
+            return lambda world, _: objects_with_themselves(world, predicate)
+    classes: tuple[str, ...] = key  # type: ignore[assignment]
+    return lambda _, counting: counting.of_classes(classes)
+
+
+def _group_pairs(worlds: Sequence[World], predicates: Sequence[str], width: int) -> BoolArray:
+    """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
+    at_once = getattr(type(worlds[0]), "group_pairs", None)  # some worlds return those of a whole group
+    known = {} if at_once is None or len(set(map(type, worlds))) > 1 else at_once(worlds, predicates)
+    found = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
+    for number, predicate in enumerate(predicates):
+        if predicate == DISTINCT:
+            table = ~np.eye(width, dtype=np.bool)[None]
+        elif predicate in known:
+            table = known[predicate]
+        else:
+            table = np.zeros((len(worlds), width, width), np.bool)
+            for place, world in enumerate(worlds):
+                table[place, : len(world), : len(world)] = pairs_by_sets(world, predicate)
+        found[:, number, 0] = table
+        found[:, number, 1] = table.swapaxes(1, 2)
+    return found.reshape(len(worlds), 2 * len(predicates), width, width)
