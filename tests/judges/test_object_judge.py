@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from formalimg.judges import Grounding, LoadedImage, Unscored, Verdict, open_jud
 from formalimg.judges.grounders.pixel_colors import color_in
 from formalimg.judges.object_judge import ObjectJudge
 from formalimg.models import Setting
-from formalimg.reporting import compare, render
+from formalimg.reporting import compare, render, write_html
 from formalimg.scenes import Box, Scene, SceneObject, draw, natural_aspect
 from formalimg.suites import Item, ObjectSpec, load
 from formalimg.suites.geneval import parse_metadata
 from formalimg.tables import Number
+from tests.web.sites import visitor
 
 ITEMS = Path(__file__).parents[2] / "examples" / "geneval" / "evaluation_metadata.jsonl"
 DOG = {"class": "dog", "count": 1}
@@ -204,3 +206,18 @@ def test_pre_made_images_in_the_layout_of_the_authors(tmp_path: Path) -> None:
     )
     rate = result.summary().levels[1]
     assert (rate.passed, rate.expected) == (8, 8)
+
+
+def test_reasons_of_logic_are_in_the_report_and_the_viewer(tmp_path: Path) -> None:
+    """Of three carrots two are drawn: the pages say so beside the image."""
+    carrots = [SceneObject("carrot", Box(100 + 300 * n, 300, 160 + 300 * n, 500), "red") for n in range(2)]
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "4.png").write_bytes(png_bytes(draw(Scene.of(carrots), 512)))
+    items = [one for one in load("geneval", ITEMS) if one.id == "4"]
+    judge = open_judge("geneval", "builtin/icons", {"profile": "logic"})
+    result = formalimg.run("geneval", f"folder/{tmp_path / 'images'}", judge, items=items, folder=tmp_path / "run")
+    assert result.progress.passed == 0
+    reason = "3 carrots needed, 2 found: #0 #1"
+    write_html([result.run], tmp_path / "page.html")
+    assert reason in unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert reason in unescape(visitor(tmp_path).get("/item?run=run&item=4").text)

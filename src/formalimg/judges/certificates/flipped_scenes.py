@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Judge, Part, Verdict
 from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
 from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.judges.object_judge import RuleProfile
+from formalimg.judges.object_judge import RULE_PROFILES, RuleProfile
 from formalimg.scenes import Box, DrawnScene, SolverLimitError, drawable_classes, drawn_catalog, solve_drawn
 from formalimg.suites import (
     FormulaSpec,
@@ -109,7 +109,8 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     words = drawn_vocabulary(about, _unknown_classes(judge, about))
     flipped: Counter[str] = Counter()
     found = 0
-    profile = getattr(judge, "profile", "official")
+    chosen = getattr(judge, "profile", None)
+    profile: RuleProfile = chosen if chosen in RULE_PROFILES else "official"
     for item in _by_turns(drawn_items(suite), rng):
         if found == count:
             return

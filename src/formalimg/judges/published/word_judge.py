@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from formalimg.judges.base import Grounder, LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
@@ -134,7 +134,7 @@ class PublishedWordJudge(PublishedJudge):
             scene = Scene.of(
                 [SceneObject(one.label, one.box, name) for one, name in zip(scene.objects, named, strict=True)]
             )
-        asked = replace(item, spec=spec)
+        asked = cast("Item[QuestionSpec]", item)
         found["answers"] = [one.by_logic for one in compare_answers(asked, scene, unknown=unknown)]
         return {"scene": scene.to_json(), "by_boxes": found}, grounding.cost
 
