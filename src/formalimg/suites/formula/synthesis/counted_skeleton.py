@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from formalimg.logic import CountBound
-from formalimg.suites.formula.synthesis.skeleton import Amount, Skeleton
+from formalimg.suites.formula.synthesis.skeleton import ObjectNumber, Skeleton
 
 MAX_NUMBER = 6
 """The largest number of a count."""
@@ -40,7 +40,7 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
     return Skeleton(names, tuple(classes), forall_at, amounts)
 
 
-def _draw_amount(largest: int, rng: random.Random) -> Amount:
+def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
     """Draw a bound and a number. "At least one" is what `exists` says, and is not drawn."""
     bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
-    return Amount(bound, rng.randint(2 if bound == "at-least" else 1, largest))
+    return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))

@@ -34,7 +34,7 @@ _HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, 
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
-class Amount(NamedTuple):
+class ObjectNumber(NamedTuple):
     """How many objects a counted variable stands for: "exactly three", "at most two"."""
 
     bound: CountBound
@@ -55,7 +55,7 @@ class Skeleton:
     names: tuple[str, ...]
     classes: tuple[str, ...]
     forall_at: int | None
-    amounts: Mapping[str, Amount] = field(default_factory=dict)
+    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)
 
     @property
     def plain(self) -> tuple[str, ...]:
