@@ -105,7 +105,8 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
         (
             ".",
             {"layout": "flat"},
-            r"unknown layout 'flat': known are published, geneval, imagefolder, conceptmix, cf-world, questions, t2i-compbench, map",
+            r"unknown layout 'flat': known are published, geneval, imagefolder, conceptmix, cf-world, questions, "
+            r"t2i-compbench, map",
         ),
         (".", {"lay": "map"}, r"unknown option 'lay': the only one is layout"),
     ],
