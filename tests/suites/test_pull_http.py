@@ -16,6 +16,7 @@ from urllib.request import Request
 
 import pytest
 
+from formalimg.suites import load, source
 from formalimg.suites.download import PullError, archive, pull
 from tests.suites.test_pull_archives import GOOD, SOURCE, kept, make_tar, make_zip
 
@@ -102,6 +103,19 @@ def test_an_archive_by_its_address(name: str, site: str, tmp_path: Path, seen: l
     assert pulled.origin == f"{site}/{name.partition('?')[0]}"
     assert "hidden" not in note
     assert all("Authorization" not in headers and "Cookie" not in headers for headers in seen)
+
+
+def test_the_lists_of_prompts_that_are_pulled_can_be_loaded(site: str, tmp_path: Path) -> None:
+    found = source("t2i-compbench")
+    folder = f"T2I-CompBench-{found.commit}"
+    lists = {"color_val.txt": b"a red cup and a blue dog\n", "numeracy_val.txt": b"two cups\n", "complex.txt": b"x\n"}
+    files = {f"{folder}/examples/dataset/{name}": text for name, text in lists.items()}
+    files |= {f"{folder}/License.txt": b"MIT", f"{folder}/UniDet_eval/numeracy_eval.py": b"boom"}
+    make_tar(tmp_path / "site" / "lists.tar.gz", files, comment=found.commit)
+    pulled = pull("t2i-compbench", tmp_path / "out", f"{site}/lists.tar.gz")
+    assert (pulled.commit, pulled.files) == (found.commit, 4)
+    assert not (tmp_path / "out" / "UniDet_eval").exists()
+    assert [item.id for item in load("t2i-compbench", tmp_path / "out")] == ["color-0000", "numeracy-0000"]
 
 
 @pytest.mark.parametrize(

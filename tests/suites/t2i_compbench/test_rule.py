@@ -108,7 +108,7 @@ def box(x: float, y: float, side: float = 40, score: float = 0.8) -> dict[str, A
     return {"box": [x, y, x + side, y + side], "score": score}
 
 
-def score_of(task: str, prompt: str, *, as_code: bool = False, **boxes: list[dict[str, Any]]) -> float:
+def score_of(task: str, prompt: str, *, as_code: Any = False, **boxes: Any) -> float:
     asked = {"task": task, "prompt": prompt}
     return official_verdict(asked, detections=boxes, size=(480, 479), as_code=as_code).score
 
