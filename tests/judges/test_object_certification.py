@@ -43,7 +43,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "geneval"
 
 @pytest.fixture(scope="module")
 def examples() -> list[FlippedScene]:
-    return list(flipped_scenes(SUITE, tries(60, 300), SEED))
+    return list(flipped_scenes(SUITE, tries(48, 300), SEED))
 
 
 def _expected(item: Item[object], drawn: DrawnScene) -> tuple[bool, int]:
@@ -79,15 +79,11 @@ def test_items_are_in_our_words_and_each_is_another() -> None:
     assert {item.level for item in items} == {item.level for item in load(SUITE, EXAMPLES)}
 
 
-@pytest.mark.parametrize("profile", ["official", "strict", "logic"])
-def test_icons_read_all_tasks_by_every_profile(profile: str) -> None:
-    judge = open_judge(SUITE, "builtin/icons", {"profile": profile})
-    found = certify_judge(judge, SUITE, 6, SEED)
+@pytest.mark.parametrize("profile", ["strict", "logic"])
+def test_every_profile_has_the_part_that_was_flipped(profile: str) -> None:
+    found = certify_judge(open_judge(SUITE, "builtin/icons", {"profile": profile}), SUITE, 2, SEED)
     assert found.reaches(1.0), found
-    assert found.clauses.true == found.clauses.false == 6, "each profile has the part that was flipped"
-    text = str(found)
-    for task in ("single object", "two object", "counting", "colors", "position", "color attribution"):
-        assert f"  {task}  " in text
+    assert found.clauses.true == found.clauses.false == 2
 
 
 def _answers(examples: Sequence[FlippedScene], blind: str) -> list[ExampleAnswers]:
@@ -142,18 +138,18 @@ def test_only_classes_that_the_judge_knows_are_shown() -> None:
         assert {obj.label for obj in (*example.shown.scene.objects, *example.flipped.scene.objects)} <= {"cup", "fork"}
 
 
-def test_the_command_prints_tasks_and_kinds() -> None:
-    done = formalimg(
-        "certify", "builtin/icons", "--suite", SUITE, "--scenes", "6", "--seed", str(SEED), "--require", "1"
-    )
+def test_icons_read_all_tasks_and_the_command_names_them() -> None:
+    wanted = ("certify", "builtin/icons", "--suite", SUITE, "--scenes", "6", "--seed", str(SEED), "--require", "1")
+    done = formalimg(*wanted)
     assert done.code == 0, done.err
     assert done.out.startswith("builtin/icons: 6 scenes of geneval, each with one clause flipped, seed 5")
-    assert "  color attribution" in done.out
+    for task in ("single object", "two object", "counting", "colors", "position", "color attribution"):
+        assert f"  {task}  " in done.out
 
 
 def test_an_anchor_set_finds_its_items_again(tmp_path: Path) -> None:
-    wanted = ("certify", "builtin/icons", "--suite", SUITE, "--scenes", "2", "--anchor", str(tmp_path / "anchor"))
+    wanted = ("certify", "builtin/icons", "--suite", SUITE, "--scenes", "1", "--anchor", str(tmp_path / "anchor"))
     assert formalimg(*wanted).code == 0
     done = formalimg(*wanted)
     assert done.code == 0, done.err
-    assert "0 of 4 answers changed" in done.out
+    assert "0 of 2 answers changed" in done.out
