@@ -75,6 +75,8 @@ def test_it_finishes_what_has_begun_and_ends(tmp_path: Path) -> None:
         ({"grounder": "openai/gpt-4o", "processes": 2}, "--processes"),
         ({"weight": ["relation=much"]}, "a weight is a number"),
         ({"surplus": 2.0}, "surplus must be a number from 0"),
+        ({"suite": ["kitchen"]}, "unknown suite 'kitchen'"),
+        ({"suite": ["knolling=/nowhere/at/all"]}, "there is nothing at /nowhere"),
         ({"token_file": Path("/nowhere/at/all")}, "cannot read the token"),
     ],
 )

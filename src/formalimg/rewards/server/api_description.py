@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from formalimg._util.templates import render_template
 
 _PACKAGE = "formalimg.rewards.server"
-_LINE = 90
+_LINE = 80
 """Characters of a line of an example."""
 
 DOCS_HEADERS: Mapping[str, str] = {
@@ -109,6 +109,8 @@ def _written(value: Any, indent: str = "") -> str:
         return line
     inner = f"{indent}  "
     if isinstance(value, list):
-        return "[" + f",\n{inner}".join(_written(entry, inner) for entry in value) + "]"
-    entries = (f"{json.dumps(key)}: {_written(entry, inner)}" for key, entry in value.items())
-    return "{" + f",\n{inner}".join(entries) + "}"
+        opening, closing, entries = "[", "]", [_written(entry, inner) for entry in value]
+    else:
+        opening, closing = "{", "}"
+        entries = [f"{json.dumps(key)}: {_written(entry, inner)}" for key, entry in value.items()]
+    return f"{opening}\n{inner}" + f",\n{inner}".join(entries) + f"\n{indent}{closing}"

@@ -55,7 +55,7 @@ def parse_compute_request(body: RequestBody, context: ServerContext) -> ScoreReq
     if len(prompts) != len(images):
         raise RequestError(400, f"{len(prompts):,} prompts and {len(images):,} images: send one prompt for each image")
     files = [decode_base64(image, f"image[{number}]") for number, image in enumerate(images)]
-    reader = _EntryReader(context)
+    reader = _TrainerEntries(context)
     entries = [reader.read(file, None, prompt) for file, prompt in zip(files, prompts, strict=True)]
     return ScoreRequest(entries, parts=False, answer=_answer_compute, has_item_errors=True)
 
@@ -98,7 +98,7 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
     """
     sent = parse_list(_parse_body(body).get("requests"), "requests", context.limits)
     asked, entries = list[_UniRequest](), list[ScoreEntry | RewardScore]()
-    reader = _EntryReader(context)
+    reader = _TrainerEntries(context)
     for number, found in enumerate(sent):
         where = f"requests[{number}]"
         match found:
@@ -161,7 +161,7 @@ def _reasons(found: RewardScore, required: Sequence[str], unknown: str) -> Itera
 # --- both
 
 
-class _EntryReader:
+class _TrainerEntries:
     """Reads what the images of one request are to show; an image that has no task has no reward, but a reason."""
 
     def __init__(self, context: ServerContext) -> None:

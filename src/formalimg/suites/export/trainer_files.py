@@ -67,7 +67,8 @@ def can_be_scored(item: Item[Any]) -> bool:
 def _rows(items: Iterable[Item[Any]], split: str, style: StyleText) -> Iterable[_TrainRow]:
     condition = Condition(style=style)
     for place, item in enumerate(items):
-        tag = f"{suite(item.suite).level}={item.level}"
+        found = suite(item.suite)
+        tag = found.level_names.get(item.level, f"{found.level}={item.level}")
         yield _TrainRow(condition.model_input(item).prompt, task_metadata(item), tag, split, place, item.suite)
 
 
