@@ -21,6 +21,9 @@ from formalimg.scenes import draw
 
 ROUNDS = 5
 
+SIZE = range(16)
+"""The scenes of a group."""
+
 
 def main() -> None:
     for level in (10, 5):
@@ -32,6 +35,7 @@ def main() -> None:
         objects = statistics.mean(map(len, scenes))
         print(f"K = {level}: {len(pairs)} formulas, each with a JSON scene of {objects:.0f} objects on average")
         compare(pairs)
+    groups(10)
     images()
 
 
@@ -58,6 +62,41 @@ def compare(pairs: Sequence[tuple[str, str]]) -> None:
     show("verify + best_binding, nothing kept", plain, pairs)
     show("Scorer.score_all, one by one", rewarded, pairs)
     show("the same, and back to JSON", with_json, pairs)
+
+
+def groups(level: int) -> None:
+    """Scores alone, as trainers ask for them: many images of one prompt at a time."""
+    items = [item for item in load("knolling") if item.level == level]
+    given = [
+        (
+            str(item.spec.formula),
+            [json.dumps(disturbed(item.spec, random.Random(f"{n} {k}"), 0).to_json()) for k in SIZE],
+        )
+        for n, item in enumerate(items)
+    ]
+    scorer = Scorer()
+
+    def alone(formula: str, scenes: Sequence[str]) -> list[float | None]:
+        return [scorer.score_all([(json.loads(scene), formula)], parts=False)[0].score for scene in scenes]
+
+    def together(formula: str, scenes: Sequence[str]) -> list[float | None]:
+        return [scored.score for scored in scorer.score_all([(json.loads(s), formula) for s in scenes], parts=False)]
+
+    times: dict[str, list[float]] = {"one by one": [], "as a group": []}
+    for formula, scenes in given:
+        assert alone(formula, scenes) == together(formula, scenes), "the numbers differ"
+    for _ in range(ROUNDS):
+        for formula, scenes in given:
+            for name, function in zip(times, (alone, together), strict=True):
+                start = time.process_time()
+                function(formula, scenes)
+                times[name].append((time.process_time() - start) / len(SIZE))
+    print(f"K = {level}: {len(given)} formulas, each with {len(SIZE)} JSON scenes, scores without parts")
+    for name, seconds in times.items():
+        print(
+            f"  {name:36} {1 / statistics.mean(seconds):6.0f} scores/s, "
+            f"median {1 / statistics.median(seconds):.0f} scores/s ({1000 * statistics.median(seconds):.2f} ms)"
+        )
 
 
 def one(scorer: Scorer, scene: str, formula: str) -> RewardScore:

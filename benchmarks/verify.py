@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import statistics
 import time
@@ -12,7 +13,20 @@ from itertools import pairwise
 from backtracking import OutOfTimeError, backtrack
 from instructions import draw_case, with_counts
 
-from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, check, clauses, complexity, parse, verify
+from formalimg.logic import (
+    And,
+    Atom,
+    Exists,
+    Formula,
+    Value,
+    Variable,
+    check,
+    clauses,
+    complexity,
+    parse,
+    prepare_formula,
+    verify,
+)
 from formalimg.scenes import Box, Scene, SceneObject
 
 LIMIT = 2.0
@@ -35,6 +49,8 @@ def main() -> None:
     analysis_rate()
     print()
     compare(formulas // 4, 30, counts=True)
+    print()
+    used_again(formulas // 2)
 
 
 def compare(formulas: int, objects: int, *, counts: bool = False) -> tuple[list[float], list[float]]:
@@ -62,6 +78,27 @@ def compare(formulas: int, objects: int, *, counts: bool = False) -> tuple[list[
     print(f"{title} formulas, K = 1..10, {objects} objects, {passed} hold; backtracking gave up on {given_up}")
     show_quantiles(ours, theirs)
     return ours, theirs
+
+
+def used_again(formulas: int) -> None:
+    """(f) The same instructions as in (a), prepared once and verified in a scene that is new each time."""
+    ours: list[float] = []
+    theirs: list[float] = []
+    for objects in (12, 30):
+        for number in range(formulas):
+            case = draw_case(number % 10 + 1, objects, number)
+            prepared = prepare_formula(case.formula)
+            passed = prepared.verify(Scene(case.scene.objects)).passed
+            fresh = Scene(case.scene.objects)
+            start = time.perf_counter()
+            prepared.verify(fresh)
+            ours.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            with contextlib.suppress(OutOfTimeError):
+                assert backtrack(case.formula, case.scene, LIMIT) == passed, f"verdicts differ: {case.formula}"
+            theirs.append(time.perf_counter() - start)
+    print(f"(f) {2 * formulas} formulas that are used again, K = 1..10, 12 and 30 objects")
+    show_quantiles(ours, theirs)
 
 
 def show_quantiles(ours: list[float], theirs: list[float]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 
 import numpy as np
+import pytest
 
-from formalimg.judges.grounders.icon_templates import LOOKS_FILE, draw_looks, drawn_kinds
+from formalimg.judges.grounders import icon_recognition
+from formalimg.judges.grounders.icon_templates import LOOKS_FILE, CellGrid, draw_looks, drawn_kinds
 
 
 def test_the_looks_that_ship_are_those_that_are_drawn() -> None:
@@ -16,3 +18,24 @@ def test_the_looks_that_ship_are_those_that_are_drawn() -> None:
         for name, fresh in drawn._asdict().items():
             # Another version of the library that draws may round a shade differently, and nothing more.
             assert np.abs(shipped[name].astype(int) - fresh.astype(int)).max() <= 8, name
+
+
+def test_looks_ruled_out_on_a_coarser_grid_are_never_the_nearest() -> None:
+    """Cells of all kinds: templates bolder, softer and noisier than drawn, mixed with each other, and plain noise."""
+    chance = np.random.default_rng(5)
+    for grid in (CellGrid(24, 24), CellGrid(12, 24), CellGrid(8, 12), CellGrid(6, 6), CellGrid(24, 8)):
+        known = icon_recognition.templates(grid)
+        every = np.arange(len(known.looks))
+        chosen = chance.integers(0, len(every), 12)
+        amounts = chance.uniform(-0.5, 1.5, (2, 12, 1)).astype(np.float32)
+        cells = known.bold[chosen] + amounts[0] * known.towards_fine[chosen] + amounts[1] * known.towards_soft[chosen]
+        cells[4:8] += chance.normal(0, 12, cells[4:8].shape)
+        cells[8] = known.bold[chosen[9:11]].mean(axis=0)
+        cells[9] = chance.uniform(0, 255, cells.shape[1])
+        all_distances = icon_recognition._distances(cells, grid, every)
+        found = icon_recognition._nearest(cells, grid)
+        for distances, nearest in zip(all_distances, found, strict=True):
+            expected = icon_recognition._nearest_of(distances, every, grid)
+            assert (nearest.best, nearest.rival) == (expected.best, expected.rival)
+            assert nearest.distance == pytest.approx(expected.distance, abs=0.05)
+            assert nearest.rival_distance == pytest.approx(expected.rival_distance, abs=0.05)

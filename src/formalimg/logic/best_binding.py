@@ -264,12 +264,13 @@ class PreparedFormula:
             if prenex.literals.counts:
                 return {}
             truth = self._group_literals.tables([scenes[number] for number in chosen], [styles[n] for n in chosen])
-            held = sum([group_values(part.indexed, truth) for part in prenex.parts])
+            values = [group_values(part.indexed, truth).tolist() for part in prenex.parts]
+            held = map(sum, zip(*values, strict=True))
         except (FormulaError, TooLargeForGroupsError):  # each scene is told its own error
             return {}
         asking = [literal for clause in prenex.asking for literal in clause.literals] if self.credit == "earned" else []
         shown = truth.somewhere_true(asking) if asking else [True] * len(chosen)
-        return dict(zip(chosen, zip(held.tolist(), shown, strict=True), strict=True))
+        return dict(zip(chosen, zip(held, shown, strict=True), strict=True))
 
     @cached_property
     def _group_literals(self) -> GroupLiterals:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from formalimg.logic.elimination import ConstraintBlock
+from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim
 from formalimg.logic.relations import (
     AtomRelation,
     CachedWorld,
@@ -77,9 +78,13 @@ class ConstraintBuilder:
         self.steps.take(len(claims) + 10)
         block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
         block.whole = whole
-        for claim, holds in claims:
-            if not self._assume(claim, holds, block):
+        if isinstance(claims, ConjunctClaims):
+            if not self._assume_flat(claims.flat(self.strict), block):
                 return None
+        else:
+            for claim, holds in claims:
+                if not self._assume(claim, holds, block):
+                    return None
         for postponed, holds in block.postponed:
             if not self._assume_complex(postponed, holds, block):
                 return None
@@ -89,7 +94,10 @@ class ConstraintBuilder:
         """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
         if isinstance(claim, RelationTable):
             return block.add(claim if holds else complement(claim, block.domains, self.steps))
-        bound, unary, binary, others, postponed, steps = self._structure.flat(claim, holds, self.strict)
+        return self._assume_flat(self._structure.flat(claim, holds, self.strict), block)
+
+    def _assume_flat(self, flat: FlatClaim, block: ConstraintBlock) -> bool:
+        bound, unary, binary, others, postponed, steps = flat
         self.steps.left -= steps
         domains, having, whole = block.domains, self.world.having, block.whole
         if bound:

@@ -61,14 +61,15 @@ class ConstraintBlock:
         if not self.relations:
             return True
         self.steps.left -= len(self.relations) ** 2 // 32  # each eliminated variable scans all of them
-        remaining: Collection[str] | None = self.bound
+        remaining: Collection[str] = self.bound
         propagated = max([len(relation.variables) for relation in self.relations]) == 2
         if propagated:
-            remaining = self._peel(remaining)
-            if remaining:
-                remaining = self._peel(remaining) if self._propagate() else None
-            if not remaining:
-                return remaining is not None
+            peeled = self._peel(remaining)
+            if peeled:
+                peeled = self._peel(peeled) if self._propagate() else None
+            if not peeled:
+                return peeled is not None
+            remaining = peeled
         around: dict[str, set[str]] = {name: {name} for name in remaining}
         for relation in self.relations:
             for name in relation.variables:

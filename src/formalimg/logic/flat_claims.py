@@ -62,14 +62,21 @@ def flatten_claim(formula: Formula, holds: bool, strict: bool) -> FlatClaim:
     """
     flattening = _Flattening(strict)
     flattening.add(formula, holds)
-    return FlatClaim(
-        tuple(flattening.bound),
-        tuple(flattening.unary),
-        tuple(flattening.binary),
-        tuple(flattening.others),
-        tuple(flattening.postponed),
-        flattening.steps,
-    )
+    return flattening.result()
+
+
+class ConjunctClaims(tuple[tuple[Formula, bool], ...]):
+    """Claims that are made together in many worlds: they are flattened once."""
+
+    def flat(self, strict: bool) -> FlatClaim:
+        """Return what it means that all are true, as `flatten_claim` does."""
+        known: FlatClaim | None = self.__dict__.get("strict" if strict else "classical")
+        if known is None:
+            flattening = _Flattening(strict)
+            for formula, holds in self:
+                flattening.add(formula, holds)
+            known = self.__dict__["strict" if strict else "classical"] = flattening.result()
+        return known
 
 
 class _Flattening:
@@ -81,6 +88,16 @@ class _Flattening:
         self.others: list[tuple[Atom, bool]] = []
         self.postponed: list[tuple[Formula, bool]] = []
         self.steps = 0
+
+    def result(self) -> FlatClaim:
+        return FlatClaim(
+            tuple(self.bound),
+            tuple(self.unary),
+            tuple(self.binary),
+            tuple(self.others),
+            tuple(self.postponed),
+            self.steps,
+        )
 
     def add(self, formula: Formula, holds: bool) -> None:
         match formula:

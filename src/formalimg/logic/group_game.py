@@ -105,7 +105,8 @@ def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: Index
 def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
     """Return in which scenes the condition of a `forall` applies to all its candidates."""
     fails = truth.rows(1, bounds.condition)
-    applies: BoolArray = ~np.take_along_axis(fails, candidates[bounds.variable][:, None, :], 2).any(axis=(1, 2))
+    fails = np.take_along_axis(fails, candidates[bounds.variable][:, None, :], 2)
+    applies: BoolArray = np.logical_not(fails.any(axis=(1, 2)))
     return applies
 
 
@@ -117,7 +118,7 @@ def _largest_table(selected: ClauseBatches, truth: GroupTruth, candidates: _Cand
     """
     width = truth.present.shape[1]
     sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
-    largest = max(
+    largest: int = max(
         [
             *[prod([sizes[place] for place in step.scope]) for step in selected.reordered_steps],
             *[prod([sizes[place] for place in batch.scopes[0]]) * len(batch.weights) for batch in selected.batches],
@@ -152,7 +153,8 @@ def _value(
         tables.append(total.max(axis=1) if step.maximize else total.min(axis=1))
     # What is left are the values of parts of the game that share no variable.
     last = range(len(tables) - len(steps), len(tables))
-    return sum(tables[number] for number, step in zip(last, steps, strict=True) if len(step.scope) == 1)
+    ends = [tables[number] for number, step in zip(last, steps, strict=True) if len(step.scope) == 1]
+    return np.sum(ends, axis=0)  # type: ignore[no-any-return]
 
 
 def _payoffs(batch: ClauseBatch, truth: GroupTruth, candidates: _Candidates) -> _Numbers:

@@ -60,20 +60,27 @@ class GroupLiterals:
             literals: the literals; none of them is a count.
         """
         assert not literals.counts, "counts are evaluated scene by scene"
-        self._sets = _Rows(())
+        # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
+        self._sets = _Rows()
+        self._others = _Rows(())
         self._predicates = _Rows()
         self._conditions = _Rows(())
         self._words = tuple(literal.word for literal in literals.of_style)
         self._of_style = self._requirements(literals.of_style, lambda _: 0)
         self._of_one = self._requirements(literals.of_one, self._set_row)
         self._of_two = self._requirements(literals.of_two, self._pair_row)
-        self._reads = tuple(map(_reader, self._sets.numbers))
+        self._having: list[tuple[str, str | None]] = list(self._sets.numbers)  # type: ignore[arg-type]
+        self._reads = [_reader(key) for key in reversed(self._others.numbers)]
         self._conditions_needed: tuple[tuple[InstanceCondition, ...], ...] = tuple(self._conditions.numbers)  # type: ignore[arg-type]
         self._pair_predicates: tuple[str, ...] = tuple(self._predicates.numbers)  # type: ignore[arg-type]
 
     def _set_row(self, literal: LiteralKey) -> int:
-        twice = len(literal.written) == 2
-        return self._sets.of((literal.predicate, literal.word, twice))
+        if len(literal.written) == 2:  # the same variable twice
+            return -1 - self._others.of((literal.predicate, True))
+        return self._sets.of((literal.predicate, literal.word))
+
+    def _class_row(self, classes: tuple[str, ...]) -> int:
+        return self._sets.of(("Is", classes[0])) if len(classes) == 1 else -1 - self._others.of(classes)
 
     def _pair_row(self, literal: LiteralKey) -> int:
         return 2 * self._predicates.of(literal.predicate) + (literal.written == (1, 0))
@@ -85,7 +92,7 @@ class GroupLiterals:
             np.array([base(key) for key in keys], np.intp),
             np.array([not key.positive for key in keys], np.bool),
             tuple(
-                np.array([self._sets.of(key.credit.classes[axis] if key.credit.classes else ()) for key in keys])
+                np.array([self._class_row(key.credit.classes[axis] if key.credit.classes else ()) for key in keys])
                 for axis in range(axes)
             ),
             np.array([self._conditions.of(key.credit.instances) for key in keys], np.intp),
@@ -95,13 +102,17 @@ class GroupLiterals:
         """Return where the literals hold and count in each of several worlds, none of which is empty."""
         counting = [CountingObjects(world) for world in worlds]
         width = max(map(len, worlds))
-        sets = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
-        rows = bits_to_rows(sets, width).reshape(len(worlds), len(self._reads), width)
+        sets: list[int] = []
+        for world, known in zip(worlds, counting, strict=True):
+            having = world.having
+            sets += [having(predicate, word) for predicate, word in self._having]
+            sets += [read(world, known) for read in self._reads]
+        rows = bits_to_rows(sets, width).reshape(len(worlds), -1, width)
         met = np.array(
             [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
         )
         of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
-        return GroupTruth(rows[:, 0], of_style, self._one_rows(rows, met), self._two_tables(worlds, rows, met))
+        return GroupTruth(rows[:, -1], of_style, self._one_rows(rows, met), self._two_tables(worlds, rows, met))
 
     def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
         said = np.array([[word == style for word in self._words] for style in styles], np.bool)
@@ -166,11 +177,9 @@ class GroupTruth(NamedTuple):
 
 
 def _reader(key: Hashable) -> _Read:
-    """Return what reads a set: of objects that satisfy a predicate, or that are of some classes."""
+    """Return what reads a set: of objects that satisfy a predicate with themselves, or that are of some classes."""
     match key:
-        case (str(predicate), word, False):
-            return lambda world, _: world.having(predicate, word)
-        case (str(predicate), _, True):  # the same variable twice
+        case (str(predicate), True):
             return lambda world, _: objects_with_themselves(world, predicate)
     classes: tuple[str, ...] = key  # type: ignore[assignment]
     return lambda _, counting: counting.of_classes(classes)

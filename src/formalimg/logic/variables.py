@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from formalimg.logic.errors import FormulaError, Problem, Span
-from formalimg.logic.flat_claims import FlatClaim, flatten_claim
+from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim, flatten_claim
 from formalimg.logic.syntax import (
     DISTINCT,
     And,
@@ -181,7 +181,7 @@ class ConjunctGroup(NamedTuple):
     """
 
     variables: tuple[str, ...]
-    claims: tuple[tuple[Formula, bool], ...]
+    claims: ConjunctClaims
     mentioned: frozenset[str]
 
 
@@ -245,7 +245,7 @@ class FormulaStructure:
 
     def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
         mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
-        return ConjunctGroup(tuple(variables), tuple((claim, True) for claim in claims), mentioned)
+        return ConjunctGroup(tuple(variables), ConjunctClaims((claim, True) for claim in claims), mentioned)
 
 
 def narrow_counts(formula: Formula) -> Formula:

@@ -84,7 +84,8 @@ class TinyModel:
         """Return the image that the painter makes of a layout, `IMAGE_SIZE` pixels wide."""
         from PIL import Image
 
-        boxes = np.array([obj.box for obj in scene.objects], dtype=np.float32).reshape(-1, 4) / CANVAS
+        edges = [[edge / CANVAS for edge in obj.box] for obj in scene.objects]
+        boxes: Floats = np.array(edges, dtype=np.float32).reshape(-1, 4)
         labels = np.array([self.classes.index(obj.label) for obj in scene.objects], dtype=np.int64)
         colors = np.array([self.colors.index(obj.color or "") for obj in scene.objects], dtype=np.int64)
         places = self.painter.place(boxes, labels, colors)

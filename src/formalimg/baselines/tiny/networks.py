@@ -185,7 +185,7 @@ def _condition(weights: Weights, time: float) -> Floats:
 
 
 def _norm(x: Floats) -> Floats:
-    return x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + np.float32(1e-6))
+    return np.asarray(x / np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True) + np.float32(1e-6)))
 
 
 def _attend(weights: Weights, x: Floats, to: Floats) -> Floats:
@@ -199,7 +199,8 @@ def _attend(weights: Weights, x: Floats, to: Floats) -> Floats:
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
-    return weights.linear("out", (scores @ value).transpose(1, 0, 2).reshape(len(x), -1))
+    attended: Floats = (scores @ value).transpose(1, 0, 2).reshape(len(x), -1)
+    return weights.linear("out", attended)
 
 
 def _split(x: Floats, heads: int) -> Floats:
@@ -212,4 +213,4 @@ def _feed_forward(weights: Weights, x: Floats) -> Floats:
 
 def _gelu(x: Floats) -> Floats:
     inner = np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)
-    return np.float32(0.5) * x * (1 + np.tanh(inner))
+    return np.asarray(np.float32(0.5) * x * (1 + np.tanh(inner)))

@@ -61,25 +61,28 @@ def connected_components(mask: NDArray[np.bool_]) -> list[Cells]:
     next_row = (rows + 1) * stride
     first = np.searchsorted(rows * stride + ends, next_row + starts, side="left")
     last = np.searchsorted(rows * stride + starts, next_row + ends, side="right")
-    root = list(range(len(rows)))
-
-    def find(run: int) -> int:
-        while root[run] != run:
-            root[run] = root[root[run]]
-            run = root[run]
-        return run
-
-    for run, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        for below in range(low, high):
-            one, other = find(run), find(below)
-            root[max(one, other)] = min(one, other)
-    roots = np.array([find(run) for run in range(len(rows))])
-    names, component = np.unique(roots, return_inverse=True)
+    touching = np.maximum(last - first, 0)
+    above = np.repeat(np.arange(len(rows)), touching)
+    below = np.arange(len(above)) - np.repeat(np.cumsum(touching) - touching, touching) + np.repeat(first, touching)
+    names, component = np.unique(_roots(len(rows), above, below), return_inverse=True)
     lows = np.full((len(names), 2), max(width, height))
     highs = np.zeros((len(names), 2), int)
     np.minimum.at(lows, component, np.stack([starts, rows], axis=1))
     np.maximum.at(highs, component, np.stack([ends, rows + 1], axis=1))
     return [Cells(*low, *high) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def _roots(runs: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the first run of the component of each run, given the runs that touch."""
+    roots = np.arange(runs)
+    while True:
+        smaller, larger = np.minimum(roots[one], roots[other]), np.maximum(roots[one], roots[other])
+        apart = smaller != larger
+        if not apart.any():
+            return roots
+        np.minimum.at(roots, larger[apart], smaller[apart])
+        while (jumped := roots[roots]).tobytes() != roots.tobytes():  # until each names the first of its tree
+            roots = jumped
 
 
 _MIN_CONTRAST = 28
@@ -149,12 +152,20 @@ def drawing_background() -> tuple[int, int, int]:
 
 def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
     """Return the background colour of the image; None if too little of it is close to that of drawings."""
-    pixels = np.asarray(image.resize((128, 128), Image.Resampling.BOX)).reshape(-1, 3).astype(np.int16)
-    near = np.abs(pixels - np.array(drawing_background(), np.int16)).max(axis=1) <= _BACKGROUND_TOLERANCE
+    channels = [np.asarray(channel) for channel in image.resize((128, 128), Image.Resampling.BOX).split()]
+    away = [np.abs(channel - np.int16(level)) for channel, level in zip(channels, drawing_background(), strict=True)]
+    near = np.maximum(np.maximum(away[0], away[1]), away[2]) <= _BACKGROUND_TOLERANCE
     if near.mean() < _MIN_BACKGROUND:
         return None
-    red, green, blue = np.median(pixels[near], axis=0).astype(int).tolist()
+    red, green, blue = [_median(channel[near]) for channel in channels]
     return red, green, blue
+
+
+def _median(levels: NDArray[np.uint8]) -> int:
+    """Return the median, rounded down; by counting, as there are few levels."""
+    below = np.cumsum(np.bincount(levels))
+    lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
+    return int((lower + upper) / 2)
 
 
 def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
@@ -178,13 +189,14 @@ def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBo
     left, top = max((cells.left - 1) * _POOL, 0), max((cells.top - 1) * _POOL, 0)
     right, bottom = min((cells.right + 1) * _POOL, width), min((cells.bottom + 1) * _POOL, height)
     region = contrast[top:bottom, left:right]
-    across, down = region.max(axis=0).astype(float), region.max(axis=1).astype(float)
+    across, down = region.max(axis=0).tolist(), region.max(axis=1).tolist()
+    profiles = [_Profile(one) for one in (across, down, across[::-1], down[::-1])]
     far, near = (
         PixelBox(
-            left + _edge(across, depth),
-            top + _edge(down, depth),
-            right - _edge(across[::-1], depth),
-            bottom - _edge(down[::-1], depth),
+            left + profiles[0].edge(depth),
+            top + profiles[1].edge(depth),
+            right - profiles[2].edge(depth),
+            bottom - profiles[3].edge(depth),
         )
         for depth in (_FAR, _NEAR)
     )
@@ -192,10 +204,17 @@ def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBo
     return (far,) if same else (far, near)
 
 
-def _edge(profile: NDArray[np.float64], depth: int) -> float:
-    """Return where a profile rises to half of its first maximum, from its start in fractions of a pixel."""
-    begin = int(np.argmax(profile > _MIN_CONTRAST))
-    half = profile[begin : begin + depth].max() / 2
-    inside = int(np.argmax(profile >= half))
-    before = profile[inside - 1] if inside else 0.0
-    return float(inside - 0.5 + (half - before) / (profile[inside] - before))
+class _Profile:
+    """The contrast of an object along one direction, from one of its sides. Short: plain numbers are fastest."""
+
+    def __init__(self, levels: list[int]) -> None:
+        self._levels = levels
+        self._begin = next((at for at, level in enumerate(levels) if level > _MIN_CONTRAST), 0)
+
+    def edge(self, depth: int) -> float:
+        """Return where it rises to half of its first maximum, from its start in fractions of a pixel."""
+        levels = self._levels
+        half = max(levels[self._begin : self._begin + depth]) / 2
+        inside = next(at for at, level in enumerate(levels) if level >= half)
+        before = levels[inside - 1] if inside else 0
+        return inside - 0.5 + (half - before) / (levels[inside] - before)

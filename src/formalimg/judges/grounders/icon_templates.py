@@ -171,14 +171,17 @@ class IconTemplates(NamedTuple):
 def templates(grid: CellGrid) -> IconTemplates:
     """Return the templates on a grid."""
     looks, bold, towards_fine = _drawn_looks()
-    bold, towards_fine = _averaged(bold, grid), _averaged(towards_fine, grid)
+    finest = CellGrid(FINEST, FINEST)
+    bold, towards_fine = averaged(bold, finest, grid), averaged(towards_fine, finest, grid)
     pairs = list(dict.fromkeys(look[:2] for look in looks))
     kinds = np.array([pairs.index(look[:2]) for look in looks])
     return IconTemplates(looks, kinds, bold, towards_fine, _softening(bold + towards_fine * np.float32(1 / 3), grid))
 
 
-def _averaged(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    squares = rows.reshape(len(rows), grid.down, FINEST // grid.down, grid.across, FINEST // grid.across, 3)
+def averaged(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> NDArray[np.float32]:
+    """Return rows of cells on a coarser grid, whose numbers of cells divide those of the finer one."""
+    down, across = grid.down // coarser.down, grid.across // coarser.across
+    squares = rows.reshape(len(rows), coarser.down, down, coarser.across, across, 3)
     cells: NDArray[np.float32] = squares.mean(axis=(2, 4)).reshape(len(rows), -1)
     return cells
 
