@@ -43,10 +43,10 @@ class FileDigest(NamedTuple):
     sha256: str
     bytes: int
 
-    @classmethod
-    def of(cls, data: bytes) -> FileDigest:
-        """Return digest and size of these bytes."""
-        return cls(hashlib.sha256(data).hexdigest(), len(data))
+
+def digest_of(data: bytes) -> FileDigest:
+    """Return digest and size of these bytes."""
+    return FileDigest(hashlib.sha256(data).hexdigest(), len(data))
 
 
 def table_path(run: str, table: str) -> str:
@@ -84,7 +84,7 @@ class BundleWriter:
 
     def add(self, path: str, data: bytes) -> None:
         """Add a file; images are stored as they are, because they are compressed already."""
-        self._files[path] = FileDigest.of(data)
+        self._files[path] = digest_of(data)
         self._write(path, data)
 
     def finish(self, about: Mapping[str, object]) -> str:
