@@ -30,7 +30,7 @@ class Reproduction(NamedTuple):
 
 
 def reproduction(run: StoredRun) -> Reproduction:
-    """Return the commands that ask for the same images and the judge whose verdicts are shown, and what else it takes."""
+    """Return the commands that ask for the same images and judge, and what else it takes to get the same verdicts."""
     manifest = run.manifest
     if manifest.imported:
         return Reproduction(
