@@ -144,7 +144,9 @@ def _figure(path: Path, figure: Figure, beside: Path | None, whole: bool) -> str
 
 def _failures(folder: str | Path, judge: Identity | None, row: RunRow, section: Section, marks: str) -> Iterator[str]:
     """Yield which kinds of clauses fail most, and some images that failed, in words."""
-    found = Evaluation(Path(folder), judge=judge).failures(limit=_MAX_FAILURES)
+    evaluation = Evaluation(Path(folder), judge=judge)
+    with closing(evaluation.run):
+        found = evaluation.failures(limit=_MAX_FAILURES)
     if not found or section.suite.traits.has_scores:
         return
     yield f"{marks} What fails\n"
