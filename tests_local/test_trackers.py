@@ -53,11 +53,13 @@ def test_mlflow_keeps_metrics_settings_and_failures(tracked: TrackedRun, tmp_pat
 def test_wandb_offline_keeps_history_summary_and_images(
     tracked: TrackedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("wandb", reason="the extra wandb is not installed")
+    wandb: Any = pytest.importorskip("wandb", reason="the extra wandb is not installed")
     monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    for name in ("WANDB_DIR", "WANDB_DATA_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     log_run(tracked, read_tracker("wandb:lab"))
+    wandb.teardown()  # its service writes the last records when the process ends
     (stored,) = tmp_path.rglob("*.wandb")
     history, summary = _records(stored)
     assert history

@@ -213,6 +213,20 @@ def test_a_hostile_header_is_told_and_nothing_is_written_outside(header: dict[st
     assert not (tmp_path / "there" / "evil.txt").exists()
 
 
+def test_a_file_that_unpacks_to_anything_is_refused(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = max(map(len, read_files(bundle).values()))
+    monkeypatch.setattr("formalimg.sharing.bundle_format.MAX_FILE_BYTES", limit)
+    assert verify_bundle(bundle).findings == ()
+
+    def swell(files: dict[str, bytes]) -> None:
+        files["runs/knolling-reader/items.jsonl"] += b"\n" * limit
+
+    changed = write_changed(bundle, tmp_path / "large.zip", swell, covered_up=True)
+    assert any(f"more than {limit:,} bytes" in finding.text for finding in verify_bundle(changed).findings)
+
+
 def test_commands(reader_run: Path, tmp_path: Path) -> None:
     written = command("bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
     assert written.code == 0

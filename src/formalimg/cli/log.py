@@ -20,7 +20,7 @@ LogTo = Annotated[
     typer.Option(
         "--log-to",
         metavar="TRACKER",
-        help="Log the results: wandb, mlflow or tensorboard[:PLACE]; repeatable.",
+        help="wandb, mlflow or tensorboard; repeatable.",
         show_default=False,
         rich_help_panel=SECTIONS[-1],
     ),

@@ -28,8 +28,9 @@ from formalimg.runs import table_names
 SCHEMA = 1
 KIND = "formalimg bundle"
 HEADER, REPORT, TABLES = "bundle.json", "report.json", "report.md"
-MAX_HEADER_BYTES = 256_000_000
-MAX_TEXT_BYTES = 2_000_000_000
+MAX_HEADER_BYTES = 64_000_000
+MAX_FILE_BYTES = 512_000_000
+"""The largest file of a bundle, unpacked: a small zip file can hold any number of zeros."""
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN_NAME = re.compile(r"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]{0,199}")
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -43,10 +44,10 @@ class FileDigest(NamedTuple):
     sha256: str
     bytes: int
 
-    @classmethod
-    def of(cls, data: bytes) -> FileDigest:
-        """Return digest and size of these bytes."""
-        return cls(hashlib.sha256(data).hexdigest(), len(data))
+
+def digest_of(data: bytes) -> FileDigest:
+    """Return digest and size of these bytes."""
+    return FileDigest(hashlib.sha256(data).hexdigest(), len(data))
 
 
 def table_path(run: str, table: str) -> str:
@@ -83,8 +84,16 @@ class BundleWriter:
         self._files: dict[str, FileDigest] = {}
 
     def add(self, path: str, data: bytes) -> None:
-        """Add a file; images are stored as they are, because they are compressed already."""
-        self._files[path] = FileDigest.of(data)
+        """Add a file; images are stored as they are, because they are compressed already.
+
+        Raises:
+            FormalimgError: if it is larger than what is read again.
+        """
+        if len(data) > MAX_FILE_BYTES:
+            raise FormalimgError(
+                f"{path} would have {len(data):,} bytes, and a bundle takes {MAX_FILE_BYTES:,} for each"
+            )
+        self._files[path] = digest_of(data)
         self._write(path, data)
 
     def finish(self, about: Mapping[str, object]) -> str:
@@ -186,8 +195,8 @@ class BundleReader:
             with self._archive.open(path) as file:
                 while data := file.read(_CHUNK):
                     size += len(data)
-                    if size > MAX_TEXT_BYTES:
-                        raise FormalimgError(f"{path} has more than {MAX_TEXT_BYTES:,} bytes: it is not to be trusted")
+                    if size > MAX_FILE_BYTES:
+                        raise FormalimgError(f"{path} has more than {MAX_FILE_BYTES:,} bytes: it is not to be trusted")
                     hashed.update(data)
         except _DAMAGE as error:
             raise FormalimgError(f"{path} cannot be unpacked: {error}") from error
@@ -200,7 +209,7 @@ class BundleReader:
             FormalimgError: if it is not there, or cannot be read.
         """
         try:
-            return self._read(path, MAX_TEXT_BYTES)
+            return self._read(path, MAX_FILE_BYTES)
         except KeyError as error:
             raise FormalimgError(f"{path} is missing") from error
         except _DAMAGE as error:

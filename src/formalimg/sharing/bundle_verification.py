@@ -110,7 +110,7 @@ def unpack_bundle(path: str | Path, folder: str | Path) -> tuple[Path, ...]:
             restore_run(new / name, _records(reader, name))
             for row in reader.records(run_path(name, "pictures.jsonl")):
                 file = row.get("file")
-                if is_image_name(file) and image_path(name, file) in reader.names:
+                if isinstance(file, str) and is_image_name(file) and image_path(name, file) in reader.names:
                     (new / name / "images" / file).write_bytes(reader.read(image_path(name, file)))
         return tuple(Path(folder) / name for name in reader.runs)
 

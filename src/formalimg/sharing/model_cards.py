@@ -26,7 +26,7 @@ from formalimg.results import Evaluation, Failure
 from formalimg.runs import Identity, open_run
 from formalimg.sharing.reproduction_commands import reproduction
 from formalimg.stats import Interval
-from formalimg.tables import count_noun, format_value, join_names, markdown_escape, render_markdown
+from formalimg.tables import count_noun, format_interval, format_value, join_names, markdown_escape, render_markdown
 
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
@@ -99,33 +99,34 @@ def headline(row: RunRow, section: Section) -> str:
         return f"{name}: no image is scored{'' if judge else ', because none is judged'}."
     has_scores = section.suite.traits.has_scores
     found, interval = _overall(row)
-    value = f"{found:.2f}" if has_scores else f"{format_value(found, 'percent')} %"
-    within = ""
-    if interval is not None:
-        low, high = interval
-        ends = f"{low:.2f} to {high:.2f}" if has_scores else f"{100 * low:.0f} to {100 * high:.0f} %"
-        within = f" ({100 * row.summary.confidence:g} % interval {ends})"
+    scale = section.suite.traits.scale
+    unit = "" if has_scores else " %"
+    value = f"{format_value(found, scale)}{unit}"
+    ends = format_interval(interval, scale, compact=True)
+    within = f" ({100 * row.summary.confidence:g} % interval {ends}{unit})" if ends else ""
     did = "has a mean score of" if has_scores else "passes"
     of = "over" if has_scores else "of"
     sentences = [f"{name} {did} **{value}** {of} {count_noun(overall.scored, 'image')}{within}"]
     if overall.scored < overall.expected:
-        sentences.append(f"{overall.expected - overall.scored:,} of {overall.expected:,} images have no verdict")
+        sentences.append(f"Not scored: {overall.expected - overall.scored:,} of {overall.expected:,} images")
     held = row.summary.generalizability
     if held is not None and held.value is not None:
-        up_to = (
-            f"up to {section.suite.level} {held.value}"
+        rate, within = f"a rate of {100 * held.epsilon:g} %", f"(interval {held.low} to {held.high})"
+        level = section.suite.level
+        sentences.append(
+            f"It holds {rate} up to {level} {held.value} {within}"
             if held.value
-            else f"not even at the first {section.suite.level}"
+            else f"It does not hold {rate} even at the first {level} {within}"
         )
-        sentences.append(f"It holds a rate of {100 * held.epsilon:g} % {up_to} (interval {held.low} to {held.high})")
     return f"{'. '.join(sentences)}. Judged by {markdown_escape(judge or 'nobody')}."
 
 
 def _overall(row: RunRow) -> tuple[float, Interval | None]:
     """Return the number that stands for the run, as the main table has it: the mean of all levels, or of all images."""
     overall = row.summary.overall
+    every = {level for band in row.summary.bands.values() for level in band.levels}
     for band in row.summary.bands.values():
-        if set(band.levels) >= set(row.summary.levels) and band.value is not None:
+        if set(band.levels) == every and band.value is not None:
             return band.value, band.interval
     assert overall.value is not None, "an image is scored"
     return overall.value, overall.interval
@@ -143,7 +144,9 @@ def _figure(path: Path, figure: Figure, beside: Path | None, whole: bool) -> str
 
 def _failures(folder: str | Path, judge: Identity | None, row: RunRow, section: Section, marks: str) -> Iterator[str]:
     """Yield which kinds of clauses fail most, and some images that failed, in words."""
-    found = Evaluation(Path(folder), judge=judge).failures(limit=_MAX_FAILURES)
+    evaluation = Evaluation(Path(folder), judge=judge)
+    with closing(evaluation.run):
+        found = evaluation.failures(limit=_MAX_FAILURES)
     if not found or section.suite.traits.has_scores:
         return
     yield f"{marks} What fails\n"
@@ -160,7 +163,7 @@ def _weak(tallies: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
 
 def _failure(failure: Failure) -> str:
     prompt = " ".join(failure.prompt.split())
-    missing = "; ".join(failure.what_failed[:_MAX_WEAK])
+    missing = "; ".join(text.rstrip(".") for text in failure.what_failed[:_MAX_WEAK])
     return f"item {markdown_escape(failure.item)}, “{markdown_escape(prompt)}”: {markdown_escape(missing)}"
 
 

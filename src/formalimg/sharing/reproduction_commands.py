@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
@@ -31,7 +30,7 @@ class Reproduction(NamedTuple):
 
 
 def reproduction(run: StoredRun) -> Reproduction:
-    """Return the commands that ask for the same images and verdicts as this run did, and what else they need."""
+    """Return the commands that ask for the same images and judge, and what else it takes to get the same verdicts."""
     manifest = run.manifest
     if manifest.imported:
         return Reproduction(
@@ -42,13 +41,11 @@ def reproduction(run: StoredRun) -> Reproduction:
     if selected is None:
         notes.append(f"{_OWN_ITEMS} stands for the items, which are not those shipped with formalimg.")
     words = ["formalimg", "run", manifest.suite, "--model", manifest.model.name]
-    judges = run.judges() or ((manifest.judge,) if manifest.judge else ())
-    for judge in judges:
-        words += ["--judge", judge.name]
+    words += ["--judge", manifest.judge.name] if manifest.judge else []
     words += ["--items", _OWN_ITEMS] if selected is None else selected
     words += _settings(manifest)
-    for role, party in (("model", manifest.model), *(("judge", judge) for judge in judges)):
-        if party.settings:
+    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
+        if party is not None and party.settings:
             notes.append(f"The {role} {party.name} had the settings {_settings_text(party)}.")
     if manifest.layouts:
         notes.append(f"Layouts were given to the model: {manifest.layouts}.")
@@ -101,8 +98,8 @@ def _digest(items: Sequence[Item[object]]) -> str:
 
 def _levels_text(levels: Sequence[int]) -> str:
     """Return levels as an option has them: `1-3,7`."""
-    starts = [level for before, level in pairwise([None, *levels]) if before is None or level != before + 1]
-    ends = [level for level, after in pairwise([*levels, None]) if after is None or after != level + 1]
+    starts = [level for level in levels if level - 1 not in levels]
+    ends = [level for level in levels if level + 1 not in levels]
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 

@@ -71,7 +71,9 @@ def tracked_run(folder: str | Path, judge: Identity | None = None, *, max_failur
     for name, band in summary.bands.items():
         if band.value is not None:
             numbers[f"band/{name}"] = band.value
-    name = path.resolve().name
+    evaluation, name = Evaluation(path, judge=judge), path.resolve().name
+    with closing(evaluation.run):
+        failures = evaluation.failures(limit=max_failures)
     return TrackedRun(
         f"{name}, {manifest.judge.name}" if several and manifest.judge else name,
         _key(manifest),
@@ -82,7 +84,7 @@ def tracked_run(folder: str | Path, judge: Identity | None = None, *, max_failur
             for level, rate in summary.levels.items()
         },
         level_word(section.suite) or "level",
-        Evaluation(path, judge=judge).failures(limit=max_failures),
+        failures,
     )
 
 

@@ -141,10 +141,12 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
             logged.log({"level": level, **{f"by_level/{name}": value for name, value in numbers.items()}})
         logged.summary.update(dict(run.numbers))
         table = wandb.Table(columns=[*_COLUMNS, "image"])
+        images = []
         for failure in run.failures:
             image = _small(failure)
             table.add_data(*_cells(failure), None if image is None else wandb.Image(image))
-        logged.log({"failures": table})
+            images += [] if image is None else [wandb.Image(image, caption=f"{failure.item}: {failure.prompt}")]
+        logged.log({"failures": table, **({"failed_images": images} if images else {})})
         return str(logged.dir if offline else logged.url)
     finally:
         logged.finish()
