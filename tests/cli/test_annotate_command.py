@@ -182,6 +182,18 @@ def test_status_and_export(half_done: str, tmp_path: Path) -> None:
     assert "give --export DIR" in _refused(half_done, "--port", "0", "--leave-out", "rater-1")
 
 
+def test_rules_are_settled_before_the_first_answer(half_done: str) -> None:
+    for words, option in (
+        (["--max-missed", "0.9"], "--max-missed"),
+        (["--min-seconds", "3"], "--min-seconds"),
+        (["--no-instructions"], "--instructions"),
+        (["--completion-url", "https://platform.example"], "--completion-url"),
+    ):
+        assert f"{option} is settled before the first answer" in _refused(half_done, *words, "--port", "0")
+    assert "begin it with https://" in _refused(half_done + "-2", "--study", "new", "--completion-url", "here")
+    assert "give --new-links with it" in _refused(half_done, "--links-to", "links", "--port", "0")
+
+
 def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_path: Path) -> None:
     other = rated_run(tmp_path / "other", concept_items(2))
     for words, expected in (

@@ -61,9 +61,9 @@ def test_checks_where_everybody_sees_everything_come_after_the_rating(runs: list
                 study.finish(rater, task.id)
                 assert task.words in words
             assert len(seen) == 12
-    for task in read_study(made.folder).tasks:
-        assert task.answers["compliance"].value == (1 if task.is_check else 5), "the check comes second"
-        assert (by_id[task.item].prompt != by_id[task.words_of].prompt) == task.is_check
+    for rated in read_study(made.folder).tasks:
+        assert rated.answers["compliance"].value == (1 if rated.is_check else 5), "the check comes second"
+        assert (by_id[rated.item].prompt != by_id[rated.words_of].prompt) == rated.is_check
     assert all(it.checks_passed == 3 and not it.excluded for it in summarize_raters(read_study(made.folder)))
 
 

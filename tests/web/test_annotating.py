@@ -242,7 +242,7 @@ def test_other_machines_need_the_token_for_all_but_the_pages_of_raters(opened: O
 def test_the_organiser_sees_progress_and_gets_the_answers(opened: Open) -> None:
     first = opened.visitor.get("/").text
     assert "0 of 4 ratings" in first
-    assert "Nobody has finished an image yet" in first
+    assert "Nobody who counts has finished an image yet" in first
     assert opened.visitor.get("/export/likert.csv").status_code == 404
     take(opened.study, "rater-2", lambda task, step: 4)
     page = opened.visitor.get("/").text

@@ -62,8 +62,8 @@ def boxes_headline(title: str, found: BoxStudy) -> Table:
         ("agreement", f"F1 {_percent(overall.f1)} over {count_noun(found.images, 'image')}"),
         (
             "direction",
-            f"{_percent(overall.precision)} of what was found is there, "
-            f"{_percent(overall.recall)} of what is there was found",
+            f"{_percent(overall.precision)} of what was found is there, {_percent(overall.recall)} of what is there "
+            "was found",
         ),
         ("raters", f"F1 of two raters {between}: no grounder can be expected to do better"),
     ]

@@ -10,7 +10,7 @@ from formalimg.analysis.rater_tables import thousandths
 from formalimg.analysis.study_tables import build_table, count_columns, estimate_columns, interval_note
 from formalimg.stats import Consistency, Interval, ModelStrength, RankRange
 from formalimg.suites import suite
-from formalimg.tables import NOTHING, Column, Number, Table, count_noun
+from formalimg.tables import NOTHING, Cell, Column, Number, Table, count_noun
 
 
 def preference_study_tables(found: PreferenceStudy) -> Iterator[Table]:
@@ -36,10 +36,10 @@ def preference_study_tables(found: PreferenceStudy) -> Iterator[Table]:
         )
     if len(found.by_level) > 1:
         runs = sorted(found.models)
-        rows = []
+        rows: list[list[Cell]] = []
         for at, part in found.by_level.items():
             own = {it.model: it for it in part.models} if part else {}
-            rows.append((f"{level} {at}", *(_strength(own.get(run)) for run in runs), part.n if part else 0))
+            rows.append([f"{level} {at}", *(_strength(own.get(run)) for run in runs), part.n if part else 0])
         yield build_table(
             f"Strengths by {level}",
             f"Each {level} by itself, {intervals}.",

@@ -1,5 +1,6 @@
 """Human evaluation: rating studies with raters, attention checks and inter-rater agreement data."""
 
+from formalimg.analysis import CANNOT_TELL
 from formalimg.human_eval.correction import LabelPrecision, correction_protocol
 from formalimg.human_eval.correction_sample import CorrectionSample, DrawnImage, SampleCell
 from formalimg.human_eval.export import (
@@ -28,7 +29,6 @@ from formalimg.human_eval.manifest import (
     require_same_config,
 )
 from formalimg.human_eval.protocol import (
-    CANNOT_TELL,
     PREFERENCES,
     AnswerError,
     AnswerValue,

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_cell
+from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import passed_check
 from formalimg.human_eval.pairs import passed_pair_check, preferred_run
-from formalimg.human_eval.protocol import CANNOT_TELL, RatingProtocol, RatingStep
+from formalimg.human_eval.protocol import RatingProtocol, RatingStep
 from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
 from formalimg.human_eval.rules import excluded_raters
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
+from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, assign_images, unrelated_item
 from formalimg.human_eval.database import PlannedTask
-from formalimg.human_eval.protocol import CANNOT_TELL, PREFERENCES
+from formalimg.human_eval.protocol import PREFERENCES
 from formalimg.human_eval.records import RatedTask
 from formalimg.suites import Item
 

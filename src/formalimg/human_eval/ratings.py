@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from formalimg.analysis import (
+    CANNOT_TELL,
     BoxCorrection,
     HumanRatings,
     LikertRating,
@@ -25,7 +26,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.database import images_digest
 from formalimg.human_eval.export import summarize_raters
 from formalimg.human_eval.pairs import preferred_run
-from formalimg.human_eval.protocol import CANNOT_TELL, RatingStep
+from formalimg.human_eval.protocol import RatingStep
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
 from formalimg.runs import StoredRun
 from formalimg.scenes import Scene

@@ -17,9 +17,10 @@ from formalimg._util.stored_values import (
     wrong_value,
 )
 from formalimg._util.text import truncate
+from formalimg.analysis import CANNOT_TELL
 from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import CANNOT_TELL, MAX_SECONDS, AnswerValue, RatingStep
+from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
 from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time, with_other
 from formalimg.stats import complies
 

@@ -17,9 +17,10 @@ from formalimg._util.stored_values import (
     stored_text,
     wrong_value,
 )
+from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
-from formalimg.human_eval.protocol import CANNOT_TELL, PREFERENCES, AnswerValue, RatingStep, StepKind
+from formalimg.human_eval.protocol import PREFERENCES, AnswerValue, RatingStep, StepKind
 from formalimg.runs import ChangedImageError, locate_image
 from formalimg.scenes import Scene, SceneError
 
@@ -181,7 +182,7 @@ def parse_answer(text: object) -> AnswerValue:
     """
     value = stored_json(text, "value", object)
     if isinstance(value, bool | dict) or value == CANNOT_TELL or value in PREFERENCES:
-        return value  # type: ignore[return-value]
+        return value
     return stored_number(value, "value", 0, 5)
 
 
