@@ -199,7 +199,7 @@ def _attend(weights: Weights, x: Floats, to: Floats) -> Floats:
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
-    attended: Floats = (scores @ value).transpose(1, 0, 2).reshape(len(x), -1)
+    attended = (scores @ value).transpose(1, 0, 2).reshape(len(x), -1).astype(np.float32, copy=False)
     return weights.linear("out", attended)
 
 
