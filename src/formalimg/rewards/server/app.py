@@ -36,6 +36,9 @@ _CLIENT_CLOSED_REQUEST = 499
 _DISCONNECT_DELAY = 0.25
 """Seconds after which the connection of a waiting client is watched for a disconnect."""
 
+_MAX_TOGETHER = 64
+"""How many scenes are scored before looking again whether the client still waits."""
+
 _PART_LENGTH = 100
 """Characters of a part in an answer besides its texts."""
 
@@ -165,18 +168,20 @@ class _Endpoints:
         """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
         entries, parts = parse_score_request(job.body, self._scorer, self._limits, self._root)
         begun, room = _PartlyScored({}, {}, parts), self._limits.max_answer_bytes
-        for index, entry in enumerate(entries):
+        begun.pairs.update({i: entry for i, entry in enumerate(entries) if not isinstance(entry.image, Mapping)})
+        scenes = [index for index in range(len(entries)) if index not in begun.pairs]
+        together = 1 if parts else _MAX_TOGETHER  # without parts, scenes of one task are scored as a group
+        for start in range(0, len(scenes), together):
             if job.is_cancelled:
                 break
-            if isinstance(entry.image, Mapping):
-                with _errors_by_index([index]):
-                    [begun.found[index]] = self._scorer.score_all([entry], parts=parts)
-                room -= _text_length(begun.found[index])
-                if room < 0:
-                    message = f"the answer would have more than {self._limits.max_answer_bytes:,} bytes"
-                    raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
-            else:
-                begun.pairs[index] = entry
+            chosen = scenes[start : start + together]
+            with _errors_by_index(chosen):
+                found = self._scorer.score_all([entries[index] for index in chosen], parts=parts)
+            begun.found.update(zip(chosen, found, strict=True))
+            room -= sum(map(_text_length, found))
+            if room < 0:
+                message = f"the answer would have more than {self._limits.max_answer_bytes:,} bytes"
+                raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
         return begun
 
     async def about(self, _: Request) -> Response:
