@@ -23,6 +23,9 @@ from formalimg.rewards.server.score_request import ScoreEntry, ScoreRequest, Ser
 _DISCONNECT_DELAY = 0.25
 """Seconds after which the connection of a waiting client is watched for a disconnect."""
 
+_MAX_TOGETHER = 64
+"""How many scenes are scored before looking again whether the client still waits."""
+
 _PART_LENGTH = 100
 """Characters of a part in an answer besides its texts."""
 
@@ -98,20 +101,27 @@ class RequestScoring:
         """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
         request = job.parse(job.body, self._context)
         begun, room = _PartlyScored({}, {}, request), self._context.limits.max_answer_bytes
+        scenes: dict[int, ScoreEntry] = {}
         for index, entry in enumerate(request.entries):
-            if job.is_cancelled:
-                break
             if isinstance(entry, RewardScore):
                 begun.found[index] = entry
             elif isinstance(entry.image, Mapping):
-                with _errors_by_index([index]):
-                    [begun.found[index]] = self._context.scorer.score_all([entry], parts=request.parts)
-                room -= _text_length(begun.found[index])
-                if room < 0:
-                    message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
-                    raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
+                scenes[index] = entry
             else:
                 begun.pairs[index] = entry
+        together = 1 if request.parts else _MAX_TOGETHER  # without parts, scenes of one task are scored as a group
+        numbers = list(scenes)
+        for start in range(0, len(numbers), together):
+            chosen = numbers[start : start + together]
+            if job.is_cancelled:
+                break
+            with _errors_by_index(chosen):
+                found = self._context.scorer.score_all([scenes[index] for index in chosen], parts=request.parts)
+            begun.found.update(zip(chosen, found, strict=True))
+            room -= sum(map(_text_length, found))
+            if room < 0:
+                message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
+                raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
         return begun
 
 
