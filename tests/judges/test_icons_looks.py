@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from formalimg.judges.grounders import icon_recognition
-from formalimg.judges.grounders.icon_templates import LOOKS_FILE, CellGrid, draw_looks, drawn_kinds
+from formalimg.judges.grounders.icon_templates import LOOKS_FILE, CellGrid, draw_looks, drawn_kinds, templates
 
 
 def test_the_looks_that_ship_are_those_that_are_drawn() -> None:
@@ -24,7 +24,7 @@ def test_looks_ruled_out_on_a_coarser_grid_are_never_the_nearest() -> None:
     """Cells of all kinds: templates bolder, softer and noisier than drawn, mixed with each other, and plain noise."""
     chance = np.random.default_rng(5)
     for grid in (CellGrid(24, 24), CellGrid(12, 24), CellGrid(8, 12), CellGrid(6, 6), CellGrid(24, 8)):
-        known = icon_recognition.templates(grid)
+        known = templates(grid)
         every = np.arange(len(known.looks))
         chosen = chance.integers(0, len(every), 12)
         amounts = chance.uniform(-0.5, 1.5, (2, 12, 1)).astype(np.float32)
