@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -70,12 +71,12 @@ def test_a_change_that_is_covered_up_is_found_by_what_no_longer_follows(
     bundle: Path, tmp_path: Path, kind: str
 ) -> None:
     """All digests fit again: what is left are the numbers, keys and verdicts, and the digest that was cited."""
-    cited = verify_bundle(bundle).digest
+    cited = hashlib.sha256(read_files(bundle)["bundle.json"]).hexdigest()
     changed = write_changed(bundle, tmp_path / "changed.zip", changes("knolling-reader")[kind], covered_up=True)
-    findings = verify_bundle(changed).findings
-    assert bool(findings) == (kind not in HIDDEN)
-    assert all("digest differs" not in finding.text or "items" in finding.place for finding in findings)
-    assert "was cited" in verify_bundle(changed, cited).findings[0].text
+    of_digest, *others = verify_bundle(changed, cited).findings
+    assert "was cited" in of_digest.text
+    assert bool(others) == (kind not in HIDDEN)
+    assert all("digest differs" not in finding.text or "items" in finding.place for finding in others)
 
 
 def test_findings_say_where_and_what(bundle: Path, tmp_path: Path) -> None:

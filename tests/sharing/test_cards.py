@@ -41,7 +41,7 @@ def test_a_card_has_the_numbers_figures_and_failures(reader_run: Path, tmp_path:
 
 
 @pytest.mark.parametrize("name", STORED_RUNS)
-def test_captions_of_cards_name_no_options(name: str, tmp_path: Path) -> None:
+def test_captions_name_no_options_and_commands_have_options_that_exist(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(GOLDEN / name, folder)
     text = model_card(folder).text
@@ -49,6 +49,10 @@ def test_captions_of_cards_name_no_options(name: str, tmp_path: Path) -> None:
     assert not re.search(r"\s--[a-z]", prose)
     assert "(missing:" not in prose
     assert "{" not in re.sub(r"“.*?”", "", prose)
+    group = typer.main.get_command(app)
+    for line in re.findall(r"^formalimg .*$", text, re.MULTILINE):
+        _, called, *words = shlex.split(line)
+        group.commands[called].make_context(called, words)  # type: ignore[attr-defined]  # a group of commands
 
 
 @given(
@@ -86,15 +90,3 @@ def test_the_command_of_a_card_asks_for_the_same_items(tmp_path: Path) -> None:
         assert again.manifest.model == done.run.manifest.model
         assert [one.outcome for one in again.judged()] == [one.outcome for one in done.run.judged()]
         assert [one.sha256 for one in again.judged()] == [one.sha256 for one in done.run.judged()]
-
-
-@pytest.mark.parametrize("name", STORED_RUNS)
-def test_commands_of_cards_have_options_that_exist(name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(GOLDEN / name, folder)
-    with closing(open_run(folder)) as run:
-        lines = reproduction(run).commands
-    group = typer.main.get_command(app)
-    for line in lines:
-        _, name, *words = shlex.split(line)
-        group.commands[name].make_context(name, words)  # type: ignore[attr-defined]  # a group of commands
