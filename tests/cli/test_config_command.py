@@ -12,7 +12,7 @@ from tests.support.command import formalimg
 
 def test_what_is_in_force_and_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert formalimg("config", cwd=tmp_path).out.splitlines()[1:] == [
-        "judge    builtin/icons for builtin models on knolling, geneval and t2i-compbench",
+        "judge    builtin/icons for builtin models on knolling, knolling-counts, geneval and t2i-compbench",
         "         builtin/drawn for builtin models on natural and conceptmix",
         "         none for all others",
         "budget   none",
@@ -25,7 +25,7 @@ def test_what_is_in_force_and_where_it_comes_from(tmp_path: Path, monkeypatch: p
     assert code == 0
     assert out.splitlines() == [
         "files    ./formalimg.toml",
-        "judge    builtin/icons for builtin models on knolling, geneval and t2i-compbench",
+        "judge    builtin/icons for builtin models on knolling, knolling-counts, geneval and t2i-compbench",
         "         builtin/drawn for builtin models on natural and conceptmix",
         "         hf/a (top_p=0.5) from ./formalimg.toml for all others",
         "         hf/b from ./formalimg.toml for natural",

@@ -251,6 +251,6 @@ def test_a_size_that_no_run_can_have(size: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suite", ["natural", "conceptmix", "cf-world"])
 def test_layouts_are_for_suites_judged_by_boxes(suite: str, tmp_path: Path) -> None:
     code, _, err = formalimg("run", suite, "-m", "builtin/solver", "--task", "layout", cwd=tmp_path)
-    assert (code, "only knolling can be planned as a layout" in err) == (2, True)
+    assert (code, "only knolling and knolling-counts can be planned as a layout" in err) == (2, True)
     code, _, err = formalimg("run", suite, "-m", "builtin/oracle", "--condition", "text-layout", cwd=tmp_path)
     assert (code, f"{suite} has no layouts to give to a model" in err) == (2, True)

@@ -108,7 +108,7 @@ class RunConfig:
             raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
         if self.condition.style != "none" and not suite(self.items[0].suite).has_style_text:
             styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
-            raise FormalimgError(f"only {styled} has a text about its style: use the style none for other suites")
+            raise FormalimgError(f"there is a text about the style of {styled} only: use style none for others")
         require_supported(self.model, self.items[0].suite)
         self._require_rewriter()
         require_storable_settings(self._identity)
