@@ -91,7 +91,7 @@ def peak_megabytes(process: int) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of another process's memory is known on Linux only")
-@pytest.mark.parametrize("name", list(OVERSIZED)[:: tries(3, 1)])
+@pytest.mark.parametrize("name", list(OVERSIZED)[:: tries(5, 1)])
 def test_no_request_takes_much_more_memory_than_its_length(name: str) -> None:
     request, status = OVERSIZED[name]
     sent = request()
