@@ -46,3 +46,8 @@ def test_sizes_reach_tests_through_constants_functions_fixtures_and_decorators(t
         "test_property",
         "test_by_its_cases",
     }
+
+
+def test_a_mark_of_the_module_reaches_all_its_tests(tmp_path: Path) -> None:
+    (tmp_path / "marked.py").write_text("pytestmark = [only_in_full]\ndef test_one(): pass\ndef test_other(): pass\n")
+    assert {"test_one", "test_other"} <= sized_tests(tmp_path / "marked.py")

@@ -94,7 +94,7 @@ def _simulated(
     return found
 
 
-TRIALS = tries(25, 400)
+TRIALS = tries(60, 400)
 LEAST = {60: 0.87, 400: 0.92}[TRIALS]
 """What so many trials of a true 95 % fall below once in a hundred cases or less; all is seeded."""
 

@@ -32,7 +32,7 @@ def sized_tests(module: Path) -> frozenset[str]:
         used = {each.id for each in within if isinstance(each, ast.Name)}
         used |= {each.arg for each in within if isinstance(each, ast.arg)}  # a fixture is used by being an argument
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            uses[node.name] = used
+            uses[node.name] = used | {"pytestmark"}
         else:
             uses |= {each.id: used for each in within if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     while new := {name for name, used in uses.items() if used & reached} - reached:
