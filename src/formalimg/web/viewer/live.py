@@ -14,9 +14,8 @@ from collections.abc import AsyncIterator
 from time import monotonic
 
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from formalimg.web.connections import ENDS_ON_SHUTDOWN
 from formalimg.web.viewer.index import RunIndex
@@ -56,13 +55,10 @@ class LiveRuns:
         self._poller: asyncio.Task[None] | None = None
 
     async def endpoint(self, request: Request) -> Response:
-        """Answer with a stream of events.
-
-        Raises:
-            HTTPException: if too many pages listen already.
-        """
+        """Answer with a stream of events, or refuse if too many pages listen already."""
         if self._streams >= self._max_streams:
-            raise HTTPException(503, "too many pages listen for progress: close some", {"Retry-After": "30"})
+            message = "Refused: too many pages listen for progress: close some.\n"
+            return PlainTextResponse(message, 503, {"Retry-After": "30", "Connection": "close"})
         request.scope[ENDS_ON_SHUTDOWN] = True
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
