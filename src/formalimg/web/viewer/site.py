@@ -22,6 +22,9 @@ from formalimg.web.viewer.studies import labels_of_run, require_studies, study_f
 _RUN_FILES = ("run.toml", "results.sqlite")
 """A folder with one of these files is a run, possibly a damaged one."""
 
+_STATE_FILES = (*_RUN_FILES, "results.sqlite-wal", "looks.jsonl")
+"""Files that change when a run does."""
+
 _MAX_DEPTH = 2
 _MAX_CACHED_RUNS = 256
 """Number of runs whose summaries are cached."""
@@ -148,13 +151,16 @@ def _is_run(folder: Path) -> bool:
 
 def run_state(folder: Path) -> tuple[tuple[int, int], ...]:
     """Return file stamps that change when a run does."""
-    return tuple(file_stamp(folder / name) for name in (*_RUN_FILES, f"{_RUN_FILES[1]}-wal", "looks.jsonl"))
+    place = (
+        f"{folder}{os.sep}"  # plain strings: pages look at hundreds of runs, and Path objects take longer than files
+    )
+    return tuple(file_stamp(place + name) for name in _STATE_FILES)
 
 
-def file_stamp(path: Path) -> tuple[int, int]:
+def file_stamp(path: str | Path) -> tuple[int, int]:
     """Return time and size of a file; zeros if there is none, or it is empty."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # also of plain strings
     except OSError:
         return (0, 0)
     # An empty write-ahead log comes and goes with readers.

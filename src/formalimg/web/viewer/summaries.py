@@ -94,7 +94,7 @@ def summarize_run(folder: Path) -> RunSummary:
 
 
 def _summary(run: StoredRun) -> RunSummary:
-    figures, manifest = run_figures(run), run.manifest
+    figures, manifest, counts = run_figures(run), run.manifest, run.counts()
     whole = figures.summary.overall
     band = figures.summary.bands.get("Overall")
     is_of_levels = band is not None and band.value is not None
@@ -112,7 +112,7 @@ def _summary(run: StoredRun) -> RunSummary:
         is_of_levels,
         whole.scored,
         whole.expected,
-        run.counts().images - run.counts().done,
+        counts.images - counts.done,
         figures.spent,
         {sys.intern(name): mean for name, mean in figures.means.items()},  # runs share the names of their items
     )
