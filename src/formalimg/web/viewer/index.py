@@ -78,7 +78,7 @@ class RunListing(NamedTuple):
     pending: list[str]
 
 
-class _Failure(NamedTuple):
+class _ReadFailure(NamedTuple):
     state: object
     until: float
     error: str
@@ -112,7 +112,7 @@ class RunIndex:
         self._tags: StampedCache[RunTags] = StampedCache(_MAX_CACHED)
         self._activities: StampedCache[RunActivity] = StampedCache(_MAX_CACHED)
         self._differences: StampedCache[BaselineDifference | None] = StampedCache(_MAX_CACHED)
-        self._failures: dict[Path, _Failure] = {}
+        self._failures: dict[Path, _ReadFailure] = {}
         self._filling = Lock()
 
     def listing(self) -> RunListing:
@@ -199,7 +199,7 @@ class RunIndex:
         except READ_ERRORS as error:
             logging.getLogger(__name__).warning("cannot read %s", run.folder, exc_info=True)
             text = f"cannot be read ({type(error).__name__}: {error})"
-        self._failures[run.folder] = _Failure(state, monotonic() + _RETRY_SECONDS, text)
+        self._failures[run.folder] = _ReadFailure(state, monotonic() + _RETRY_SECONDS, text)
         return UnreadableRun(run.name, text)
 
     def _indexed(self, run: FoundRun, summary: RunSummary) -> IndexedRun:

@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import formalimg
 from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import read_plain_bytes
 from formalimg.errors import FormalimgError
@@ -148,7 +148,19 @@ def _file(folder: Path) -> Path:
 
 def _key(state: Hashable) -> str:
     """Return what a summary depends on: the files of the run, and the code that sums it up."""
-    return f"{_SCHEMA} {formalimg.__version__} {state}"
+    return f"{_SCHEMA} {_code_stamp()} {state}"
+
+
+@cache
+def _code_stamp() -> str:
+    """Return what changes with the installed code: a number that another version would compute is not shown."""
+    root = Path(__file__).parents[2]
+    found = hashlib.sha256()
+    for package in ("logic", "runs", "stats", "suites", "reporting", "web/viewer"):
+        for file in sorted((root / package).rglob("*.py")) + sorted((root / package).rglob("*.toml")):
+            stat = file.stat()
+            found.update(f"{file.relative_to(root)} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    return found.hexdigest()[:16]
 
 
 def _to_json(summary: RunSummary) -> dict[str, object]:
