@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -158,10 +159,8 @@ def browser() -> Iterator[Callable[[str], float] | None]:
 
 
 def page_text(address: str) -> str:
-    from urllib.request import urlopen
-
-    with urlopen(address) as answer:
-        return answer.read().decode()
+    with urllib.request.urlopen(address) as answer:
+        return bytes(answer.read()).decode()
 
 
 def peak_memory(process: int) -> float:
