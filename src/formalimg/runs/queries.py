@@ -231,6 +231,13 @@ def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) 
     return int(count)
 
 
+def matching_images(query: RunQuery, filter_: ImageFilter) -> set[tuple[str, int]]:
+    """Return all matching images, by item and sample."""
+    where, values = _where(filter_)
+    found = query(_plain, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {where}", **values)
+    return {(item, sample) for item, sample in found}
+
+
 def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
     """Return the file of an image; None if there is none, or if its name or a link leads out of the image folder."""
     statement = (
