@@ -48,8 +48,10 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Suite, formula: str = 
     """
     if isinstance(verdict, Unscored):
         return (FailureSentence(": ".join(filter(None, [verdict.reason, verdict.detail]))),)
+    explanation = verdict.evidence.get("explanation")
+    explained = explanation if isinstance(explanation, str) else ""
     if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
-        return (FailureSentence(f"failed by rule: {verdict.evidence['rule']}"),)
+        return (FailureSentence(explained or f"failed by rule: {verdict.evidence['rule']}"),)
     failed = failed_parts(verdict)
     scene = _judged_scene(verdict, suite, formula) if formula else None
     found: dict[str, FailureSentence] = {}
@@ -58,8 +60,7 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Suite, formula: str = 
             known = found.get(text, FailureSentence(text))
             found[text] = FailureSentence(text, (*known.parts, number), known.objects | objects)
     if not found and not verdict.passed:
-        explanation = verdict.evidence.get("explanation")
-        return (FailureSentence(explanation if isinstance(explanation, str) and explanation else _NO),)
+        return (FailureSentence(explained or _NO),)
     return tuple(found.values())
 
 

@@ -108,20 +108,21 @@ def _axes(plane: _Plane, suite: Suite, baseline: str) -> Markup:
 def _run(one: _Differences, place: int, runs: int, plane: _Plane, suite: Suite, baseline: str) -> Markup:
     shift = min(_DODGE, 0.6 * plane.step / runs) * (place - (runs - 1) / 2)
     scale: ColumnType = "difference" if suite.traits.has_scores else "points"
-    parts, line = [], []
-    for level, number in one.levels.items():
-        if number.value is None:
+    parts, line, command = [], "", "M"
+    for level in plane.levels:
+        number = one.levels.get(level)
+        if number is None or number.value is None:
+            command = "M"  # the line is broken where a level has no number
             continue
         x, y = plane.x(level) + shift, plane.y(number.value)
-        line.append(f"{x:.1f} {y:.1f}")
+        line, command = f"{line}{command}{x:.1f} {y:.1f}", "L"
+        what = f"{one.run} against {baseline}, {level_name(suite, level)}: {format_value(number.value, scale)}"
         if number.interval is not None:
             low, high = (min(max(plane.y(end), _TOP), _HEIGHT - _BOTTOM) for end in number.interval)
             parts.append(element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker"))
-        what = f"{one.run} against {baseline}, {level_name(suite, level)}: {format_value(number.value, scale)}"
-        if number.interval is not None:
             what += f", interval {format_interval(number.interval, scale)}"
         parts.append(element("circle", element("title", what), cx=x, cy=y, r=3.5, class_="point"))
-    return element("g", element("path", d=f"M{'L'.join(line)}", class_="stroke"), parts, class_=f"run {_tone(place)}")
+    return element("g", element("path", d=line, class_="stroke"), parts, class_=f"run {_tone(place)}")
 
 
 def _labels(found: Sequence[_Differences], plane: _Plane) -> list[Markup]:

@@ -174,9 +174,9 @@ def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Suite) -> 
     """Summarize an item of a run. Of several images some may pass; the first is shown."""
     samples = list(run.judged([(item.id, one) for one in range(run.manifest.samples)]))
     passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
-    outcome = outcome_name(passed[0]) if len(set(passed)) == 1 else "mixed"
+    outcome = "mixed" if len(set(passed)) > 1 else outcome_name(passed[0] if passed else None)
     first, url = samples[0].verdict, build_url("/item", run=name, item=item.id, sample=0)
-    has_failed = len(samples) == 1 and outcome == "fail"
+    has_failed = len(samples) == 1 and outcome != "pass"
     parts = first.parts if has_failed and isinstance(first, Verdict) and suite.traits.terms.is_code else ()
     return _ItemInRun(
         outcome,

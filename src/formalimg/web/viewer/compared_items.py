@@ -30,7 +30,8 @@ class CompareState(NamedTuple):
 
     Attributes:
         names: the runs.
-        baseline: the run that the others are compared with, or `ALL_PAIRS`.
+        baseline: the run that the others are compared with, or `ALL_PAIRS`. By default it is the last one: the first
+            page lists runs from the newest to the oldest.
         compared: the run whose outcomes are chosen by `group`; empty if all runs count.
         group: which items: those that differ, all, or of two runs those that were won, lost, pass or fail in both.
         level: only items of this level; None for all.
@@ -49,7 +50,7 @@ class CompareState(NamedTuple):
     @property
     def reference(self) -> str:
         """The run that outcomes are compared with, also where there is no baseline."""
-        return self.names[0] if self.baseline == ALL_PAIRS else self.baseline
+        return self.names[-1] if self.baseline == ALL_PAIRS else self.baseline
 
     def url(self, **changes: object) -> str:
         """Return the URL of the comparison with this state; keywords change it, None removes a value."""
@@ -57,7 +58,7 @@ class CompareState(NamedTuple):
         chosen: dict[str, object] = {**self._asdict(), **first, **changes}
         if not chosen["compared"] and chosen["group"] not in (_ANY, _ALL):
             chosen["group"] = None
-        defaults = {"baseline": self.names[0], "group": _ANY, "sort": "item", "page": 1}
+        defaults = {"baseline": self.names[-1], "group": _ANY, "sort": "item", "page": 1}
         fields = [(name, chosen[name]) for name in ("baseline", "compared", "group", "level", "sort", "page")]
         query = [("run", name) for name in self.names]
         query += [(name, str(value)) for name, value in fields if value not in (None, "", defaults.get(name))]
@@ -72,7 +73,7 @@ def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
         HTTPException: if a value is invalid.
     """
     query = request.query_params
-    baseline, compared = query.get("baseline") or names[0], query.get("compared", "")
+    baseline, compared = query.get("baseline") or names[-1], query.get("compared", "")
     group, sort = query.get("group") or _ANY, query.get("sort") or "item"
     if baseline not in (*names, ALL_PAIRS):
         raise HTTPException(400, f"the baseline {baseline!r} is not one of the runs: choose one of those on the page")
@@ -85,46 +86,52 @@ def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
 
 
 class ComparedItem(NamedTuple):
-    """An item with a verdict in all runs: the share of its images that pass and their mean score, run by run."""
+    """An item with verdicts in two runs or more: its share of images that pass and their mean score, run by run.
+
+    Where a run has no verdict on it, both are None.
+    """
 
     item: str
     level: int
-    shares: tuple[float, ...]
-    scores: tuple[float, ...]
+    shares: tuple[float | None, ...]
+    scores: tuple[float | None, ...]
 
     @property
     def differs(self) -> bool:
         """Whether the runs differ in the share of images that pass."""
-        return len({*self.shares}) > 1
+        return len({*_known(self.shares)}) > 1
 
     @property
     def disagreement(self) -> tuple[float, float]:
         """How much the runs disagree: by the variance of their shares, and then by the range of their scores."""
-        return pvariance(self.shares), max(self.scores) - min(self.scores)
+        scores = _known(self.scores)
+        return pvariance(_known(self.shares)), max(scores) - min(scores)
 
     def group(self, reference: int, other: int) -> str:
-        """Return how another run fared against the reference: won, lost, or the same."""
+        """Return how another run fared against the reference: won, lost, or the same; empty if one has no verdict."""
         before, after = self.shares[reference], self.shares[other]
+        if before is None or after is None:
+            return ""
         if before != after:
             return "won" if after > before else "lost"
         return "pass" if after == 1 else "fail" if after == 0 else "mixed"
 
 
+def _known(numbers: Sequence[float | None]) -> list[float]:
+    return [number for number in numbers if number is not None]
+
+
 def compared_items(runs: Sequence[RunRecord]) -> tuple[ComparedItem, ...]:
-    """Return the items that are the same in all runs and have verdicts in all, in the order of the suite."""
-    same = same_items(runs)
-    outcomes = [_by_item(run.outcomes()) for run in runs]
-    first = outcomes[0]
-    return tuple(
-        ComparedItem(
-            item,
-            scored[0].level,
-            tuple(fmean(bool(one.passed) for one in found[item]) for found in outcomes),
-            tuple(fmean(one.score or 0.0 for one in found[item]) for found in outcomes),
-        )
-        for item, scored in first.items()
-        if item in same and all(item in found for found in outcomes)
-    )
+    """Return the items that are the same in all runs and have verdicts in two or more, in the order of the suite."""
+    same, outcomes = same_items(runs), [_by_item(run.outcomes()) for run in runs]
+    found = []
+    for item, planned in runs[0].items.items():
+        scored = [of_run.get(item, []) for of_run in outcomes]
+        if item in same and sum(map(bool, scored)) > 1:
+            shares = tuple(fmean(bool(one.passed) for one in images) if images else None for images in scored)
+            scores = tuple(fmean(one.score or 0.0 for one in images) if images else None for images in scored)
+            found.append(ComparedItem(item, planned.level, shares, scores))
+    return tuple(found)
 
 
 def _by_item(outcomes: Sequence[ImageOutcome]) -> dict[str, list[ImageOutcome]]:
