@@ -26,7 +26,7 @@ class _Differences(NamedTuple):
     levels: Mapping[int, Number]
 
 
-class _Plane(NamedTuple):
+class _DifferencePlane(NamedTuple):
     levels: tuple[int, ...]
     reach: float
 
@@ -53,7 +53,7 @@ def differences_svg(section: Section, baseline: str) -> Markup:
         return join()
     numbers = [number for one in found for number in one.levels.values()]
     ends = [abs(end) for number in numbers for end in (number.interval or (number.value or 0.0,))]
-    plane = _Plane(tuple(sorted({level for one in found for level in one.levels})), _reach(max(ends)))
+    plane = _DifferencePlane(tuple(sorted({level for one in found for level in one.levels})), _reach(max(ends)))
     shown = [_run(one, number, len(found), plane, section.suite, baseline) for number, one in enumerate(found)]
     return element(
         "svg",
@@ -84,7 +84,7 @@ def _reach(largest: float) -> float:
     return next((end for end in (0.1, 0.2, 0.5, 1.0) if largest <= end), ceil(largest))
 
 
-def _axes(plane: _Plane, suite: Suite, baseline: str) -> Markup:
+def _axes(plane: _DifferencePlane, suite: Suite, baseline: str) -> Markup:
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = []
     for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -105,7 +105,7 @@ def _axes(plane: _Plane, suite: Suite, baseline: str) -> Markup:
     return element("g", parts, class_="axes")
 
 
-def _run(one: _Differences, place: int, runs: int, plane: _Plane, suite: Suite, baseline: str) -> Markup:
+def _run(one: _Differences, place: int, runs: int, plane: _DifferencePlane, suite: Suite, baseline: str) -> Markup:
     shift = min(_DODGE, 0.6 * plane.step / runs) * (place - (runs - 1) / 2)
     scale: ColumnType = "difference" if suite.traits.has_scores else "points"
     parts, line, command = [], "", "M"
@@ -125,7 +125,7 @@ def _run(one: _Differences, place: int, runs: int, plane: _Plane, suite: Suite, 
     return element("g", element("path", d=line, class_="stroke"), parts, class_=f"run {_tone(place)}")
 
 
-def _labels(found: Sequence[_Differences], plane: _Plane) -> list[Markup]:
+def _labels(found: Sequence[_Differences], plane: _DifferencePlane) -> list[Markup]:
     names = short_names([one.run for one in found], _MAX_NAME)
     ends = [
         LineLabel(plane.y(one.levels[max(one.levels)].value or 0.0), name, _tone(place))
