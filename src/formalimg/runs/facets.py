@@ -19,6 +19,10 @@ _CONCEPT_OBJECTS = """CASE WHEN formula = '' THEN (
     SELECT json_group_array(json_extract(asked.value, '$.value')) FROM json_each(record, '$.concepts') AS asked
     WHERE json_extract(asked.value, '$.category') = 'object') ELSE '[]' END"""
 
+_FAILED_PARTS = """(
+    SELECT json_group_array(json_array(json_extract(part.value, '$.kind'), json_extract(part.value, '$.about')))
+    FROM json_each(verdicts.parts) AS part WHERE json_extract(part.value, '$.score') < 1)"""
+
 ImageKey = tuple[str, int]
 
 
@@ -109,7 +113,8 @@ class _BitSets(dict[Hashable, bytearray]):
 def read_facets(query: RunQuery) -> FacetIndex:
     """Read the index of a run."""
     about = dict(query(_mentions, f"SELECT id, formula, tags, {_CONCEPT_OBJECTS} FROM items"))
-    columns = "pictures.item, pictures.sample, level, status = 'made' AND passed IS NOT NULL, passed, parts"
+    scored = "status = 'made' AND passed IS NOT NULL"
+    columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
     rows = list(query(_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample"))
     outcomes, levels, failed, mentioned = (_BitSets(len(rows)) for _ in range(4))
     images: dict[ImageKey, int] = {}
@@ -149,18 +154,12 @@ def _image(row: tuple[Any, ...]) -> _ImageRow:
 
 def _failed_parts(parts: Iterable[Any]) -> Iterable[_Failed]:
     """Yield what images are found by: each failed part by its kind, its words, and both."""
-    for part in parts:
-        if not isinstance(part, dict) or not _is_below_one(part.get("score")):
-            continue
-        kind, words = str(part.get("kind", "")), part.get("about")
+    for name, words in parts:
+        kind = name if isinstance(name, str) else ""
         yield _Failed(kind, "")
         for word in words if isinstance(words, list) else ():
             yield _Failed(kind, str(word))
             yield _Failed("", str(word))
-
-
-def _is_below_one(score: object) -> bool:
-    return isinstance(score, int | float) and score < 1
 
 
 def _mentions(row: tuple[Any, ...]) -> tuple[str, frozenset[str]]:
