@@ -12,15 +12,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formalimg._util.stored_values import stored_json, stored_text
-from formalimg.runs.queries import ALL_IMAGES, ImageFilter, RunQuery, matching_images
+from formalimg.runs.queries import ALL_IMAGES, ImageFilter, RunQuery, is_claimed, matching_images
 
 _CLASS = re.compile(r"\(Is\s+\?[^\s()']+\s+'([^']*)'")
-_CONCEPT_OBJECTS = """CASE WHEN formula = '' THEN (
-    SELECT json_group_array(json_extract(asked.value, '$.value')) FROM json_each(record, '$.concepts') AS asked
-    WHERE json_extract(asked.value, '$.category') = 'object') ELSE '[]' END"""
+_OBJECTS = """CASE WHEN formula = '' THEN (
+    SELECT json_group_array(named.word) FROM (
+        SELECT json_extract(asked.value, '$.value') AS word FROM json_each(record, '$.concepts') AS asked
+        WHERE json_extract(asked.value, '$.category') = 'object'
+        UNION ALL SELECT json_extract(asked.value, '$.class') FROM json_each(record, '$.include') AS asked
+    ) AS named) ELSE '[]' END"""
+"""The objects of items without a formula: of their concepts, or those that must be there."""
 
 _FAILED_PARTS = """(
-    SELECT json_group_array(json_array(json_extract(part.value, '$.kind'), json_extract(part.value, '$.about')))
+    SELECT json_group_array(json_array(
+        json_extract(part.value, '$.kind'), json_extract(part.value, '$.about'), json_extract(part.value, '$.name')))
     FROM json_each(verdicts.parts) AS part WHERE json_extract(part.value, '$.score') < 1)"""
 
 ImageKey = tuple[str, int]
@@ -112,7 +117,7 @@ class _BitSets(dict[Hashable, bytearray]):
 
 def read_facets(query: RunQuery) -> FacetIndex:
     """Read the index of a run."""
-    about = dict(query(_mentions, f"SELECT id, formula, tags, {_CONCEPT_OBJECTS} FROM items"))
+    about = dict(query(_mentions, f"SELECT id, formula, tags, {_OBJECTS} FROM items"))
     scored = "status = 'made' AND passed IS NOT NULL"
     columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
     rows = list(query(_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample"))
@@ -154,12 +159,13 @@ def _image(row: tuple[Any, ...]) -> _ImageRow:
 
 def _failed_parts(parts: Iterable[Any]) -> Iterable[_Failed]:
     """Yield what images are found by: each failed part by its kind, its words, and both."""
-    for name, words in parts:
-        kind = name if isinstance(name, str) else ""
+    for of_kind, about, name in parts:
+        kind, clause = (text if isinstance(text, str) else "" for text in (of_kind, name))
         yield _Failed(kind, "")
-        for word in words if isinstance(words, list) else ():
-            yield _Failed(kind, str(word))
-            yield _Failed("", str(word))
+        words = [str(word) for word in about] if isinstance(about, list) else []
+        for word in words if kind != "condition" else [word for word in words if is_claimed(word, clause)]:
+            yield _Failed(kind, word)
+            yield _Failed("", word)
 
 
 def _mentions(row: tuple[Any, ...]) -> tuple[str, frozenset[str]]:

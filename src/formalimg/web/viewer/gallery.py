@@ -13,6 +13,7 @@ from formalimg.judges import Verdict, failure_sentences
 from formalimg.logic import vocabulary
 from formalimg.reporting import RunRow, Section, level_name
 from formalimg.runs import ImageFilter, Judged, ListedImage, StoredRun
+from formalimg.suites import ObjectSpec
 from formalimg.web.rendering import page
 from formalimg.web.viewer.facets import gallery_facets, mark_facets
 from formalimg.web.viewer.run import known_marks, split_word
@@ -95,6 +96,9 @@ def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
         case "concepts":
             pairs = (split_word(name, row, section) for name in row.predicates)
             return sorted({word for kind, word in pairs if kind == "object"})
+        case "objects":
+            specs = [item.spec for item in run.suite_items() if isinstance(item.spec, ObjectSpec)]
+            return sorted({asked.label for spec in specs for asked in spec.include})
         case _:
             return sorted({tag for item in run.items.values() for tag in item.tags})
 

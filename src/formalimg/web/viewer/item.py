@@ -168,8 +168,11 @@ def boxed_image(
 
 
 def _has_witness(run: StoredRun, name: str) -> bool:
+    """Return whether an item has a witness that can be drawn: those of drawn worlds have relations without a place."""
     item = run.suite_item(name)
-    return item is not None and isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
+    if item is None or suite_of(item.suite).world != "icons":
+        return False
+    return isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
 
 
 class _DroppedLabel(NamedTuple):
