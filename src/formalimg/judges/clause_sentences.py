@@ -292,7 +292,10 @@ class JudgedScene:
         who, whom = map(self.phrases.definite, objects)
         if one == other and len(one) == 1:
             return self._only_one(claim)
-        is_any = any(self._is_true(claim, [a, b]) for a in one for b in other if a != b)
+        others = sum(1 << obj for obj in other)
+        is_any = any(
+            self.phrases.scene.seconds(claim.predicate, 1 << obj, others & ~(1 << obj)) for obj in one
+        )  # not pair by pair: there may be hundreds
         if not is_any and len(one) + len(other) > 2:
             several = frozenset((*one, *other))
             if len(one) > 1:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from formalimg.errors import FormalimgError
 from formalimg.judges.base import Part, Unscored, Verdict
 from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
 from formalimg.judges.scene_phrases import ScenePhrases
@@ -132,7 +133,10 @@ def stored_scene(verdict: Verdict | Unscored, suite: Suite) -> Scene | None:
         return scene
     if sorted(depth, key=str) != sorted(range(len(scene)), key=str):
         return None
-    return drawn_world(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
+    try:
+        return drawn_world(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
+    except (FormalimgError, LookupError, ValueError):  # a run may come from anywhere
+        return None
 
 
 def _class_words(atom: Atom) -> list[str]:
