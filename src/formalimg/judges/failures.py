@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
@@ -155,16 +156,22 @@ def _clause(part: Part, formula: str, suite: Suite, scene: JudgedScene | None) -
     clause = parse_clause(part.name)
     if scene is not None and clause is not None and isinstance(clause.claim, Atom) and clause.claim.predicate == "Is":
         return SceneSentence(_TOGETHER)  # there is such an object, so "there is a cup" would not be what failed
-    try:
-        said = clause_in_words(part.name, formula, suite.vocabulary or _vocabulary_of(formula)).removesuffix(".")
-    except (FormulaError, WordingError):
-        said = "" if part.kind == "count" else part.name
+    said = _worded(part.name, formula, suite.vocabulary or _vocabulary_of(formula))
     counted = _NEEDED.fullmatch(part.reason) if part.kind == "count" else None
     if counted and not said:
         return SceneSentence(_counted(part.reason))
     said = re.sub(r"^There (?:is|are) ", "", said or part.name)
     said = said if said.startswith("(") else said[:1].lower() + said[1:]
     return SceneSentence(f"not shown: {said}" + (f"; {counted[2]} found" if counted else ""))
+
+
+@lru_cache(maxsize=4096)
+def _worded(clause: str, formula: str, vocabulary: str) -> str:
+    """Return a clause in words; empty if there are none. Finding them takes milliseconds, and pages show many."""
+    try:
+        return clause_in_words(clause, formula, vocabulary).removesuffix(".")
+    except (FormulaError, WordingError):
+        return ""
 
 
 # --- objects, by a rule

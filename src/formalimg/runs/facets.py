@@ -78,7 +78,7 @@ class FacetIndex:
         """
         every = (1 << len(self.images)) - 1
         if among is not None:
-            every = sum(1 << self.images[key] for key in among if key in self.images)
+            every = _bits((self.images[key] for key in among if key in self.images), len(self.images))
         by_outcome = self.outcomes.get(wanted.outcome, 0) if wanted.outcome else every
         by_level = self.levels.get(wanted.level, 0) if wanted.level is not None else every
         by_about = self.mentioned.get(wanted.about, 0) if wanted.about else every
@@ -93,6 +93,13 @@ class FacetIndex:
             _counted(words, found),
             _counted(self.mentioned, every & by_outcome & by_level & by_part),
         )
+
+
+def _bits(numbers: Iterable[int], size: int) -> int:
+    bits = bytearray(size // 8 + 1)
+    for number in numbers:
+        bits[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(bits, "little")
 
 
 def _counted(choices: Mapping[Any, int], among: int) -> dict[Any, int]:
