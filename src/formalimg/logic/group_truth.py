@@ -16,7 +16,7 @@ from formalimg.logic.clause_index import IndexedLiteral, LiteralIndex, LiteralKe
 from formalimg.logic.earned_credit import CountingObjects, InstanceCondition
 from formalimg.logic.payoffs import BoolArray, bits_to_rows, objects_with_themselves, pairs_by_sets
 from formalimg.logic.syntax import DISTINCT, Atom, Value
-from formalimg.logic.world import World
+from formalimg.logic.world import World, WorldGroup
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -116,16 +116,17 @@ class GroupLiterals:
         """Return where atoms hold, and where literals hold and count, in several worlds, none of which is empty."""
         counting = [CountingObjects(world) for world in worlds]
         width = max(map(len, worlds))
-        sets: list[int] = []
-        for world, known in zip(worlds, counting, strict=True):
-            having = world.having
-            sets += [having(predicate, word) for predicate, word in self._having]
-            sets += [read(world, known) for read in self._reads]
-        rows = bits_to_rows(sets, width).reshape(len(worlds), -1, width)
+        group = _grouped(worlds)
+        sets = None if group is None else group.sets(self._having)
+        if sets is None:
+            asked = [world.having(predicate, word) for world in worlds for predicate, word in self._having]
+            sets = bits_to_rows(asked, width).reshape(len(worlds), -1, width)
+        others = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
+        rows = np.concatenate([sets, bits_to_rows(others, width).reshape(len(worlds), -1, width)], axis=1)
         met = np.array(
             [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
         )
-        atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, self._pair_predicates, width), styles)
+        atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, group, self._pair_predicates, width), styles)
         of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
         return atoms, GroupTruth(rows[:, -1], of_style, self._one_rows(rows, met), self._two_tables(atoms, met))
 
@@ -215,10 +216,15 @@ def _reader(key: Hashable) -> _Read:
     return lambda _, counting: counting.of_classes(classes)
 
 
-def _group_pairs(worlds: Sequence[World], predicates: Sequence[str], width: int) -> BoolArray:
+def _grouped(worlds: Sequence[World]) -> WorldGroup | None:
+    """Return the worlds as a group; None if they are not of one kind that has groups."""
+    grouped: Callable[[Sequence[World]], WorldGroup | None] | None = getattr(type(worlds[0]), "grouped", None)
+    return None if grouped is None or len(set(map(type, worlds))) > 1 else grouped(worlds)
+
+
+def _group_pairs(worlds: Sequence[World], group: WorldGroup | None, predicates: Sequence[str], width: int) -> BoolArray:
     """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
-    at_once = getattr(type(worlds[0]), "group_pairs", None)  # some worlds return those of a whole group
-    known = {} if at_once is None or len(set(map(type, worlds))) > 1 else at_once(worlds, predicates)
+    known = {} if group is None else group.pairs(predicates)
     found = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
     for number, predicate in enumerate(predicates):
         if predicate == DISTINCT:
