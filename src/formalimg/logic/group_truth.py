@@ -128,7 +128,9 @@ class GroupLiterals:
         )
         atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, group, self._pair_predicates, width), styles)
         of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
-        return atoms, GroupTruth(rows[:, -1], of_style, self._one_rows(rows, met), self._two_tables(atoms, met))
+        of_one = self._one_rows(rows, met)
+        possible = np.concatenate([of_one, *[rows.take(classes, 1) for classes in self._of_two.classes]], axis=1)
+        return atoms, GroupTruth(rows[:, -1], of_style, of_one, self._two_tables(atoms, met), possible)
 
     def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
         said = np.array([[word == style for word in self._words] for style in styles], np.bool)
@@ -181,12 +183,19 @@ class GroupTruth(NamedTuple):
         of_style: literals without variables.
         of_one: literals of one variable.
         of_two: literals of two.
+        possible: the objects for which literals of one variable, and literals of two with an object as the first or as
+            the second, may hold and count at all.
     """
 
     present: BoolArray
     of_style: BoolArray
     of_one: BoolArray
     of_two: BoolArray
+    possible: BoolArray
+
+    def possible_row(self, axes: int, row: int, axis: int) -> int:
+        """Return the row among `possible` of a literal and one of its variables."""
+        return row if axes == 1 else self.of_one.shape[1] + axis * self.of_two.shape[1] + row
 
     def rows(self, axes: int, rows: Rows) -> BoolArray:
         """Return where literals with this many variables hold, by their rows."""
