@@ -32,7 +32,7 @@ _Candidates: TypeAlias = Mapping[int, NDArray[np.intp]]
 """For each variable that `forall` binds, by scene, the objects that may be best for it. Some come more than once."""
 
 
-class _Picks(NamedTuple):
+class _GamePicks(NamedTuple):
     """The objects that may be best for each variable that `exists` binds, by scene and variable.
 
     Attributes:
@@ -43,9 +43,9 @@ class _Picks(NamedTuple):
     objects: NDArray[np.intp]
     missing: BoolArray
 
-    def select(self, scenes: NDArray[np.intp]) -> _Picks:
+    def select(self, scenes: NDArray[np.intp]) -> _GamePicks:
         """Return those of some of the scenes."""
-        return _Picks(self.objects[scenes], self.missing[scenes])
+        return _GamePicks(self.objects[scenes], self.missing[scenes])
 
 
 class TooLargeForGroupsError(Exception):
@@ -122,7 +122,7 @@ def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: Index
     return np.where(np.arange(order.shape[1]) < number[:, None], order, order[:, :1])
 
 
-def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _Picks:
+def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
     """Return the objects that may be best for each variable, by the literals about it."""
     rows = [
         [truth.possible_row(*literal) for literal in literals] if kind == "exists" else []
@@ -134,7 +134,7 @@ def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _Picks:
             np.logical_or.reduce(truth.possible.take(own, 1), axis=1, out=possible[:, variable])
     number = np.maximum(possible.sum(axis=2), 1)
     order = np.argsort(~possible, axis=2, kind="stable")[:, :, : number.max()]
-    return _Picks(order, np.arange(order.shape[2]) >= number[:, :, None])
+    return _GamePicks(order, np.arange(order.shape[2]) >= number[:, :, None])
 
 
 def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
@@ -145,7 +145,7 @@ def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Can
     return applies
 
 
-def _largest_table(selected: ClauseBatches, picks: _Picks, candidates: _Candidates) -> int:
+def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Candidates) -> int:
     """Return the number of cells of the largest table in one scene.
 
     Raises:
@@ -165,7 +165,7 @@ def _largest_table(selected: ClauseBatches, picks: _Picks, candidates: _Candidat
 
 
 def _value(
-    component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, picks: _Picks, candidates: _Candidates
+    component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates
 ) -> _Numbers:
     """Return the value of the game in each scene."""
     absent = np.int32(-_penalty(component)) * picks.missing
@@ -192,7 +192,7 @@ def _value(
     return np.sum(ends, axis=0)  # type: ignore[no-any-return]
 
 
-def _payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _Picks, candidates: _Candidates) -> _Numbers:
+def _payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates) -> _Numbers:
     """Return the payoff of the clauses of a batch: by scene, a table for each of their scopes."""
     found: Any = None
     scenes = np.arange(len(truth.present))[:, None]
