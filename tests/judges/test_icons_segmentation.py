@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from formalimg.judges.grounders.icon_segmentation import Cells, connected_components, outermost
+from formalimg.judges.certification_images import CONDITIONS, random_scenes
+from formalimg.judges.grounders import icon_segmentation
+from formalimg.judges.grounders.icon_segmentation import Cells, connected_components, drawing_background, outermost
+from formalimg.scenes import draw
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.booleans())
 
@@ -52,3 +55,28 @@ def test_what_lies_inside_an_outline_belongs_to_it() -> None:
 
 def test_nothing_has_no_pieces() -> None:
     assert connected_components(np.zeros((5, 9), np.bool_)) == []
+
+
+def test_a_background_seen_to_be_flat_is_the_median_of_the_overview() -> None:
+    seen = []
+    for scene in random_scenes(3, seed=5):
+        for degrade in CONDITIONS.values():
+            for size in (256, 300, 512, 768):
+                image = degrade(draw(scene, size), 1)
+                flat = icon_segmentation._is_mostly_flat(_pooled(np.asarray(image)))
+                assert not flat or icon_segmentation._background_of(image) == drawing_background()
+                seen.append(flat)
+    assert 0 < sum(seen) < len(seen)
+
+
+@given(arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(3))))
+def test_cells_have_the_strongest_contrast_of_their_pixels(pixels: NDArray[np.uint8]) -> None:
+    contrast = np.abs(pixels.astype(int) - drawing_background()).max(axis=2)
+    pooled = _pooled(pixels)
+    assert pooled.shape == tuple((side + 1) // 2 for side in contrast.shape)
+    for (y, x), strongest in np.ndenumerate(pooled):
+        assert strongest == contrast[2 * y : 2 * y + 2, 2 * x : 2 * x + 2].max()
+
+
+def _pooled(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return icon_segmentation._pooled(icon_segmentation._contrast(pixels, drawing_background()))

@@ -32,13 +32,14 @@ from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
 from formalimg.logic.prenex import ClauseKind, to_prenex
 from formalimg.logic.strict_forall import StrictExpansion, expand_strict_forall
-from formalimg.logic.syntax import Formula
+from formalimg.logic.syntax import Formula, atoms
 from formalimg.logic.verify import AnalyzedFormula, Verification
 from formalimg.logic.world import World
 
 if TYPE_CHECKING:
     from formalimg.logic.clause_index import IndexedClause, IndexedComponent, LiteralIndex
     from formalimg.logic.group_truth import GroupLiterals
+    from formalimg.logic.group_verify import GroupVerifier
     from formalimg.logic.payoffs import TruthTables
 
 
@@ -224,59 +225,64 @@ class PreparedFormula:
             styles: the style of each image; unknown if not given.
         """
         known = [None] * len(scenes) if styles is None else styles
+        found: list[float | FormulaError] = [0.0] * len(scenes)
         together: list[int] = []
-        found: list[float | FormulaError] = []
-        played: Mapping[int, tuple[int, bool]] = {}
-        passed: dict[int, bool] = {}
         for number, (scene, style) in enumerate(zip(scenes, known, strict=True)):
-            found.append(0.0)
             try:
-                passed[number] = self.verify(scene, style).passed
-                if len(scene):
-                    together.append(number)
+                self._analyzed.require_decidable(scene, style)
+                together.append(number)
             except FormulaError as error:
                 found[number] = error
-        if len(together) > 1:
-            played = self._play_group(together, scenes, known)
-        for number, verdict in passed.items():
-            held, shows_something = played.get(number, (-1, True))
-            if held >= 0 and (held == self._prenex.weight) is verdict:
-                found[number] = held / self._prenex.weight if verdict or shows_something else 0.0
-                continue
-            # Alone, or the group could not tell: an empty scene, counts, large tables, or clauses that are not earned.
+        played = self._play_group([number for number in together if len(scenes[number])], scenes, known)
+        for number in together:
+            share = played.get(number)
+            # Alone if the group could not tell: an empty scene, counts, large tables, or clauses that are not earned.
             try:
-                found[number] = self.share(scenes[number], known[number])
+                found[number] = self.share(scenes[number], known[number]) if share is None else share
             except FormulaError as error:
                 found[number] = error
         return found
 
     def _play_group(
         self, chosen: Sequence[int], scenes: Sequence[World], styles: Sequence[str | None]
-    ) -> Mapping[int, tuple[int, bool]]:
-        """Return, for the chosen scenes, the weight that counts, and whether something that is asked for is there.
+    ) -> Mapping[int, float]:
+        """Return the shares of the chosen scenes, of those where verification and the game agree.
 
         Empty if they have to be scored one by one.
         """
         from formalimg.logic.group_game import TooLargeForGroupsError, group_values
+        from formalimg.logic.group_verify import TooWideForGroupsError
 
         try:
             prenex = self._prenex
-            if prenex.literals.counts:
+            if prenex.literals.counts or len(chosen) < 2:
                 return {}
-            truth = self._group_literals.tables([scenes[number] for number in chosen], [styles[n] for n in chosen])
+            literals, verifier = self._group_plan
+            read, truth = literals.tables([scenes[number] for number in chosen], [styles[n] for n in chosen])
+            try:
+                passed = verifier.holds(read)
+            except TooWideForGroupsError:
+                passed = [self.verify(scenes[number], styles[number]).passed for number in chosen]
             values = [group_values(part.indexed, truth).tolist() for part in prenex.parts]
-            held = map(sum, zip(*values, strict=True))
         except (FormulaError, TooLargeForGroupsError):  # each scene is told its own error
             return {}
         asking = [literal for clause in prenex.asking for literal in clause.literals] if self.credit == "earned" else []
         shown = truth.somewhere_true(asking) if asking else [True] * len(chosen)
-        return dict(zip(chosen, zip(held, shown, strict=True), strict=True))
+        outcomes = zip(chosen, map(sum, zip(*values, strict=True)), passed, shown, strict=True)
+        return {
+            number: held / prenex.weight if passes or shows else 0.0
+            for number, held, passes, shows in outcomes
+            if (held == prenex.weight) is passes
+        }
 
     @cached_property
-    def _group_literals(self) -> GroupLiterals:
+    def _group_plan(self) -> tuple[GroupLiterals, GroupVerifier]:
         from formalimg.logic.group_truth import GroupLiterals
+        from formalimg.logic.group_verify import GroupVerifier
 
-        return GroupLiterals(self._prenex.literals)
+        formula = self._analyzed.named_apart
+        literals = GroupLiterals(self._prenex.literals, atoms(formula))
+        return literals, GroupVerifier(formula, self.semantics, literals)
 
     @cached_property
     def estimated_bytes(self) -> int:

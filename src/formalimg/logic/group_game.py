@@ -3,14 +3,17 @@
 A score needs the value of the game and not the play. So ties need not be broken, numbers stay small, and every table
 has one more axis, the scenes of the group. Variables are eliminated in the same order in all of them.
 
-An object that a smaller scene does not have costs whoever picks it more than the whole game is worth.
+Tables have only the objects that may be best for a variable. For `exists`, these are the objects for which some clause
+about the variable may count: any other is at most as good. They are as many for each `exists` as the one with the most
+needs, so that clauses of the same layout stay together. An object that a scene does not have costs whoever picks it
+more than the whole game is worth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +30,22 @@ _Numbers: TypeAlias = NDArray[Any]
 
 _Candidates: TypeAlias = Mapping[int, NDArray[np.intp]]
 """For each variable that `forall` binds, by scene, the objects that may be best for it. Some come more than once."""
+
+
+class _GamePicks(NamedTuple):
+    """The objects that may be best for each variable that `exists` binds, by scene and variable.
+
+    Attributes:
+        objects: the objects.
+        missing: which of these are none.
+    """
+
+    objects: NDArray[np.intp]
+    missing: BoolArray
+
+    def select(self, scenes: NDArray[np.intp]) -> _GamePicks:
+        """Return those of some of the scenes."""
+        return _GamePicks(self.objects[scenes], self.missing[scenes])
 
 
 class TooLargeForGroupsError(Exception):
@@ -55,16 +74,17 @@ def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
         shorter[:] = True
         for bounds in batches.forall_bounds:
             shorter &= _condition_applies(bounds, truth, candidates)
+    picks = _exists_picks(component, truth)
     payoffs = np.empty(scenes, np.int64)
     for chosen, selected in ((shorter, batches.conditional), (~shorter, batches.unconditional)):
         places = chosen.nonzero()[0]
         if not len(places):
             continue
-        together = max(1, MAX_GROUP_CELLS // _largest_table(selected, truth, candidates))
+        together = max(1, MAX_GROUP_CELLS // _largest_table(selected, picks, candidates))
         for start in range(0, len(places), together):
             some = places[start : start + together]
             narrowed = {variable: objects[some] for variable, objects in candidates.items()}
-            payoffs[some] = _value(component, selected, truth.select(some), narrowed)
+            payoffs[some] = _value(component, selected, truth.select(some), picks.select(some), narrowed)
     # A clause pays more than all classes together: what they add is the remainder.
     weights: IntArray = payoffs // component.clause_unit
     return weights
@@ -102,6 +122,21 @@ def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: Index
     return np.where(np.arange(order.shape[1]) < number[:, None], order, order[:, :1])
 
 
+def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
+    """Return the objects that may be best for each variable, by the literals about it."""
+    rows = [
+        [truth.possible_row(*literal) for literal in literals] if kind == "exists" else []
+        for kind, literals in zip(component.kinds, component.batches.literal_rows, strict=True)
+    ]
+    possible = np.zeros((len(truth.present), len(rows), truth.present.shape[1]), np.bool)
+    for variable, own in enumerate(rows):
+        if own:
+            np.logical_or.reduce(truth.possible.take(own, 1), axis=1, out=possible[:, variable])
+    number = np.maximum(possible.sum(axis=2), 1)
+    order = np.argsort(~possible, axis=2, kind="stable")[:, :, : number.max()]
+    return _GamePicks(order, np.arange(order.shape[2]) >= number[:, :, None])
+
+
 def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Candidates) -> BoolArray:
     """Return in which scenes the condition of a `forall` applies to all its candidates."""
     fails = truth.rows(1, bounds.condition)
@@ -110,13 +145,13 @@ def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Can
     return applies
 
 
-def _largest_table(selected: ClauseBatches, truth: GroupTruth, candidates: _Candidates) -> int:
+def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Candidates) -> int:
     """Return the number of cells of the largest table in one scene.
 
     Raises:
         TooLargeForGroupsError: if that alone is more than MAX_GROUP_CELLS.
     """
-    width = truth.present.shape[1]
+    width = picks.objects.shape[2]
     sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
     largest: int = max(
         [
@@ -130,17 +165,17 @@ def _largest_table(selected: ClauseBatches, truth: GroupTruth, candidates: _Cand
 
 
 def _value(
-    component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, candidates: _Candidates
+    component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates
 ) -> _Numbers:
     """Return the value of the game in each scene."""
-    absent = np.int32(-_penalty(component)) * ~truth.present
+    absent = np.int32(-_penalty(component)) * picks.missing
     tables: list[_Numbers] = [
-        absent if kind == "exists" else np.zeros(candidates[variable].shape, np.int32)
+        absent[:, variable] if kind == "exists" else np.zeros(candidates[variable].shape, np.int32)
         for variable, kind in enumerate(component.kinds)
     ]
     steps = selected.reordered_steps
     for batch in selected.batches:
-        payoffs = _payoffs(batch, truth, candidates)
+        payoffs = _payoffs(batch, truth, picks, candidates)
         for number, scope in enumerate(batch.scopes):
             if len(scope) > 1:
                 tables.append(payoffs[:, number])
@@ -157,16 +192,24 @@ def _value(
     return np.sum(ends, axis=0)  # type: ignore[no-any-return]
 
 
-def _payoffs(batch: ClauseBatch, truth: GroupTruth, candidates: _Candidates) -> _Numbers:
+def _payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates) -> _Numbers:
     """Return the payoff of the clauses of a batch: by scene, a table for each of their scopes."""
     found: Any = None
-    for axes, rows, forall_axes, broadcast in batch.literals:
-        where = truth.rows(axes, rows)
-        for axis, variable in forall_axes:
-            picked = candidates[variable]
-            shape = [len(picked), *[1] * (where.ndim - 1)]
-            shape[axis + 1] = picked.shape[1]
-            where = np.take_along_axis(where, picked.reshape(shape), axis + 1)
+    scenes = np.arange(len(truth.present))[:, None]
+    for axes, rows, forall_axes, broadcast, variables in batch.literals:
+        bound = dict(forall_axes)
+        objects = [
+            candidates[bound[axis]][:, None] if axis in bound else picks.objects[:, places]
+            for axis, places in enumerate(variables, 1)
+        ]
+        if axes == 0:
+            where = truth.of_style[scenes, rows]
+        elif axes == 1:
+            where = truth.of_one[scenes[..., None], rows[:, None], objects[0]]
+        else:
+            where = truth.of_two[
+                scenes[..., None, None], rows[:, None, None], objects[0][..., None], objects[1][:, :, None]
+            ]
         spread = where[(slice(None), *broadcast)]
         found = spread if found is None else found | spread
     payoffs: _Numbers = found * batch.weights.astype(np.int32)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from formalimg.logic.clause_index import IndexedLiteral, LiteralIndex, LiteralKey
 from formalimg.logic.earned_credit import CountingObjects, InstanceCondition
 from formalimg.logic.payoffs import BoolArray, bits_to_rows, objects_with_themselves, pairs_by_sets
-from formalimg.logic.syntax import DISTINCT
-from formalimg.logic.world import World
+from formalimg.logic.syntax import DISTINCT, Atom, Value
+from formalimg.logic.world import World, WorldGroup
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -53,11 +53,12 @@ class _Requirements(NamedTuple):
 class GroupLiterals:
     """What the literals of a formula need from each scene of a group, each thing once; computed once per formula."""
 
-    def __init__(self, literals: LiteralIndex) -> None:
+    def __init__(self, literals: LiteralIndex, atoms: Iterable[Atom] = ()) -> None:
         """Number what the literals need.
 
         Args:
             literals: the literals; none of them is a count.
+            atoms: what else has a row.
         """
         assert not literals.counts, "counts are evaluated scene by scene"
         # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
@@ -69,6 +70,9 @@ class GroupLiterals:
         self._of_style = self._requirements(literals.of_style, lambda _: 0)
         self._of_one = self._requirements(literals.of_one, self._set_row)
         self._of_two = self._requirements(literals.of_two, self._pair_row)
+        for atom in atoms:
+            if atom.variables:
+                self.atom_row(atom)
         self._having: list[tuple[str, str | None]] = list(self._sets.numbers)  # type: ignore[arg-type]
         self._reads = [_reader(key) for key in reversed(self._others.numbers)]
         self._conditions_needed: tuple[tuple[InstanceCondition, ...], ...] = tuple(self._conditions.numbers)  # type: ignore[arg-type]
@@ -78,6 +82,16 @@ class GroupLiterals:
         if len(literal.written) == 2:  # the same variable twice
             return -1 - self._others.of((literal.predicate, True))
         return self._sets.of((literal.predicate, literal.word))
+
+    def atom_row(self, atom: Atom, *, swapped: bool = False) -> int:
+        """Return the row of an atom about objects, without its sign; with the second variable first if `swapped`."""
+        names = atom.variables
+        if len(set(names)) == 2:
+            return 2 * self._predicates.of(atom.predicate) + swapped
+        if len(names) == 2:  # the same variable twice
+            return -1 - self._others.of((atom.predicate, True))
+        word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
+        return self._sets.of((atom.predicate, word))
 
     def _class_row(self, classes: tuple[str, ...]) -> int:
         return self._sets.of(("Is", classes[0])) if len(classes) == 1 else -1 - self._others.of(classes)
@@ -98,21 +112,25 @@ class GroupLiterals:
             np.array([self._conditions.of(key.credit.instances) for key in keys], np.intp),
         )
 
-    def tables(self, worlds: Sequence[World], styles: Sequence[str | None]) -> GroupTruth:
-        """Return where the literals hold and count in each of several worlds, none of which is empty."""
+    def tables(self, worlds: Sequence[World], styles: Sequence[str | None]) -> tuple[AtomTables, GroupTruth]:
+        """Return where atoms hold, and where literals hold and count, in several worlds, none of which is empty."""
         counting = [CountingObjects(world) for world in worlds]
         width = max(map(len, worlds))
-        sets: list[int] = []
-        for world, known in zip(worlds, counting, strict=True):
-            having = world.having
-            sets += [having(predicate, word) for predicate, word in self._having]
-            sets += [read(world, known) for read in self._reads]
-        rows = bits_to_rows(sets, width).reshape(len(worlds), -1, width)
+        group = _grouped(worlds)
+        sets = None if group is None else group.sets(self._having)
+        if sets is None:
+            asked = [world.having(predicate, word) for world in worlds for predicate, word in self._having]
+            sets = bits_to_rows(asked, width).reshape(len(worlds), -1, width)
+        others = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
+        rows = np.concatenate([sets, bits_to_rows(others, width).reshape(len(worlds), -1, width)], axis=1)
         met = np.array(
             [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
         )
+        atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, group, self._pair_predicates, width), styles)
         of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
-        return GroupTruth(rows[:, -1], of_style, self._one_rows(rows, met), self._two_tables(worlds, rows, met))
+        of_one = self._one_rows(rows, met)
+        possible = np.concatenate([of_one, *[rows.take(classes, 1) for classes in self._of_two.classes]], axis=1)
+        return atoms, GroupTruth(rows[:, -1], of_style, of_one, self._two_tables(atoms, met), possible)
 
     def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
         said = np.array([[word == style for word in self._words] for style in styles], np.bool)
@@ -128,18 +146,33 @@ class GroupLiterals:
             found &= met.take(instances, 1)[:, :, None]
         return found
 
-    def _two_tables(self, worlds: Sequence[World], rows: BoolArray, met: BoolArray) -> BoolArray:
+    def _two_tables(self, atoms: AtomTables, met: BoolArray) -> BoolArray:
         base, negative, classes, instances = self._of_two
-        width = rows.shape[-1]
+        rows = atoms.sets
         if not len(base):
-            return np.zeros((len(worlds), 0, width, width), np.bool)
-        pairs = _group_pairs(worlds, self._pair_predicates, width)
-        found: BoolArray = pairs.take(base, 1) ^ negative[:, None, None]
+            return atoms.pairs[:, :0]
+        found: BoolArray = atoms.pairs.take(base, 1) ^ negative[:, None, None]
         found &= rows.take(classes[0], 1)[:, :, :, None]
         found &= rows.take(classes[1], 1)[:, :, None, :]
         if instances.any():
             found &= met.take(instances, 1)[:, :, None, None]
         return found
+
+
+class AtomTables(NamedTuple):
+    """Where atoms hold, by scene, row and objects; what is said of pairs that a scene does not have is arbitrary.
+
+    Attributes:
+        present: which objects each scene has.
+        sets: atoms of one variable.
+        pairs: atoms of two, each predicate also the other way round.
+        styles: the style of each image.
+    """
+
+    present: BoolArray
+    sets: BoolArray
+    pairs: BoolArray
+    styles: Sequence[str | None]
 
 
 class GroupTruth(NamedTuple):
@@ -150,12 +183,19 @@ class GroupTruth(NamedTuple):
         of_style: literals without variables.
         of_one: literals of one variable.
         of_two: literals of two.
+        possible: the objects for which literals of one variable, and literals of two with an object as the first or as
+            the second, may hold and count at all.
     """
 
     present: BoolArray
     of_style: BoolArray
     of_one: BoolArray
     of_two: BoolArray
+    possible: BoolArray
+
+    def possible_row(self, axes: int, row: int, axis: int) -> int:
+        """Return the row among `possible` of a literal and one of its variables."""
+        return row if axes == 1 else self.of_one.shape[1] + axis * self.of_two.shape[1] + row
 
     def rows(self, axes: int, rows: Rows) -> BoolArray:
         """Return where literals with this many variables hold, by their rows."""
@@ -185,10 +225,15 @@ def _reader(key: Hashable) -> _Read:
     return lambda _, counting: counting.of_classes(classes)
 
 
-def _group_pairs(worlds: Sequence[World], predicates: Sequence[str], width: int) -> BoolArray:
+def _grouped(worlds: Sequence[World]) -> WorldGroup | None:
+    """Return the worlds as a group; None if they are not of one kind that has groups."""
+    grouped: Callable[[Sequence[World]], WorldGroup | None] | None = getattr(type(worlds[0]), "grouped", None)
+    return None if grouped is None or len(set(map(type, worlds))) > 1 else grouped(worlds)
+
+
+def _group_pairs(worlds: Sequence[World], group: WorldGroup | None, predicates: Sequence[str], width: int) -> BoolArray:
     """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
-    at_once = getattr(type(worlds[0]), "group_pairs", None)  # some worlds return those of a whole group
-    known = {} if at_once is None or len(set(map(type, worlds))) > 1 else at_once(worlds, predicates)
+    known = {} if group is None else group.pairs(predicates)
     found = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
     for number, predicate in enumerate(predicates):
         if predicate == DISTINCT:

@@ -150,12 +150,14 @@ class LiteralBatch(NamedTuple):
         rows: the rows of their truth tables, clause by clause.
         forall_axes: their variables that `forall` binds, each after its axis.
         broadcast: how they are laid out over the variables of the clauses.
+        variables: for each axis, the variable of each clause.
     """
 
     axes: int
     rows: Rows
     forall_axes: tuple[tuple[int, int], ...]
     broadcast: Broadcast
+    variables: tuple[Rows, ...]
 
 
 class ClauseBatch(NamedTuple):
@@ -190,7 +192,7 @@ class ClauseBatch(NamedTuple):
     def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
         """Return where some of the clauses hold."""
         found: Any = None
-        for axes, rows, forall_axes, broadcast in self.literals:
+        for axes, rows, forall_axes, broadcast, _ in self.literals:
             where = truth.rows(axes, rows[chosen])
             for axis, variable in forall_axes:
                 where = where.take(candidates[variable], axis)
@@ -262,6 +264,7 @@ class ComponentBatches:
         unconditional: its clauses.
         forall_bounds: bounds for each variable that `forall` binds.
         max_scope: the largest number of variables in a clause.
+        literal_rows: for each variable, the number of variables and the row of each literal about it, and its axis.
     """
 
     def __init__(self, component: IndexedComponent) -> None:
@@ -273,6 +276,18 @@ class ComponentBatches:
             _bounds_of_forall(place, self._weighted) for place, kind in enumerate(kinds) if kind == "forall"
         )
         self.max_scope = max([1, *(len(weighted.scope) for weighted in self._weighted)])
+        self.literal_rows: tuple[tuple[tuple[int, int, int], ...], ...] = tuple(
+            tuple(
+                dict.fromkeys(
+                    (len(literal.scope), literal.row, literal.scope.index(place))
+                    for literals, scope, _ in self._weighted
+                    if place in scope
+                    for literal in literals
+                    if place in literal.scope
+                )
+            )
+            for place in range(len(kinds))
+        )
 
     @cached_property
     def conditional(self) -> ClauseBatches:
@@ -326,9 +341,9 @@ def _batch(found: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> C
         places = alike[0].scope
         forall_axes = tuple((axis, place) for axis, place in enumerate(places, 1) if kinds[place] == "forall")
         rows = np.array([literal.row for literal in alike], np.intp)
-        literals.append(
-            LiteralBatch(len(places), rows, forall_axes, (slice(None), *broadcast_index(scopes[0], places)))
-        )
+        broadcast = (slice(None), *broadcast_index(scopes[0], places))
+        variables = tuple(np.array(axis, np.intp) for axis in zip(*[literal.scope for literal in alike], strict=True))
+        literals.append(LiteralBatch(len(places), rows, forall_axes, broadcast, variables))
     weights = np.array([weighted.weight for weighted in ordered], np.int64)
     column = weights.reshape(len(ordered), *[1] * len(scopes[0]))
     return ClauseBatch(tuple(literals), column, tuple(scopes[start] for start in starts), np.array(starts, np.intp))

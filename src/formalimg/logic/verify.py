@@ -85,7 +85,12 @@ def _require_known_semantics(semantics: str) -> None:
 
 
 class AnalyzedFormula:
-    """A formula to be verified in many scenes: what does not depend on the scene is computed only once."""
+    """A formula to be verified in many scenes: what does not depend on the scene is computed only once.
+
+    Attributes:
+        formula: the formula.
+        named_apart: an equivalent formula that binds every name once, and says `distinct` of two variables at a time.
+    """
 
     def __init__(self, formula: Formula) -> None:
         """Walk through the formula once.
@@ -101,23 +106,31 @@ class AnalyzedFormula:
         self._is_open = scan.is_open
         self._shapes = scan.shapes
         self._doubtful: dict[type, list[Atom]] = {}
-        self._named_apart = rename_apart(formula) if scan.names_repeat else formula
+        self.named_apart = rename_apart(formula) if scan.names_repeat else formula
         self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
         if self._distinguishes:
-            self._named_apart = expand_distinct(self._named_apart)
+            self.named_apart = expand_distinct(self.named_apart)
         if scan.has_counts:
-            self._named_apart = narrow_counts(self._named_apart)
+            self.named_apart = narrow_counts(self.named_apart)
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
         """Verify the formula in a scene, as the function `verify`."""
         _require_known_semantics(semantics)
+        self.require_decidable(scene, style)
+        world = DistinguishingWorld(scene) if self._distinguishes else scene
+        passed = Evaluator(world, semantics, style, self._structure).holds(self.named_apart, {})
+        return Verification(passed, self.formula, scene, semantics, style)
+
+    def require_decidable(self, scene: World, style: str | None) -> None:
+        """Check that the formula can be decided in a scene, whatever it takes.
+
+        Raises:
+            FormulaError: if a variable is unbound, or the scene cannot decide an atom.
+        """
         if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._doubtful_in(scene)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
-                return verify(str(self.formula), scene, semantics, style)
+                AnalyzedFormula(as_formula(str(self.formula))).require_decidable(scene, style)
             raise FormulaError(self._problems(scene, style))
-        world = DistinguishingWorld(scene) if self._distinguishes else scene
-        passed = Evaluator(world, semantics, style, self._structure).holds(self._named_apart, {})
-        return Verification(passed, self.formula, scene, semantics, style)
 
     def _doubtful_in(self, world: World) -> Sequence[Atom]:
         """Return an atom of each shape that not every world of this kind can decide."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from formalimg.logic.syntax import DISTINCT, Atom, Variable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class World(Protocol):
@@ -16,7 +20,7 @@ class World(Protocol):
 
     A world may also have a method `pairs(predicate)`, which returns where a predicate of two variables holds as one
     boolean array, by first and second object, or None if it cannot: that is faster where all pairs are needed. And a
-    static method `group_pairs(worlds, predicates)`, which returns the same for several worlds at once, by predicate.
+    static method `grouped(worlds)`, which returns a `WorldGroup` that says the same of several worlds at once, or None.
     With a static method `always_decides(atom)`, atoms that no such world objects to are not asked about in each.
     """
 
@@ -40,6 +44,19 @@ class World(Protocol):
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
         """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+
+
+class WorldGroup(Protocol):
+    """Several worlds that say where predicates hold as arrays, each as wide as the largest world needs."""
+
+    def pairs(self, predicates: Iterable[str]) -> Mapping[str, NDArray[np.bool]]:
+        """Return where predicates of two variables hold, by world, first and second object; of those it can say."""
+
+    def sets(self, asked: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
+        """Return where predicates of one variable hold, by world, predicate with its word, and object.
+
+        None if each world has to be asked.
+        """
 
 
 class DistinguishingWorld:

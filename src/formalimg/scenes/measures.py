@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -150,22 +150,42 @@ class Measures:
         return None if numbers is None else Box(*np.array(numbers, np.float64).reshape(-1, 4).T)
 
 
-def group_pairs(scenes: Sequence[Sequence[Box]], rules: Mapping[str, BinaryRule]) -> dict[str, NDArray[np.bool]]:
-    """Return where rules hold, by scene, first and second box; nothing if arrays would round the numbers.
+class GroupMeasures:
+    """The measures of the boxes of several scenes as arrays: by scene and box, as wide as the largest scene needs.
 
-    All tables are as wide as the largest scene needs; what they say of boxes that a scene does not have is arbitrary.
+    Attributes:
+        present: which boxes each scene has; the measures of the others are arbitrary.
     """
-    import numpy as np
 
-    numbers = _exact_numbers(chain.from_iterable(scenes))
-    if numbers is None:
-        return {}
-    sizes = np.array([*map(len, scenes)])
-    stacked = np.zeros((len(scenes), sizes.max(initial=0), 4))
-    stacked[np.arange(stacked.shape[1]) < sizes[:, None]] = np.array(numbers, np.float64).reshape(-1, 4)
-    columns: Any = Box(*np.moveaxis(stacked, 2, 0))
-    arrays = {measure: getattr(columns, measure) for rule in rules.values() for measure in (rule.first, rule.second)}
-    return {name: rule.pairs(arrays[rule.first], arrays[rule.second]) for name, rule in rules.items()}
+    def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
+        """Stack the boxes.
+
+        Args:
+            scenes: the boxes of each scene.
+        """
+        import numpy as np
+
+        sizes = np.array([*map(len, scenes)])
+        self.present: NDArray[np.bool] = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        self._arrays: dict[Measure, NDArray[np.float64]] = {}
+        numbers = _exact_numbers(chain.from_iterable(scenes))
+        self._columns: Any = None
+        if numbers is not None:
+            stacked = np.zeros((*self.present.shape, 4))
+            stacked[self.present] = np.array(numbers, np.float64).reshape(-1, 4)
+            self._columns = Box(*np.moveaxis(stacked, 2, 0))
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether arrays have the very numbers of the boxes; if not, there are none."""
+        return self._columns is not None
+
+    def array(self, measure: Measure) -> NDArray[np.float64]:
+        """Return one measure."""
+        known = self._arrays.get(measure)
+        if known is None:
+            known = self._arrays[measure] = getattr(self._columns, measure)
+        return known
 
 
 def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:

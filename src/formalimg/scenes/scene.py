@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
-from formalimg.scenes.measures import Measures, RankedPair, group_pairs
+from formalimg.scenes.measures import Measures, RankedPair
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, BinaryRule
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from formalimg.scenes.scene_group import SceneGroup
 
 
 class SceneRelation(NamedTuple):
@@ -146,10 +148,11 @@ class Scene:
         return None if rule is None else self._measures.pairs(rule)
 
     @staticmethod
-    def group_pairs(scenes: Sequence[Scene], predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
-        """Return the same for several scenes at once, by scene; of predicates that boxes decide only."""
-        rules = {name: BINARY_RULES[name] for name in predicates if name in BINARY_RULES}
-        return group_pairs([[obj.box for obj in scene.objects] for scene in scenes], rules)
+    def grouped(scenes: Sequence[Scene]) -> SceneGroup | None:
+        """Return several scenes as a group, which says of all at once where predicates hold; None if it cannot."""
+        from formalimg.scenes.scene_group import SceneGroup  # here, because it needs numpy
+
+        return SceneGroup([scene.objects for scene in scenes])
 
     def describe(self, obj: int) -> str:
         """Return an object's attributes, class and number as text."""

@@ -9,7 +9,7 @@ this one definition. So do drawn scenes, where they decide what an image shows (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -22,8 +22,7 @@ from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, Inequality, Term
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 CARRIERS = {"On": 1, "In": 1, "Holding": 0}
 """Relations in which one object carries the other, and which argument is the carrier."""
@@ -145,9 +144,8 @@ class ClearScene(Scene):
         """Return None: sets are enough for scenes of this size."""
 
     @staticmethod
-    def group_pairs(scenes: Sequence[Scene], predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
-        """Return nothing, as `pairs` does."""
-        return {}
+    def grouped(scenes: Sequence[Scene]) -> None:
+        """Return None, as `pairs` does."""
 
     def _is_clear(self, predicate: str, first: int, second: int) -> bool:
         return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)

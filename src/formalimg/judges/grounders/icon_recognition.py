@@ -119,12 +119,16 @@ def _nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
 
     No look is farther on a coarser grid than on the fine one: so most are ruled out there, with few cells.
     """
-    coarse = CellGrid(_COARSER[grid.across], _COARSER[grid.down])
-    bounds = _lower_bounds(averaged(cells, grid, coarse), grid, coarse)
-    first = np.unique(np.argpartition(bounds, _FIRST_LOOKS, axis=1)[:, :_FIRST_LOOKS])
-    reached = [_nearest_of(distances, first, grid).rival_distance for distances in _distances(cells, grid, first)]
-    rows = np.flatnonzero((bounds <= np.array(reached)[:, None]).any(axis=0))
-    return [_nearest_of(distances, rows, grid) for distances in _distances(cells, grid, rows)]
+    bounds = _lower_bounds(cells, grid)
+    first = np.argpartition(bounds, _FIRST_LOOKS, axis=1)[:, :_FIRST_LOOKS]
+    objects = np.repeat(np.arange(len(cells)), _FIRST_LOOKS)
+    distances = _distances(cells, grid, objects, first.reshape(-1)).reshape(first.shape)
+    reached = [_nearest_of(own, looks, grid).rival_distance for own, looks in zip(distances, first, strict=True)]
+    objects, rows = np.nonzero(bounds <= np.square(reached)[:, None])
+    distances = _distances(cells, grid, objects, rows)
+    ends = np.searchsorted(objects, np.arange(1, len(cells)))
+    parts = zip(np.split(distances, ends), np.split(rows, ends), strict=True)
+    return [_nearest_of(own, looks, grid) for own, looks in parts]
 
 
 def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: CellGrid) -> NearestLooks:
@@ -136,50 +140,101 @@ def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: Ce
     return NearestLooks(int(rows[best]), float(distances[best]), int(rows[rival]), float(others[rival]))
 
 
-def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid, coarse: CellGrid) -> NDArray[np.float64]:
-    """Return a lower bound of `_distances` on a grid, from the cells on a coarser one: at any fineness and softness."""
-    bold, fine, soft, sums, determinant = _coarse_templates(grid, coarse)
-    seen = cells.astype(np.float64)
-    along_fine = seen @ fine.T - sums.bold_fine
-    along_soft = seen @ soft.T - sums.bold_soft
-    squares = _dots(seen, seen)[:, None] - 2 * seen @ bold.T + sums.bold_bold
-    explained = sums.soft_soft * along_fine**2 - 2 * sums.fine_soft * along_fine * along_soft
-    squares -= (explained + sums.fine_fine * along_soft**2) / determinant
-    # The ones in `_products` weigh more among fewer cells: at most by the square of the largest fineness and softness.
-    squares -= _MAX_FINENESS**2 + 1
-    bounds: NDArray[np.float64] = np.sqrt(np.maximum(squares / seen.shape[1] - _ROUNDING, 0))
+def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
+    """Return a lower bound of the squares of `_distances` of each row of cells from all looks.
+
+    In orthonormal directions, how far a look can change along each has bounds of its own. What lies across them, or
+    beyond these bounds, is a difference at any fineness and softness.
+    """
+    coarse = _coarse_grid(grid)
+    known = _coarse_templates(grid)
+    seen = averaged(cells, grid, coarse)
+    # One vector after the other, for the reason in `_pair_products`.
+    along_bold, along_fine, along_soft = (known.directions[:, None] @ seen[:, :, None])[..., 0]
+    along_fine -= known.bold_fine
+    along_soft -= known.bold_soft
+    changed = np.clip(along_fine, known.least_fine, known.most_fine)
+    squares = _dots(seen, seen)[:, None] + known.bold_bold
+    squares -= 2 * along_bold
+    squares += changed * (changed - 2 * along_fine)
+    changed = np.clip(along_soft, 0, known.most_soft)
+    squares += changed * (changed - 2 * along_soft)
+    bounds: NDArray[np.float32] = squares / np.float32(seen.shape[1]) - np.float32(_ROUNDING)
     return bounds
 
 
 class _CoarseTemplates(NamedTuple):
-    """All looks on a coarser grid, in double precision."""
+    """All looks on a coarser grid.
 
-    bold: NDArray[np.float64]
-    towards_fine: NDArray[np.float64]
-    towards_soft: NDArray[np.float64]
-    products: _TemplateProducts
-    determinant: NDArray[np.float64]
+    Attributes:
+        directions: each bold drawing; its direction towards a fine one, and the part of that towards a soft one that is
+            orthogonal to it, both of length 1.
+        bold_bold: dot products of the bold drawings with themselves.
+        bold_fine: those with the second direction.
+        bold_soft: those with the third direction.
+        least_fine: how far a look can change along the second direction.
+        most_fine: the same, at most.
+        most_soft: how far a look can change along the third direction.
+    """
+
+    directions: NDArray[np.float32]
+    bold_bold: NDArray[np.float32]
+    bold_fine: NDArray[np.float32]
+    bold_soft: NDArray[np.float32]
+    least_fine: NDArray[np.float32]
+    most_fine: NDArray[np.float32]
+    most_soft: NDArray[np.float32]
+
+
+def _coarse_grid(grid: CellGrid) -> CellGrid:
+    return CellGrid(_COARSER[grid.across], _COARSER[grid.down])
 
 
 @cache
-def _coarse_templates(grid: CellGrid, coarse: CellGrid) -> _CoarseTemplates:
+def _coarse_templates(grid: CellGrid) -> _CoarseTemplates:
     _, _, *known = templates(grid)
-    bold, fine, soft = [averaged(rows, grid, coarse).astype(np.float64) for rows in known]
-    sums = _products_of(bold, fine, soft)
-    return _CoarseTemplates(bold, fine, soft, sums, sums.fine_fine * sums.soft_soft - sums.fine_soft**2)
+    bold, fine, soft = [averaged(rows, grid, _coarse_grid(grid)).astype(np.float64) for rows in known]
+    fine_length, towards_fine = _normalized(fine)
+    shared = _dots(soft, towards_fine)
+    soft_length, towards_soft = _normalized(soft - shared[:, None] * towards_fine)
+    return _CoarseTemplates(
+        np.stack([bold, towards_fine, towards_soft]).astype(np.float32),
+        _dots(bold, bold).astype(np.float32),
+        _dots(bold, towards_fine).astype(np.float32),
+        _dots(bold, towards_soft).astype(np.float32),
+        (_MIN_FINENESS * fine_length + np.minimum(shared, 0)).astype(np.float32),
+        (_MAX_FINENESS * fine_length + np.maximum(shared, 0)).astype(np.float32),
+        soft_length.astype(np.float32),
+    )
 
 
-def _distances(cells: NDArray[np.float32], grid: CellGrid, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return the distance of each row of cells from some looks, at the fineness and softness that fit best."""
-    known, sums = templates(grid), _TemplateProducts(*[products[rows] for products in _products(grid)])
-    along_fine = cells @ known.towards_fine[rows].T - sums.bold_fine
-    along_soft = cells @ known.towards_soft[rows].T - sums.bold_soft
+def _normalized(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the length of each row, and the row at length 1; one of no length stays as it is."""
+    lengths = np.sqrt(_dots(rows, rows))
+    return lengths, rows / np.where(lengths > 0, lengths, 1)[:, None]
+
+
+def _distances(
+    cells: NDArray[np.float32], grid: CellGrid, objects: NDArray[np.intp], rows: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Return the distances of pairs of an object and a look, at the fineness and softness that fit best.
+
+    Args:
+        cells: the cells of each object.
+        grid: the grid that these are on.
+        objects: the object of each pair.
+        rows: the look of each pair.
+    """
+    known, sums = templates(grid), _TemplateProducts(*_products(grid)[:, rows])
+    seen = cells[objects]
+    along_fine = _pair_products(seen, known.towards_fine[rows]) - sums.bold_fine
+    along_soft = _pair_products(seen, known.towards_soft[rows]) - sums.bold_soft
     # Least squares with two unknowns, each clipped to its bounds.
     determinant = np.maximum(sums.fine_fine * sums.soft_soft - sums.fine_soft**2, 1)
     softness = np.clip((sums.fine_fine * along_soft - sums.fine_soft * along_fine) / determinant, 0, 1)
     fineness = np.clip((along_fine - softness * sums.fine_soft) / sums.fine_fine, _MIN_FINENESS, _MAX_FINENESS)
     softness = np.clip((along_soft - fineness * sums.fine_soft) / sums.soft_soft, 0, 1)
-    squares = _dots(cells, cells)[:, None] - 2 * cells @ known.bold[rows].T + sums.bold_bold
+    squares = _dots(cells, cells)[objects] - 2 * _pair_products(seen, known.bold[rows]) + sums.bold_bold
     squares -= 2 * (fineness * along_fine + softness * along_soft - fineness * softness * sums.fine_soft)
     squares += fineness**2 * sums.fine_fine + softness**2 * sums.soft_soft
     distances: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0) / cells.shape[1])
@@ -189,32 +244,27 @@ def _distances(cells: NDArray[np.float32], grid: CellGrid, rows: NDArray[np.intp
 class _TemplateProducts(NamedTuple):
     """Dot products of the cells of each template."""
 
-    bold_bold: NDArray[np.floating]
-    bold_fine: NDArray[np.floating]
-    bold_soft: NDArray[np.floating]
-    fine_fine: NDArray[np.floating]
-    fine_soft: NDArray[np.floating]
-    soft_soft: NDArray[np.floating]
+    bold_bold: NDArray[np.float32]
+    bold_fine: NDArray[np.float32]
+    bold_soft: NDArray[np.float32]
+    fine_fine: NDArray[np.float32]
+    fine_soft: NDArray[np.float32]
+    soft_soft: NDArray[np.float32]
 
 
 @cache
-def _products(grid: CellGrid) -> _TemplateProducts:
+def _products(grid: CellGrid) -> NDArray[np.float32]:
+    """Return one row for each of `_TemplateProducts`."""
     _, _, bold, fine, soft = templates(grid)
-    return _products_of(bold, fine, soft)
-
-
-def _products_of(
-    bold: NDArray[np.floating], fine: NDArray[np.floating], soft: NDArray[np.floating]
-) -> _TemplateProducts:
     # A look may have the same outline at all sizes: the ones keep its two directions apart.
-    return _TemplateProducts(
-        _dots(bold, bold),
-        _dots(bold, fine),
-        _dots(bold, soft),
-        _dots(fine, fine) + 1,
-        _dots(fine, soft),
-        _dots(soft, soft) + 1,
-    )
+    own = [_dots(bold, bold), _dots(bold, fine), _dots(bold, soft)]
+    return np.stack([*own, _dots(fine, fine) + 1, _dots(fine, soft), _dots(soft, soft) + 1])
+
+
+def _pair_products(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    # One pair after the other: a product of matrices would start threads, which cost more than they save here.
+    found: NDArray[np.float32] = (one[:, None, :] @ other[:, :, None])[:, 0, 0]
+    return found
 
 
 def _dots(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageChops
+from PIL import Image
 
 from formalimg.scenes import CANVAS, Scene, draw
 
@@ -48,28 +48,35 @@ def outermost(components: Iterable[Cells]) -> list[Cells]:
 def connected_components(mask: NDArray[np.bool_]) -> list[Cells]:
     """Return the bounding rectangles of the connected components of a mask (8-connectivity), found run by run."""
     height, width = mask.shape
-    framed = np.zeros((height, width + 2), np.int8)
-    framed[:, 1:-1] = mask
-    steps = np.diff(framed, axis=1)
-    rows, starts = np.nonzero(steps == 1)
-    ends = np.nonzero(steps == -1)[1]
-    if not len(rows):
+    # Counted along the image, with a spare column, runs of one row touch those of the next that start up to their end
+    # and end from their start on; all runs are one ascending list.
+    stride = width + 1
+    line = np.zeros(height * stride + 1, np.bool_)
+    line[1:].reshape(height, stride)[:, :width] = mask
+    edges = np.flatnonzero(line[1:] != line[:-1])
+    starts, ends = edges[::2], edges[1::2]
+    if not len(starts):
         return []
-    # Runs of one row touch those of the next that start before their end and end after their start. Counted along the
-    # image, with a spare column on either side, each row's runs are neighbours in one ascending list.
-    stride = width + 2
-    next_row = (rows + 1) * stride
-    first = np.searchsorted(rows * stride + ends, next_row + starts, side="left")
-    last = np.searchsorted(rows * stride + starts, next_row + ends, side="right")
+    first = np.searchsorted(ends, starts + stride, side="left")
+    last = np.searchsorted(starts, ends + stride, side="right")
     touching = np.maximum(last - first, 0)
-    above = np.repeat(np.arange(len(rows)), touching)
-    below = np.arange(len(above)) - np.repeat(np.cumsum(touching) - touching, touching) + np.repeat(first, touching)
-    names, component = np.unique(_roots(len(rows), above, below), return_inverse=True)
-    lows = np.full((len(names), 2), max(width, height))
-    highs = np.zeros((len(names), 2), int)
-    np.minimum.at(lows, component, np.stack([starts, rows], axis=1))
-    np.maximum.at(highs, component, np.stack([ends, rows + 1], axis=1))
-    return [Cells(*low, *high) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+    above = np.repeat(np.arange(len(starts)), touching)
+    below = np.arange(len(above)) + np.repeat(first - np.cumsum(touching) + touching, touching)
+    roots = _roots(len(starts), above, below)
+    order = np.argsort(roots, kind="stable")
+    bounds = np.flatnonzero(np.diff(roots[order], prepend=-1))
+    rows, lefts = np.divmod(starts[order], stride)
+    rights = ends[order] - rows * stride
+    return [
+        Cells(*sides)
+        for sides in zip(
+            np.minimum.reduceat(lefts, bounds).tolist(),
+            rows[bounds].tolist(),
+            np.maximum.reduceat(rights, bounds).tolist(),
+            (np.maximum.reduceat(rows, bounds) + 1).tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _roots(runs: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -129,12 +136,16 @@ class NotADrawing(NamedTuple):
 
 def find_objects(image: Image.Image) -> list[tuple[PixelBox, ...]] | NotADrawing:
     """Find what stands out from the background; each object comes with all rectangles that could be its box."""
-    background = _background_of(image)
-    if background is None:
-        return NotADrawing("the background of this image is another")
-    red, green, blue = ImageChops.difference(image, Image.new("RGB", image.size, background)).split()
-    contrast = np.asarray(ImageChops.lighter(ImageChops.lighter(red, green), blue))
+    pixels = np.asarray(image)
+    contrast = _contrast(pixels, drawing_background())
     pooled = _pooled(contrast)
+    if not _is_mostly_flat(pooled):
+        background = _background_of(image)
+        if background is None:
+            return NotADrawing("the background of this image is another")
+        if background != drawing_background():
+            contrast = _contrast(pixels, background)
+            pooled = _pooled(contrast)
     speck = _SPECK * max(image.size) / CANVAS / _POOL
     clear = [cells for cells in connected_components(pooled > _MIN_CONTRAST) if _is_clear(pooled, cells, speck)]
     objects = outermost(clear) if len(clear) <= _MAX_COMPONENTS else clear
@@ -150,15 +161,33 @@ def drawing_background() -> tuple[int, int, int]:
     return red, green, blue
 
 
+_OVERVIEW = 128
+"""The background is found in a copy of the image with so many pixels along a side."""
+
+
 def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
     """Return the background colour of the image; None if too little of it is close to that of drawings."""
-    channels = [np.asarray(channel) for channel in image.resize((128, 128), Image.Resampling.BOX).split()]
+    overview = image.resize((_OVERVIEW, _OVERVIEW), Image.Resampling.BOX)
+    channels = [np.asarray(channel) for channel in overview.split()]
     away = [np.abs(channel - np.int16(level)) for channel, level in zip(channels, drawing_background(), strict=True)]
     near = np.maximum(np.maximum(away[0], away[1]), away[2]) <= _BACKGROUND_TOLERANCE
     if near.mean() < _MIN_BACKGROUND:
         return None
     red, green, blue = [_median(channel[near]) for channel in channels]
     return red, green, blue
+
+
+def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
+    """Return whether most of the overview is the background of drawings to the level, which then is the median.
+
+    False also if that cannot be seen, as the pixels of the overview are not made of whole cells.
+    """
+    (down, rest_down), (across, rest_across) = [divmod(side, _OVERVIEW) for side in pooled.shape]
+    if not down or not across or rest_down or rest_across:
+        return False
+    rows = np.maximum.reduce([pooled[row::down] for row in range(down)])
+    strongest = np.maximum.reduce([rows[:, column::across] for column in range(across)])
+    return bool(2 * np.count_nonzero(strongest) < strongest.size)
 
 
 def _median(levels: NDArray[np.uint8]) -> int:
@@ -175,21 +204,37 @@ def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
     return bool(strongest > (_FAINT if is_speck else _SURE_CONTRAST))
 
 
+_CHANNELS = 3
+
+
+def _contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Return how far each channel of each pixel is from the background, in rows of red, green, blue, and so on."""
+    height, width, _ = pixels.shape
+    levels = pixels.reshape(height, width * _CHANNELS)
+    flat = np.tile(np.array(background, np.uint8), width)
+    found: NDArray[np.uint8] = np.maximum(levels, flat) - np.minimum(levels, flat)
+    return found
+
+
 def _pooled(contrast: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the maximum contrast in each cell of two by two pixels."""
-    height, width = contrast.shape
-    even = np.zeros((height + height % _POOL, width + width % _POOL), np.uint8)
-    even[:height, :width] = contrast
-    rows = np.maximum(even[::_POOL], even[1::_POOL])
-    return np.maximum(rows[:, ::_POOL], rows[:, 1::_POOL])
+    """Return the maximum contrast, in any channel, in each cell of two by two pixels."""
+    height, channels = contrast.shape
+    if height % _POOL or channels // _CHANNELS % _POOL:
+        missing = channels // _CHANNELS % _POOL * _CHANNELS
+        contrast = np.pad(contrast, ((0, height % _POOL), (0, missing)))
+    rows = np.maximum(contrast[::_POOL], contrast[1::_POOL])
+    pairs = np.maximum(rows[:, :-_CHANNELS], rows[:, _CHANNELS:])
+    red, green, blue = [pairs[:, channel :: _POOL * _CHANNELS] for channel in range(_CHANNELS)]
+    return np.maximum(np.maximum(red, green), blue)
 
 
 def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBox, ...]:
-    height, width = contrast.shape
+    height, width = contrast.shape[0], contrast.shape[1] // _CHANNELS
     left, top = max((cells.left - 1) * _POOL, 0), max((cells.top - 1) * _POOL, 0)
     right, bottom = min((cells.right + 1) * _POOL, width), min((cells.bottom + 1) * _POOL, height)
-    region = contrast[top:bottom, left:right]
-    across, down = region.max(axis=0).tolist(), region.max(axis=1).tolist()
+    region = contrast[top:bottom, left * _CHANNELS : right * _CHANNELS]
+    across = region.max(axis=0).reshape(-1, _CHANNELS).max(axis=1).tolist()
+    down = region.max(axis=1).tolist()
     profiles = [_Profile(one) for one in (across, down, across[::-1], down[::-1])]
     far, near = (
         PixelBox(

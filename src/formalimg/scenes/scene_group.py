@@ -1,0 +1,92 @@
+"""A group of scenes: where predicates hold in all of them at once, as boolean arrays.
+
+The same as `Scene.having` and `Scene.pairs` of each scene. Arrays are as wide as the largest scene needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formalimg.scenes.measures import GroupMeasures
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_COLOR_PREDICATES = ("Has", "HasColor")
+
+
+class SceneGroup:
+    """The objects of several scenes."""
+
+    def __init__(self, scenes: Sequence[Sequence[SceneObject]]) -> None:
+        """Create a group.
+
+        Args:
+            scenes: the objects of each scene.
+        """
+        self._scenes = scenes
+        self._measures = GroupMeasures([[obj.box for obj in objects] for objects in scenes])
+
+    def pairs(self, predicates: Iterable[str]) -> dict[str, NDArray[np.bool]]:
+        """Return where predicates of two variables hold, by scene, first and second object.
+
+        Of predicates that boxes decide only, and of none if arrays would round the numbers. What is said of objects
+        that a scene does not have is arbitrary.
+        """
+        if not self._measures.are_exact:
+            return {}
+        array = self._measures.array
+        rules = {name: BINARY_RULES[name] for name in predicates if name in BINARY_RULES}
+        return {name: rule.pairs(array(rule.first), array(rule.second)) for name, rule in rules.items()}
+
+    def sets(self, asked: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
+        """Return where predicates of one variable hold, by scene, predicate with its word, and object.
+
+        None if each scene has to be asked: for attributes other than colours, or if arrays would round the numbers.
+        """
+        predicates = {predicate for predicate, _ in asked}
+        if not predicates.issubset(("Is", *_COLOR_PREDICATES, *UNARY_RULES)) or not self._measures.are_exact:
+            return None
+        if not predicates.isdisjoint(_COLOR_PREDICATES) and not self._has_only_colors:
+            return None
+        found = np.empty((len(self._scenes), len(asked), self._measures.present.shape[1]), np.bool)
+        for number, (predicate, word) in enumerate(asked):
+            if predicate in UNARY_RULES:
+                found[:, number] = self._rule(predicate)
+            else:
+                numbers, array = self._labels if predicate == "Is" else self._colors
+                found[:, number] = array == numbers.get(word, -1)
+        found &= self._measures.present[:, None]
+        return found
+
+    def _rule(self, predicate: str) -> NDArray[np.bool]:
+        measures, low, high = UNARY_RULES[predicate]
+        arrays = [self._measures.array(measure) for measure in measures]
+        found: NDArray[np.bool] = np.logical_and.reduce([(low < array) & (array < high) for array in arrays])
+        return found
+
+    @cached_property
+    def _has_only_colors(self) -> bool:
+        objects = [obj for scene in self._scenes for obj in scene]
+        return not any(obj.material is not None or obj.shape is not None or obj.states for obj in objects)
+
+    @cached_property
+    def _labels(self) -> tuple[dict[str | None, int], NDArray[np.intp]]:
+        return self._numbered([obj.label for scene in self._scenes for obj in scene])
+
+    @cached_property
+    def _colors(self) -> tuple[dict[str | None, int], NDArray[np.intp]]:
+        return self._numbered([obj.color for scene in self._scenes for obj in scene])
+
+    def _numbered(self, words: Sequence[str | None]) -> tuple[dict[str | None, int], NDArray[np.intp]]:
+        """Return a number for each word, and the numbers of the words of all objects."""
+        numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        found = np.full(self._measures.present.shape, -2, np.intp)
+        found[self._measures.present] = [numbers[word] for word in words]
+        return numbers, found
