@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.conceptmix_export import export_conceptmix
     from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
-    from formalimg.reporting.figures.curve import curve_svg
+    from formalimg.reporting.figures.curve import curve_svg, curves_html
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
     from formalimg.reporting.figures.image_grid import image_grids
     from formalimg.reporting.figures.items import item_figures
@@ -39,7 +39,7 @@ __getattr__ = lazy_exports(
         "conceptmix_export": ["export_conceptmix"],
         "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
-        "figures.curve": ["curve_svg"],
+        "figures.curve": ["curve_svg", "curves_html"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
         "figures.image_grid": ["image_grids"],
         "figures.items": ["item_figures"],
@@ -80,6 +80,7 @@ __all__ = [
     "compare",
     "comparison_figures",
     "curve_svg",
+    "curves_html",
     "export_conceptmix",
     "export_run",
     "format_of",
