@@ -80,8 +80,8 @@ def headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Ba
         if bands:
             return [*bands.items()]
         return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
-    last = [(name.lower(), band) for name, band in bands.items()][-1:]
-    return last if last and last[0][1].value is not None else [("all images", row.summary.overall)]
+    *_, (name, band) = bands.items() or [("", None)]
+    return [("all images", row.summary.overall)] if band is None or band.value is None else [(name.lower(), band)]
 
 
 # --- who is better

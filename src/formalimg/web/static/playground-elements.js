@@ -1,4 +1,5 @@
 // Elements of the page. Text from elsewhere is inserted as text, never as markup.
+export const MAX_BYTES = 16 * 1024 * 1024; // bytes of a file
 const MAX_SIDE = 640; // boxes and labels are drawn as if images were so large
 const LETTER = 6.3; // about how wide a letter of a label is
 
@@ -10,6 +11,16 @@ export const make = (tag, text = "", ...names) => {
 };
 
 export const counted = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+// A file in base64; empty if it cannot be read.
+export const dataOf = (file) => new Promise((done) => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+  reader.onerror = () => done("");
+  reader.readAsDataURL(file);
+});
+
+export const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
 
 export const problemLine = (problem, select) => {
   const line = make("li");

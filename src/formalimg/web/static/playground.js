@@ -1,8 +1,7 @@
 import { post, abort } from "./playground-client.js";
-import { clauseRow, counted, make, overlay, problemLine } from "./playground-elements.js";
+import { clauseRow, counted, dataOf, hasFile, make, MAX_BYTES, overlay, problemLine } from "./playground-elements.js";
 
 const PAUSE = 250; // milliseconds without a key, after which what was written is looked at
-const MAX_BYTES = 16 * 1024 * 1024; // bytes of a file
 const IMAGE_NAME = /\.(png|jpe?g|webp)$/i;
 
 const at = (id) => document.getElementById(id);
@@ -136,12 +135,6 @@ const verify = async () => {
   showVerdict(reply);
   return true;
 };
-const dataOf = (file) => new Promise((done) => {
-  const reader = new FileReader();
-  reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
-  reader.onerror = () => done("");
-  reader.readAsDataURL(file);
-});
 const take = async (file) => {
   abort("verify", "solve");
   showVerdict(null);
@@ -219,7 +212,6 @@ at("copy").addEventListener("click", async () => {
     setTimeout(() => { at("copy").textContent = "Copy"; }, 1500);
   }, () => {}); // where it may not be written to, the text is selected at least
 });
-const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
 addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
 addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
 addEventListener("drop", (event) => {
