@@ -28,7 +28,7 @@ from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, RunRow, Section, Tally
 from formalimg.reporting.notes import extent, identity_text, settings_text
 from formalimg.reporting.ratings import rating_tables
-from formalimg.tables import Column, Number, Table, cell_text, count_noun, join_names, render_html
+from formalimg.tables import INCOMPLETE, Table, count_noun, format_value, join_names, render_html
 
 if TYPE_CHECKING:
     from formalimg.analysis import HumanStudy
@@ -219,9 +219,9 @@ def _strip(section: Section) -> list[_RunCard]:
 
 def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
-    column = Column("", section.suite.traits.scale, interval="compact")
     for name, number in headline_numbers(row, section):
-        yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
+        mark = INCOMPLETE if number.value is not None and number.coverage < 1 else ""
+        yield f"{format_value(number.value, section.suite.traits.scale)}{mark}", f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
         yield generalizability_text(row.summary), " G"
 

@@ -25,7 +25,7 @@ const show = (reply) => {
   at("verdict").append(make("b", sign, "outcome", name), make("span", how.join(", "), "quiet"));
   at("reason").hidden = !reply.reason;
   at("reason").textContent = [reply.reason, reply.advice, ...reply.warnings].filter(Boolean).join(". ");
-  at("parts").replaceChildren(...reply.parts.map(clauseRow));
+  at("parts").replaceChildren(...[...reply.parts].sort((one, other) => one.holds - other.holds).map(clauseRow));
   at("parts-wrap").hidden = !reply.parts.length;
 };
 const score = async () => {
