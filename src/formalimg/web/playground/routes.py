@@ -103,10 +103,15 @@ def _scored(pool: JobPool, body: Body) -> dict[str, object]:
         raise HTTPException(400, "the prompt is empty: write what the image should show")
     image = require_text(body, "image", max_length=MAX_BODY_WITH_IMAGE)
     timeout = _SCORE_TIMEOUT if sees_drawings_only(scoring_judge()) else _ASK_TIMEOUT
+    return _run_job(pool, "score", timeout, "scored", image=image, prompt=prompt)
+
+
+def _run_job(pool: JobPool, job: str, timeout: float, done: str, **arguments: object) -> dict[str, object]:
+    """Return the result of a job; raise an HTTPException where a limit stops it."""
     try:
-        return pool.run("score", timeout, image=image, prompt=prompt)
+        return pool.run(job, timeout, **arguments)
     except JobTimeoutError:
-        words = f"this could not be scored in {timeout:g} seconds: `formalimg score` has no time limit"
+        words = f"this could not be {done} in {timeout:g} seconds: `formalimg {job}` has no time limit"
         raise HTTPException(422, words) from None
     except InputTooLargeError as error:
         raise HTTPException(413, str(error)) from error
@@ -150,24 +155,18 @@ def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, objec
     _require_valid(query)
     name = "image" if "image" in body else "scene"
     shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
-    try:
-        return pool.run(
-            "verify",
-            _VERIFY_TIMEOUT,
-            formula=query.formula,
-            vocabulary=query.words.name,
-            semantics=query.semantics,
-            style=query.style,
-            draws=body.get("draws") is True,
-            **shown,
-        )
-    except JobTimeoutError:
-        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` has no time limit"
-        raise HTTPException(422, words) from None
-    except InputTooLargeError as error:
-        raise HTTPException(413, str(error)) from error
-    except WorkersBusyError as error:
-        raise HTTPException(503, str(error)) from error
+    return _run_job(
+        pool,
+        "verify",
+        _VERIFY_TIMEOUT,
+        "decided",
+        formula=query.formula,
+        vocabulary=query.words.name,
+        semantics=query.semantics,
+        style=query.style,
+        draws=body.get("draws") is True,
+        **shown,
+    )
 
 
 def _require_valid(query: FormulaQuery) -> None:

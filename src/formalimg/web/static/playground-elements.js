@@ -20,7 +20,20 @@ export const dataOf = (file) => new Promise((done) => {
   reader.readAsDataURL(file);
 });
 
-export const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
+// Take a file that is chosen, or dropped anywhere on the page.
+const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
+export const takeFiles = (input, take) => {
+  input.addEventListener("change", () => { const [file] = input.files; if (file) take(file); input.value = ""; });
+  addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
+  addEventListener("drop", (event) => {
+    document.body.classList.remove("taking");
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (file) take(file);
+  });
+};
 
 export const problemLine = (problem, select) => {
   const line = make("li");

@@ -1,5 +1,5 @@
 import { abort, post } from "./playground-client.js";
-import { clauseRow, dataOf, hasFile, make, MAX_BYTES } from "./playground-elements.js";
+import { clauseRow, dataOf, make, MAX_BYTES, takeFiles } from "./playground-elements.js";
 
 const at = (id) => document.getElementById(id);
 const [form, prompt, button] = ["scoring", "prompt", "score"].map(at);
@@ -45,16 +45,7 @@ const take = async (file) => {
   at("stage").replaceChildren(Object.assign(make("img"), { src: URL.createObjectURL(file), alt: `Image: ${file.name}` }));
   ready();
 };
-at("file").addEventListener("change", (event) => { const [file] = event.target.files; if (file) take(file); event.target.value = ""; });
+takeFiles(at("file"), take);
 prompt.addEventListener("input", () => { clear(); ready(); });
 form.addEventListener("submit", (event) => { event.preventDefault(); if (!button.disabled) score(); });
 addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !button.disabled) { event.preventDefault(); score(); } });
-addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
-addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
-addEventListener("drop", (event) => {
-  document.body.classList.remove("taking");
-  if (!hasFile(event)) return;
-  event.preventDefault();
-  const [file] = event.dataTransfer.files;
-  if (file) take(file);
-});

@@ -1,5 +1,5 @@
 import { post, abort } from "./playground-client.js";
-import { clauseRow, counted, dataOf, hasFile, make, MAX_BYTES, overlay, problemLine } from "./playground-elements.js";
+import { clauseRow, counted, dataOf, make, MAX_BYTES, overlay, problemLine, takeFiles } from "./playground-elements.js";
 
 const PAUSE = 250; // milliseconds without a key, after which what was written is looked at
 const IMAGE_NAME = /\.(png|jpe?g|webp)$/i;
@@ -195,7 +195,7 @@ addEventListener("keydown", async (event) => {
   if (!sound) await check();
   if (!at("solve").disabled) solve();
 });
-at("file").addEventListener("change", (event) => { const [file] = event.target.files; if (file) take(file); event.target.value = ""; });
+takeFiles(at("file"), take);
 at("clear").addEventListener("click", () => {
   abort("verify", "solve");
   subject = null;
@@ -211,15 +211,6 @@ at("copy").addEventListener("click", async () => {
     at("copy").textContent = "Copied";
     setTimeout(() => { at("copy").textContent = "Copy"; }, 1500);
   }, () => {}); // where it may not be written to, the text is selected at least
-});
-addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
-addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
-addEventListener("drop", (event) => {
-  document.body.classList.remove("taking");
-  if (!hasFile(event)) return;
-  event.preventDefault();
-  const [file] = event.dataTransfer.files;
-  if (file) take(file);
 });
 
 // Formulas to begin with.
