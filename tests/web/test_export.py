@@ -121,7 +121,8 @@ def test_no_two_addresses_share_a_file() -> None:
     assert all(file.isascii() and ".." not in file and file == file.lower() for file in files)
     assert parse_address("https://elsewhere.example/run?run=a") is None
     assert parse_address("/playground?formula=x") is None
-    assert parse_address("/?sort=cost") == parse_address("/")
+    assert parse_address("/?sort=cost") is None
+    assert parse_address("/gallery?run=a&outcome=fail&page=3") != parse_address("/gallery?run=a&page=3")
 
 
 def test_pairs_of_runs_are_limited_and_each_suite_has_its_share() -> None:

@@ -7,24 +7,28 @@ import posixpath
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-_NEEDS_SERVER = ("/playground", "/events", "/live")
-"""Paths that are no pages of an export: what is below them is computed when it is asked for."""
+_NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js")
+"""What is not in an export: it computes or changes something when it is asked for, or watches what changes."""
 
 _KEPT: Mapping[str, tuple[str, ...]] = {
-    "/": (),
+    "/": ("page",),
     "/run": ("run", "judge"),
     "/gallery": ("run", "judge", "page"),
     "/item": ("run", "judge", "item", "sample"),
-    "/compare": ("run", "page"),
+    "/compare": ("run", "compared", "group", "page"),
     "/image": ("run", "item", "sample"),
     "/thumbnail": ("run", "item", "sample"),
     "/witness": ("run", "item"),
 }
-"""The values of a query that a page of its own is made for. Others, such as filters, are left to the browser."""
+"""The values of a query that a page of its own is made for. Filters of a gallery are left to the browser."""
+
+_NOTHING_ELSE = ("/", "/compare")
+"""Pages that are not exported with other values than these: sorted, or with another baseline."""
 
 _DEFAULTS: Mapping[tuple[str, str], str] = {
+    ("/", "page"): "1",
     ("/gallery", "page"): "1",
     ("/compare", "page"): "1",
     ("/item", "sample"): "0",
@@ -72,14 +76,13 @@ class Address(NamedTuple):
 
     def file(self, suffix: str = ".html") -> str:
         """Return the path of its file in the export: in plain letters, and the same for the same address."""
-        if self.path == "/":
-            return f"index{suffix}"
         if self.path.startswith("/static/"):
             return f"static/{_slug(self.path.removeprefix('/static/').rpartition('.')[0])}{suffix}"
         runs = [value for name, value in self.values if name == "run"]
-        others = [(name, value) for name, value in self.values if name != "run"]
-        folder = "/".join([self.path.strip("/"), *(["--".join(map(_slug, runs))] if runs else [])])
-        return f"{folder}/{'-'.join(_part(name, value) for name, value in others) or 'index'}{suffix}"
+        others = [_part(name, value) for name, value in self.values if name != "run"]
+        folders = [_slug(unquote(part)) for part in self.path.split("/") if part]
+        folders += ["--".join(map(_slug, runs))] if runs else []
+        return "/".join([*folders, f"{'-'.join(others) or 'index'}{suffix}"])
 
 
 def _part(name: str, value: str) -> str:
@@ -106,6 +109,8 @@ def parse_address(url: str) -> Address | None:
     kept = _KEPT.get(parts.path)
     if kept is None:
         return Address(parts.path, tuple(sorted(given)), fragment=parts.fragment)
+    if parts.path in _NOTHING_ELSE and not {name for name, _ in given} <= {*kept}:
+        return None
     values = [
         (name, value)
         for wanted in kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,11 @@ _MAX_OTHER_PAGES = 10_000
 
 _ORDER = ("/", "/run", "/gallery", "/compare", "/item")
 """The kinds of pages, in the order in which they are written: galleries say on which of their pages an image is."""
+
+_PENDING = re.compile(rb"<[a-z]+ [^<>]*\bdata-pending\b")
+"""What a page of runs has that does not show all of them yet."""
+
+_MAX_WAITS = 1_000
 
 _SCRIPT = Address("/static/export.js", ())
 
@@ -164,7 +170,11 @@ class _Crawl:
     def run(self, on_progress: Callable[[int], None]) -> None:
         """Write all pages, and what they show."""
         self._file(_SCRIPT)
-        self._enqueue(Address("/", ()))
+        first = Address("/", ())
+        for _ in range(_MAX_WAITS):
+            if not _PENDING.search(self._get(first.url).body):  # each request sums up some more of the runs
+                break
+        self._enqueue(first)
         for pair in self._pairs.pairs:
             self._enqueue(_comparison(pair))
         while queue := next(filter(None, self._todo), None):
@@ -178,8 +188,9 @@ class _Crawl:
         if page in self._known:
             return True
         if page.path not in _ORDER:
-            self._others[page.path] += 1
-            if self._others[page.path] > _MAX_OTHER_PAGES:
+            kind = page.path.split("/")[1]
+            self._others[kind] += 1
+            if self._others[kind] > _MAX_OTHER_PAGES:
                 return False
         self._known.add(page)
         self._todo[_ORDER.index(page.path) if page.path in _ORDER else -1].append(page)
@@ -202,7 +213,7 @@ class _Crawl:
             answer.body.decode("utf-8", "replace"),
             lambda url: self._link(url, file),
             head,
-            self._end() if address.path == "/" else "",
+            self._end() if address == Address("/", ()) else "",
             f' data-tiles="{_tiles_name(address)}"' if address.path == "/gallery" else "",
         )
 

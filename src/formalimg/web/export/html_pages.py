@@ -38,7 +38,7 @@ class Tile(NamedTuple):
 
 
 class FilterChoice(NamedTuple):
-    """A value that a gallery can be filtered by, as its form offers it."""
+    """A value that a gallery can be filtered by, as its form or a link offers it."""
 
     name: str
     value: str
@@ -140,10 +140,12 @@ class RewrittenPage(HTMLParser):
         """Note what the crawler needs to know of a page."""
         if tag == "a" and given.get("rel") == "next":
             self.next_page = given.get("href", "")
-        elif tag == "a" and self._entries:
+        elif tag == "a":
             found = parse_address(given.get("href", ""))
-            if found is not None and found.path == "/item":
+            if found is not None and found.path == "/item" and self._entries:
                 self._entries[-1] = self._entries[-1]._replace(address=found.page)
+            elif found is not None and len(found.filters) == 1:
+                self.choices.append(FilterChoice(*found.filters[0]))
         elif tag == "select":
             self._select = given.get("name", "")
         elif tag == "option" and self._select:

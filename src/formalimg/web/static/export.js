@@ -19,7 +19,7 @@
 
   // Filters. All images of the run come in a script of their own, once somebody filters.
   const form = document.querySelector("form[data-static=gallery]");
-  const list = document.querySelector("main li a[href*='item/']")?.closest("li").parentElement;
+  const list = document.querySelector("main li a[href*='/item/']")?.closest("li").parentElement;
   if (!form || !list) return;
   const own = [...list.children];
   const count = document.querySelector(".count");
@@ -42,40 +42,78 @@
     document.head.append(script);
   }));
 
-  const chosen = () => new URLSearchParams(fields.filter((field) => field.value.trim()).map((field) => [field.name, field.value.trim()]));
-  const plain = () => {
-    list.replaceChildren(...own);
-    count?.replaceChildren(...ownCount);
-    more.hidden = true;
-  };
+  // Links that choose one value: they are combined with what is chosen already, and undo themselves.
+  const choices = [...document.querySelectorAll("main a[href*='#']")].flatMap((link) => {
+    const address = new URL(link.href);
+    const chosen = [...new URLSearchParams(address.hash.slice(1))];
+    const isOfGallery = new URL("index.html", location.href).pathname === address.pathname || location.pathname === address.pathname;
+    return isOfGallery && chosen.length === 1 && chosen[0][1] ? [{ link, name: chosen[0][0], value: chosen[0][1], number: [...link.children].find((one) => /^[\d,]+$/.test(one.textContent.trim())) }] : [];
+  });
+
+  const matches = (place, [name, value]) => (name === "text" ? all.words[place].includes(value.toLowerCase()) : all.facets.get(`${name}=${value}`)?.has(place));
+  const places = (wanted) => [...all.entries.keys()].filter((place) => wanted.every((one) => matches(place, one)));
+  const format = (number) => number.toLocaleString("en");
+
   let applied = "";
-  const apply = async () => {
-    const wanted = [...chosen()];
-    if (applied === String(chosen())) return; // a click elsewhere ends the search once more, and must not move what is clicked
-    applied = String(chosen());
+  const apply = async (state) => {
+    if (applied === String(state)) return; // a click elsewhere ends the search once more, and must not move what is clicked
+    applied = String(state);
+    const wanted = [...state];
     for (const pager of document.querySelectorAll("nav.pager")) pager.hidden = wanted.length > 0;
-    if (!wanted.length) { plain(); return; }
+    for (const { link, name, value } of choices) {
+      if (state.get(name) === value) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+      link.classList.toggle("chosen", state.get(name) === value);
+    }
+    if (!wanted.length && !all) return;
     await load();
-    const shown = all.entries.filter((_, place) => wanted.every(([name, value]) => (name === "text" ? all.words[place].includes(value.toLowerCase()) : all.facets.get(`${name}=${value}`)?.has(place))));
+    for (const { name, value, number } of choices) {
+      if (number) number.textContent = format(places([...wanted.filter(([other]) => other !== name), [name, value]]).length);
+    }
+    if (!wanted.length) {
+      list.replaceChildren(...own);
+      count?.replaceChildren(...ownCount);
+      more.hidden = true;
+      return;
+    }
+    const shown = places(wanted).map((place) => all.entries[place]);
     let end = PER_STEP;
     const show = () => { list.replaceChildren(...shown.slice(0, end)); more.hidden = shown.length <= end; };
     more.onclick = () => { end += PER_STEP; show(); };
     show();
-    if (!count) return;
     const back = Object.assign(document.createElement("a"), { href: "#", textContent: "show all" });
-    count.replaceChildren(`${shown.length.toLocaleString("en")} image${shown.length === 1 ? "" : "s"}, `, back);
+    count?.replaceChildren(`${format(shown.length)} image${shown.length === 1 ? "" : "s"}, `, back);
   };
 
   // The address holds the filters, so that links to them work, and others can be sent.
+  const stateOf = () => new URLSearchParams([...new URLSearchParams(location.hash.slice(1))].filter(([, value]) => value));
   const fromAddress = () => {
-    const wanted = new URLSearchParams(location.hash.slice(1));
-    for (const field of fields) field.value = wanted.get(field.name) ?? "";
-    apply();
+    const state = stateOf();
+    for (const field of fields) field.value = state.get(field.name) ?? "";
+    apply(state);
   };
-  const toAddress = () => { history.replaceState(null, "", `#${chosen()}`); apply(); };
-  const taken = (event) => { if (event.target.closest?.("form") === form) { event.stopImmediatePropagation(); event.preventDefault(); toAddress(); } };
-  for (const event of ["change", "submit"]) document.addEventListener(event, taken, true); // before the viewer's own script
-  form.addEventListener("input", (event) => { if (event.target.type === "search") toAddress(); });
+  const choose = (name, value) => {
+    const state = stateOf();
+    if (value) state.set(name, value);
+    else state.delete(name);
+    history.replaceState(null, "", `#${state}`);
+    fromAddress();
+  };
+  const taken = (event) => {
+    if (event.target.closest?.("form") !== form) return;
+    event.stopImmediatePropagation(); // before the viewer's own script
+    event.preventDefault();
+    for (const field of event.type === "submit" ? fields : [event.target]) choose(field.name, field.value.trim());
+  };
+  for (const event of ["change", "submit"]) document.addEventListener(event, taken, true);
+  form.addEventListener("input", (event) => { if (event.target.type === "search") { const { value } = event.target; choose(event.target.name, value.trim()); event.target.value = value; } });
+  for (const { link, name, value } of choices) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      choose(name, stateOf().get(name) === value ? "" : value);
+    });
+  }
   addEventListener("hashchange", fromAddress);
   if (location.hash.includes("=")) fromAddress();
 })();
