@@ -61,7 +61,7 @@ def test_without_a_chat_model_drawings_are_scored_as_by_the_command(visitor: Vis
     reply = visitor.reply("score", image=_base64(drawing), prompt=prompt)
     (same,) = formalimg.score(drawing, prompt, "builtin/icons", folder=elsewhere / "run")
     assert (reply["passed"], reply["score"], reply["reason"]) == (same.passed, same.score, same.reason)
-    assert reply["reason"] == "not: there is a blue cup"
+    assert "blue" in str(reply["reason"])
     assert reply["parts"] == [
         {"text": part.name, "kind": part.kind, "holds": part.score >= 1, "reason": part.reason} for part in same.parts
     ]
@@ -130,7 +130,7 @@ def test_an_image_is_chosen_and_scored_in_a_browser(browser: Browser, address: s
     page.locator("#verdict .fail").wait_for()
     assert page.locator("#parts .pass").count() == 3
     assert "(RightOf ?cup ?fork)" in page.locator("#parts tr", has=page.locator(".fail")).inner_text()
-    assert page.locator("#reason").inner_text().startswith("not: ")
+    assert "fork" in page.locator("#reason").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_label("Prompt").fill(HARM)
     assert page.locator("#parts tr").count() == 0  # what was scored before is about another prompt
