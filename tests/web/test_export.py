@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.web import Site, export_viewer
 from formalimg.web.export.addresses import parse_address
 from formalimg.web.export.run_pairs import MAX_PAIRS, choose_pairs
-from tests.support.browser import PATIENCE, needs_browser
+from tests.support.browser import PATIENCE, needs_browser, playwright
 from tests.support.command import formalimg
 
 if TYPE_CHECKING:
@@ -164,15 +164,19 @@ def test_it_opens_from_disk_with_its_filters_and_comparisons(page: Page, exporte
     page.get_by_role("link", name="Failures", exact=True).click()
     page.wait_for_url("**/gallery/first/index.html#outcome=fail")
     page.locator(".count", has_text="show all").wait_for()
-    failures = page.locator("main li").count()
+    tiles = page.locator(".tiles > li")
+    failures = tiles.count()
     assert 48 < failures < 110
-    assert page.locator("main li b.pass").count() == 0
-    page.get_by_label("outcome").select_option("pass")
-    page.wait_for_url("**#outcome=pass")
-    page.locator("main li b.pass").first.wait_for()
+    assert page.locator(".tile.pass").count() == 0
+    page.goto(f"{page.url.partition('#')[0]}#outcome=fail&level=2")
+    playwright.expect(page.locator(".tile-head", has_text="k 1,")).to_have_count(0)
+    assert 0 < tiles.count() < failures
+    page.goto(f"{page.url.partition('#')[0]}#outcome=pass")
+    page.locator(".tile.pass").first.wait_for()
     page.get_by_role("searchbox").fill("number 15 ")
     page.locator(".count", has_text="1 image").wait_for()
-    page.locator("main li a").click()
+    assert "outcome=pass" in page.url
+    tiles.locator("a").click()
     page.wait_for_url("**/item/first/item-15.html")
     assert page.evaluate("document.querySelector('.item-image img').naturalWidth") == 48
     page.keyboard.press("j")
