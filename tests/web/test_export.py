@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.runs import ImageFilter
 from formalimg.web import Site, export_viewer
 from formalimg.web.export.addresses import parse_address
 from formalimg.web.export.run_pairs import MAX_PAIRS, choose_pairs
@@ -94,6 +95,24 @@ def test_the_same_runs_give_the_same_bytes_and_foreign_files_stay(runs: Path, tm
     left = {path for path in folder.rglob("*") if path.is_file()}
     assert len(left) == done.files + 3  # the list of files, the changed one, and the foreign one
     assert {changed, folder / "item" / "notes.txt"} <= left
+
+
+def test_filters_find_what_the_viewer_finds(runs: Path, exported: Path) -> None:
+    text = (exported / "gallery" / "first" / "tiles.js").read_text(encoding="utf-8")
+    found = json.loads(text.removeprefix("formalimgTiles(").removesuffix(");\n"))
+    facets = {name: {*places} for name, places in found["facets"].items()}
+    assert len(found["tiles"]) == 110
+
+    def images(**wanted: str) -> int:
+        with Site(runs).open("first") as run:
+            return run.page(ImageFilter(**wanted), 0, 1).total  # type: ignore[arg-type]
+
+    assert len(facets["outcome=fail"]) == images(outcome="fail")
+    assert len(facets["kind=color"]) == images(kind="color")
+    assert len(facets["word=3"]) == images(word="3")
+    assert len(facets["kind=number"] & facets["word=3"]) == images(kind="number", word="3")
+    assert facets["kind=color&word=3"] == set()  # images lack both, but no colour is a number
+    assert images(kind="color", word="3") == 0 < len(facets["kind=color"] & facets["word=3"])
 
 
 def test_images_are_exported_as_chosen(runs: Path, tmp_path: Path) -> None:

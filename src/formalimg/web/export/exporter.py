@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import urlencode
@@ -40,6 +41,9 @@ _PENDING = re.compile(rb"<[a-z]+ [^<>]*\bdata-pending\b")
 """What a page of runs has that does not show all of them yet."""
 
 _MAX_WAITS = 1_000
+
+_JOINT = ("kind", "word")
+"""Filters that are about the same failed part: an image may match each of them alone, and not both."""
 
 _SCRIPT = Address("/static/export.js", ())
 
@@ -272,11 +276,19 @@ class _Crawl:
             for tile in page.tiles
         }
         places = {address: place for place, address in enumerate(tiles)}
-        facets = {}
-        for choice in dict.fromkeys(choices):
-            url = f"{gallery.path}?{urlencode([*gallery.values, choice], errors='replace')}"
+
+        def chosen(*wanted: FilterChoice) -> list[int]:
+            url = f"{gallery.path}?{urlencode([*gallery.values, *wanted], errors='replace')}"
             pages = self._gallery_pages(url, lambda _: None)
-            facets["=".join(choice)] = [places[tile.address] for page in pages for tile in page.tiles]
+            return [places[tile.address] for page in pages for tile in page.tiles]
+
+        facets = {"=".join(choice): chosen(choice) for choice in dict.fromkeys(choices)}
+        for pair in product(*([one for one in dict.fromkeys(choices) if one.name == name] for name in _JOINT)):
+            first, second = ("=".join(one) for one in pair)
+            both = {*facets[first]} & {*facets[second]}
+            found = chosen(*pair) if both else []
+            if {*found} != both:
+                facets[f"{first}&{second}"] = found
         data = json.dumps({"tiles": list(tiles.values()), "facets": facets}, separators=(",", ":"))
         folder = file.rpartition("/")[0]
         self._folder.write(f"{folder}/{_tiles_name(gallery)}", f"formalimgTiles({data});\n".encode())

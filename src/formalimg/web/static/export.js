@@ -51,7 +51,9 @@
   });
 
   const matches = (place, [name, value]) => (name === "text" ? all.words[place].includes(value.toLowerCase()) : all.facets.get(`${name}=${value}`)?.has(place));
-  const places = (wanted) => [...all.entries.keys()].filter((place) => wanted.every((one) => matches(place, one)));
+  // Kind and word are about the same part: their images are not always those of both.
+  const joint = (wanted) => all.facets.get(["kind", "word"].map((name) => `${name}=${wanted.find(([other]) => other === name)?.[1]}`).join("&"));
+  const places = (wanted) => [...all.entries.keys()].filter((place) => wanted.every((one) => matches(place, one)) && (joint(wanted)?.has(place) ?? true));
   const format = (number) => number.toLocaleString("en");
 
   let applied = "";
