@@ -44,6 +44,8 @@ MAY_IMPORT = {
         "analysis",
         "human_eval",
         "reporting",
+        "config",
+        "scoring",
     },
 }
 MAY_IMPORT["results"] = {*MAY_IMPORT["reporting"], "reporting"}

@@ -136,7 +136,8 @@ def test_many_runs_of_long_names_can_be_told_apart_in_the_curve() -> None:
 
 def test_the_curve_has_a_line_for_each_run_and_stands_back_for_the_ceiling(page: str) -> None:
     groups = [(one.get("class") or "").split() for one in Page(page).all("g")]
-    assert [kinds[1] for kinds in groups if kinds[:1] == ["run"] and kinds[1] != "published"] == ["bound", "tone-0"]
+    own = [kinds[1] for kinds in groups if kinds[:1] == ["run"] and kinds[1] != "published"]
+    assert own == 2 * ["bound", "tone-0"]  # for wide and for narrow screens
     assert sum(kinds == ["run", "published"] for kinds in groups) >= 5
     assert "ε = 0.7" in page
 
@@ -216,7 +217,8 @@ def test_the_page_without_images_is_rendered_too(runs: Sequence[DrawnRun]) -> No
 def test_a_run_in_progress_shows_what_there_is_and_says_what_is_not() -> None:
     run = plain_run("lab/slow", {1: [True, True], 2: [False, "no image"], 3: ["no image", "no image"]})
     read = Page(render(compare([run]), "html"))
-    assert [one["class"] for one in read.all("circle") if "point" in (one["class"] or "")] == ["point", "point partial"]
+    points = [one["class"] for one in read.all("circle") if "point" in (one["class"] or "")]
+    assert points == 2 * ["point", "point partial"]
     assert "lab/slow: 3 of 6 images unscored: 3 no image (what happened)." in read.words
     assert "3/6" in read.words
 

@@ -153,10 +153,43 @@ def test_on_paper_everything_is_unfolded_and_nothing_is_dark(page: Page, report:
     playwright.expect(folded).to_have_count(before)
 
 
-def test_narrow_windows_do_not_scroll_sideways(page: Page, report: Path) -> None:
-    page.set_viewport_size({"width": 360, "height": 700})
+def test_the_first_screen_says_what_was_found_and_has_the_table(page: Page, report: Path) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(report.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator(".finding").inner_text().startswith("builtin/reader passes ")
+    for shown in (page.locator(".findings dt", has_text="What fails"), page.locator(".rates tbody tr").nth(2)):
+        box = shown.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 800
+
+
+OUTSIDE = """(width) => [...document.querySelectorAll(".narrow-curve text")].filter((one) => {
+  const box = one.getBoundingClientRect();
+  return one.textContent && (box.left < 0 || box.right > width || box.height < 9);
+}).map((one) => one.textContent)"""
+"""Labels of the curve that are cropped, or too small to be read."""
+
+
+def test_on_a_phone_the_curve_is_whole_and_nothing_scrolls_sideways(page: Page, report: Path) -> None:
+    for width in (390, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(report.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".narrow-curve").is_visible()
+        assert not page.locator(".curve").is_visible()
+        assert page.evaluate(OUTSIDE, width) == []
+        assert page.locator(".narrow-curve .key").count() == 4  # the runs, and what was published
+
+
+def test_on_paper_no_table_and_no_figure_is_cut_off(page: Page, report: Path) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})  # A4 without its margins
+    page.goto(report.as_uri())
+    assert page.locator(".curve").is_visible()
+    assert not page.locator(".narrow-curve").is_visible()
+    edges = "[...document.querySelectorAll('table, svg, figure, pre')].map((one) => one.getBoundingClientRect().right)"
+    assert max(page.evaluate(edges)) <= 689
+    assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_images_may_lie_in_a_folder_beside_the_page(

@@ -87,7 +87,8 @@ def test_what_was_worked_out_is_not_called_published(comparison: Comparison) -> 
 )
 def test_each_suite_has_its_own_figures_and_words(comparison: Comparison, form: Format, heading: str) -> None:
     """4 of the 5 images with a verdict show both concepts; 3 · 0.5 + 8 · 1 + 15 · 0.5 of 26 are 0.65."""
-    concepts, worlds = render(comparison, form, details=True).split(heading)
+    whole = render(comparison, form, details=True)
+    concepts, worlds = whole[whole.find('<article class="suite"') + 1 :].split(heading)
     for text, own, figure, foreign in (
         (concepts, "Full-mark score by k", "80.0", "RRR"),
         (worlds, "Scores by dimension", "0.65", "ull-mark"),

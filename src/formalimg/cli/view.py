@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
+from formalimg.cli.streams import echo
+
+_EXPORT = "Static site"
 
 
 def view_command(
@@ -29,13 +32,44 @@ def view_command(
     port: Port = 8421,
     host: Host = LOOPBACK,
     browser: OpenBrowser = True,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the viewer to a folder as a static site, which opens from disk or any web server, and end.",
+            show_default=False,
+            rich_help_panel=_EXPORT,
+        ),
+    ] = None,
+    export_images: Annotated[
+        Literal["all", "failures", "none"],
+        typer.Option(help="Which images the export has; failures: those that do not pass.", rich_help_panel=_EXPORT),
+    ] = "all",
+    export_size: Annotated[
+        Literal["full", "thumbnail"],
+        typer.Option(help="Images as they are stored, or as thumbnails alone.", rich_help_panel=_EXPORT),
+    ] = "full",
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Export to a folder that holds other files; they are kept.", rich_help_panel=_EXPORT
+        ),
+    ] = False,
 ) -> None:
     """Browse runs, images and explanations in the browser.
 
     Shows curves, failures, and every image with the reasons behind its verdict.
     """
     with require_web_extra("the viewer"):
-        from formalimg.web import Site, serve_viewer
+        from formalimg.web import Site, export_viewer, serve_viewer
+    if export is not None:
+        from formalimg.tables import count_noun
+
+        done = export_viewer(Site(runs, human or ()), export, images=export_images, size=export_size, force=force)
+        echo(f"{count_noun(done.runs, 'run')}, {count_noun(done.files, 'file')}: open {done.folder / 'index.html'}")
+        for line in done.left_out:
+            echo(f"not exported: {line}", err=True)
+        return
     serve_viewer(
         Site(runs, human or ()),
         host=host,

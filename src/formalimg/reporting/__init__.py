@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.conceptmix_export import export_conceptmix
     from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
-    from formalimg.reporting.figures.curve import curve_svg
+    from formalimg.reporting.figures.curve import curve_svg, curves_html
     from formalimg.reporting.figures.differences import differences_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
     from formalimg.reporting.figures.image_grid import image_grids
@@ -41,7 +41,7 @@ __getattr__ = lazy_exports(
         "conceptmix_export": ["export_conceptmix"],
         "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
-        "figures.curve": ["curve_svg"],
+        "figures.curve": ["curve_svg", "curves_html"],
         "figures.differences": ["differences_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
         "figures.image_grid": ["image_grids"],
@@ -85,6 +85,7 @@ __all__ = [
     "compare",
     "comparison_figures",
     "curve_svg",
+    "curves_html",
     "differences_svg",
     "export_conceptmix",
     "export_run",

@@ -166,7 +166,7 @@ def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, base
 
     found = compare_in_pairs(section.suite, seen, how, baseline)
     tables = paired_tables(section.suite, seen, found, how)
-    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number)
+    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
 
 
 def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

@@ -50,7 +50,7 @@ def examples_of(
 
 
 def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
-    """Return up to `count` outcomes, ordered by level: half passes and half failures, and some unscored.
+    """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
@@ -68,7 +68,7 @@ def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
     places = count - len(seen)
     shown = failed[: max(places // 2 + places % 2, places - len(passed))]
     shown += passed[: places - len(shown)]
-    return sorted([*shown, *seen][:count], key=lambda one: (one.level, one.passed is None, bool(one.passed)))
+    return sorted([*shown, *seen][:count], key=lambda one: (bool(one.passed), one.passed is None, one.level))
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:

@@ -16,6 +16,7 @@ from formalimg.tables import Column, Table, TableRow
 
 if TYPE_CHECKING:
     from formalimg.reporting.corrected import CorrectedRun
+    from formalimg.reporting.paired_runs import RunPair
     from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
 
@@ -164,6 +165,7 @@ class Section:
         corrected: the numbers of the runs that have human labels, corrected by them.
         ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked.
         ranked_by: the number that runs are ranked by.
+        pairs: the paired differences of that number, as they are shown.
     """
 
     suite: Suite
@@ -175,6 +177,7 @@ class Section:
     corrected: tuple[CorrectedRun, ...] = ()
     ranks: tuple[RankRange, ...] = ()
     ranked_by: str = ""
+    pairs: tuple[RunPair, ...] = ()
 
     @property
     def shown_tables(self) -> tuple[Table, ...]:

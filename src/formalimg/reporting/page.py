@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from formalimg._util.templates import render_template
 from formalimg.reporting.corrected_tables import is_corrected
 from formalimg.reporting.examples import ExampleImage
-from formalimg.reporting.figures.curve import curve_svg
+from formalimg.reporting.figures.curve import curves_html
 from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Figure, Markup, element
+from formalimg.reporting.findings import Findings, find, headline_numbers
 from formalimg.reporting.gallery import gallery
 from formalimg.reporting.labels import (
     FAILURES_COUNTED,
     generalizability_text,
-    level_name,
     level_word,
     unit_of,
 )
@@ -28,14 +28,16 @@ from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, RunRow, Section, Tally
 from formalimg.reporting.notes import extent, identity_text, settings_text
 from formalimg.reporting.ratings import rating_tables
-from formalimg.stats import Band, Rate
-from formalimg.tables import Column, Number, Table, cell_text, count_noun, join_names, render_html
+from formalimg.tables import INCOMPLETE, Table, count_noun, format_value, join_names, render_html
 
 if TYPE_CHECKING:
     from formalimg.analysis import HumanStudy
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[ExampleImage]]]
 """The images to show, by suite and by the run's position in its section."""
+
+_MAX_STRIP = 6
+"""Runs whose numbers are shown large; the table has those of all."""
 
 _MAX_BARS = 24
 """Further lines of a chart of failures are collapsed."""
@@ -75,21 +77,24 @@ def html_page(
         studies = [study for study in studied if study.suite == section.suite.name]
         shown = gallery(section, (images or {}).get(section.suite.name, {}), remark)
         grid = (grids or {}).get(section.suite.name)
+        level = level_word(section.suite) or "level"
         parts = [
-            *_parts(section, comparison, studies),
-            _PagePart(
-                "examples", f"Examples by {level_word(section.suite) or 'level'}", _drawing(grid) if grid else ""
-            ),
+            *_numbers(section, comparison),
+            _PagePart("what fails", "What fails", _failures(section)),
             _PagePart("images", "Images", shown),
+            _PagePart("examples", f"Examples by {level}", _drawing(grid) if grid else ""),
+            *_details(section, studies),
+            _PagePart("runs", "Runs and their settings", _cards(section)),
         ]
-        sections.append((section, _cards(section), [part for part in parts if part.content]))
+        found = _SuiteFindings(section.suite.title, find(section, comparison), _strip(section))
+        sections.append((found, [part for part in parts if part.content]))
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
     page = render_template(
         "formalimg.reporting",
         "page.html",
-        title=" and ".join(section.suite.title for section in comparison.sections),
-        lead=f"{join_names([row.name for row in rows])}: {count_noun(expected, 'image')}, {scored:,} scored",
+        title=join_names([section.suite.title for section in comparison.sections]),
+        lead=f"{_names(rows)}: {count_noun(expected, 'image')}, {scored:,} scored",
         sections=sections,
         policy=_policy(),
         style=page_style(),
@@ -98,21 +103,40 @@ def html_page(
     return f"{page}\n"
 
 
-def _parts(section: Section, comparison: Comparison, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
+def _names(rows: Sequence[RunRow]) -> str:
+    """Return the names of the runs; their number, if they are too many to be read."""
+    names = list(dict.fromkeys(row.name for row in rows))
+    return join_names(names) if len(names) <= _MAX_STRIP else count_noun(len(rows), "run")
+
+
+class _SuiteFindings(NamedTuple):
+    """What the first screen says about a suite: its findings, and the numbers that stand for its runs."""
+
+    title: str
+    findings: Findings
+    runs: list[_RunCard]
+
+
+def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
+    """Yield the numbers by level, and those corrected by people."""
     kind, level = section.suite.traits, level_word(section.suite) or "level"
     heading = f"{kind.numbers_heading} by {level}"
     main = render_template(
         "formalimg.reporting",
         "main.html",
         label=heading,
-        curve=curve_svg(section),
+        curve=curves_html(section),
         table=Markup(main_table_html(section, comparison)),
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
     yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
+
+
+def _details(section: Section, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
+    """Yield the other tables, and what people say of the judge."""
     others = (table for table in section.shown_tables if not is_corrected(table))
-    yield _PagePart("more tables", kind.tables_heading, "".join(table_html(one, section) for one in others))
-    yield _PagePart("what fails", "What fails", _failures(section))
+    tables = "".join(table_html(one, section) for one in others)
+    yield _PagePart("more tables", section.suite.traits.tables_heading, tables)
     yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
 
 
@@ -152,7 +176,7 @@ def _cards(section: Section) -> str:
     facts = [_facts(row) for row in section.rows]
     common = [fact for fact in facts[0] if all(fact in others for others in facts)] if len(facts) > 1 else []
     cards = [
-        _RunCard(row.name, tone, list(_headline(row, section)), [fact for fact in those if fact not in common])
+        _RunCard(row.name, tone, [], [fact for fact in those if fact not in common])
         for row, tone, those in zip(section.rows, run_tones(section.rows), facts, strict=True)
     ]
     return render_template("formalimg.reporting", "cards.html", cards=cards, common=common)
@@ -183,23 +207,23 @@ def _facts(row: RunRow) -> list[_Fact]:
     return list(starmap(_Fact, (fact for fact in facts if fact[1] or fact[0] in always)))
 
 
+def _strip(section: Section) -> list[_RunCard]:
+    """Return the runs with their most important numbers; none where there are too many to be seen at once."""
+    if len(section.rows) > _MAX_STRIP:
+        return []
+    return [
+        _RunCard(row.name, tone, list(_headline(row, section)), [])
+        for row, tone in zip(section.rows, run_tones(section.rows), strict=True)
+    ]
+
+
 def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
-    column = Column("", section.suite.traits.scale, interval="compact")
-    for name, number in _headline_numbers(row, section):
-        yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
+    for name, number in headline_numbers(row, section):
+        mark = INCOMPLETE if number.value is not None and number.coverage < 1 else ""
+        yield f"{format_value(number.value, section.suite.traits.scale)}{mark}", f"{unit_of(section.suite)} {name}"
     if row.summary.generalizability is not None:
         yield generalizability_text(row.summary), " G"
-
-
-def _headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Band]]:
-    bands, levels = row.summary.bands, row.summary.levels
-    if section.suite.traits.has_scores:
-        if bands:
-            return [*bands.items()]
-        return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
-    last = [(name.lower(), band) for name, band in bands.items()][-1:]
-    return [*last] or [("all images", row.summary.overall)]
 
 
 # --- failures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,12 +13,20 @@ from formalimg.stats import Band, Rate
 from formalimg.suites import Suite
 from formalimg.web.viewer.urls import build_url
 
+static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
+"""Whether pages are rendered for an export, where no server answers. Templates read it as `static`."""
+
 
 def page(template: str, status: int = 200, **values: object) -> Response:
     """Render a template as an HTML response."""
-    text = _templates().get_template(template).render(values)
+    text = fragment(template, **values)
     # Answers of judges may contain lone surrogates, which cannot be encoded.
     return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
+
+
+def fragment(template: str, **values: object) -> str:
+    """Render a template; `static` tells it to leave out what needs a server."""
+    return _templates().get_template(template).render(values, static=static_pages.get())
 
 
 def trusted_markup(markup: str) -> Markup:

@@ -20,28 +20,47 @@ from formalimg.reporting.labels import (
 from formalimg.reporting.model import PublishedRow, RunRow, Section
 from formalimg.stats import Rate
 from formalimg.suites import Suite
-from formalimg.tables import NOTHING, format_interval, format_value
+from formalimg.tables import NOTHING, count_noun, format_interval, format_value
 
-_WIDTH, _HEIGHT = 920, 430
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 220, 16, 44
 _DODGE = 5.0
 """The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
 _MAX_NAME = 21
 """Longer names are shortened in the figure; the cards have them whole."""
 
 
+_LETTER = 6.2
+"""About the width of a letter of a label."""
+_LEGEND_LINE = 18.0
+
+
 class _Plane(NamedTuple):
+    """The area of the points, in pixels: the size of the figure without a legend, and the margins around the area."""
+
     levels: tuple[int, ...]
+    width: float = 920
+    height: float = 430
+    left: float = 44
+    margin_right: float = 220
+    top: float = 16
+    margin_bottom: float = 44
+
+    @property
+    def right(self) -> float:
+        return self.width - self.margin_right
+
+    @property
+    def bottom(self) -> float:
+        return self.height - self.margin_bottom
 
     @property
     def step(self) -> float:
-        return (_WIDTH - _LEFT - _RIGHT) / len(self.levels)
+        return (self.right - self.left) / len(self.levels)
 
     def x(self, level: int) -> float:
-        return _LEFT + self.step * (self.levels.index(level) + 0.5)
+        return self.left + self.step * (self.levels.index(level) + 0.5)
 
     def y(self, rate: float) -> float:
-        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - rate)
+        return self.top + (self.bottom - self.top) * (1 - rate)
 
 
 def curve_svg(section: Section, subject: int | None = None) -> Markup:
@@ -53,10 +72,36 @@ def curve_svg(section: Section, subject: int | None = None) -> Markup:
     """
     if not section.levels:
         return join()
-    if not section.published and not any(row.summary.overall.scored for row in section.rows):
+    if not _has_numbers(section):
         return element("p", "No image has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
     tones = run_tones(section.rows, subject)
+    return _drawn(section, plane, tones, _labels(section, plane, tones), plane.height, "curve")
+
+
+def curves_html(section: Section, subject: int | None = None) -> Markup:
+    """Return the curve twice: as it is, and for narrow screens with a legend below. The style of pages shows one.
+
+    Args:
+        section: the runs.
+        subject: as for `curve_svg`.
+    """
+    if not section.levels or not _has_numbers(section):
+        return curve_svg(section, subject)
+    plane = _narrow_plane(section)
+    tones = run_tones(section.rows, subject)
+    legend = _legend(section, plane, tones)
+    height = plane.height + len(legend) * _LEGEND_LINE + 4
+    return join(curve_svg(section, subject), _drawn(section, plane, tones, legend, height, "narrow-curve"))
+
+
+def _has_numbers(section: Section) -> bool:
+    return bool(section.published) or any(row.summary.overall.scored for row in section.rows)
+
+
+def _drawn(
+    section: Section, plane: _Plane, tones: Sequence[str], labels: Sequence[Markup], height: float, name: str
+) -> Markup:
     lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
     return element(
         "svg",
@@ -67,11 +112,21 @@ def curve_svg(section: Section, subject: int | None = None) -> Markup:
         (_published_line(row.rates, row.name, plane) for row in _published_shown(section)),
         reversed(lines),  # the first run lies on top
         "" if section.epsilon is None else _threshold_label(section.epsilon, plane),
-        _labels(section, plane, tones),
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        labels,
+        viewBox=f"0 0 {plane.width:g} {height:g}",
         role="img",
-        class_="curve",
+        class_=name,
     )
+
+
+def _narrow_plane(section: Section) -> _Plane:
+    """Return the area for a narrow screen, with room for slanted names of levels where they are long."""
+    plane = _Plane(section.levels, width=360, height=280, left=40, margin_right=6, top=12)
+    return plane._replace(margin_bottom=96, height=320) if _is_slanted(section, plane) else plane
+
+
+def _is_slanted(section: Section, plane: _Plane) -> bool:
+    return max(len(level_head(section.suite, level)) for level in plane.levels) * _LETTER > plane.step
 
 
 def _title(section: Section) -> str:
@@ -94,30 +149,31 @@ def _description(section: Section) -> str:
 
 
 def _axes(section: Section, plane: _Plane) -> Markup:
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = []
     for tick in range(0, 101, 20):
         y = plane.y(tick / 100)
-        parts.append(element("line", x1=_LEFT, x2=right, y1=y, y2=y, class_="grid" if tick else "axis"))
-        parts.append(element("text", axis_label(tick / 100, section.suite), x=_LEFT - 8, y=y + 4, class_="tick end"))
-    parts += [
-        element("text", level_head(section.suite, level), x=plane.x(level), y=bottom + 18, class_="tick middle")
-        for level in plane.levels
-    ]
-    parts.append(
-        element("text", level_word(section.suite), x=(_LEFT + right) / 2, y=bottom + 37, class_="tick middle name")
-    )
+        parts.append(element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="grid" if tick else "axis"))
+        parts.append(
+            element("text", axis_label(tick / 100, section.suite), x=plane.left - 8, y=y + 4, class_="tick end")
+        )
+    slanted, y = _is_slanted(section, plane), plane.bottom + 18
+    for level in plane.levels:
+        x, head = plane.x(level), level_head(section.suite, level)
+        turn = {"transform": f"rotate(-40 {x:.1f} {y:.1f})"} if slanted else {}
+        parts.append(element("text", head, x=x, y=y, class_="tick end" if slanted else "tick middle", **turn))
+    middle = (plane.left + plane.right) / 2
+    parts.append(element("text", level_word(section.suite), x=middle, y=y + 19, class_="tick middle name"))
     return element("g", parts, class_="axes")
 
 
 def _threshold(epsilon: float, plane: _Plane) -> Markup:
     y = plane.y(epsilon)
-    return element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="threshold")
+    return element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="threshold")
 
 
 def _threshold_label(epsilon: float, plane: _Plane) -> Markup:
     """Return the label of the threshold. It is drawn last: an interval of the first level would strike it out."""
-    return element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=plane.y(epsilon) - 5, class_="tick")
+    return element("text", f"ε = {epsilon_text(epsilon)}", x=plane.left + 4, y=plane.y(epsilon) - 5, class_="tick")
 
 
 def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
@@ -188,7 +244,32 @@ def _labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Marku
         for row in _published_shown(section)
         if (end := _end(row.rates.items())) is not None
     ]
-    return draw_line_labels(ends, _WIDTH - _RIGHT, _TOP, _HEIGHT - 6)
+    return draw_line_labels(ends, plane.right, plane.top, plane.height - 6)
+
+
+def _legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
+    """Return a line for each run below the figure, and one for published numbers."""
+    most = int((plane.width - 30) / _LETTER)
+    names = short_names([row.name for row in section.rows], most - 8)
+    entries = [
+        (_label_text(name, row, section), tone) for name, tone, row in zip(names, tones, section.rows, strict=True)
+    ]
+    published = len(_published_shown(section))
+    if published:
+        entries.append((f"published numbers of {count_noun(published, 'model')}", "published"))
+    return [
+        element(
+            "g",
+            element("path", d=f"M4 {y - 4:g}H20", class_="stroke"),
+            element("text", text, x=26, y=y),
+            class_=f"key {tone}",
+        )
+        for (text, tone), y in zip(entries, _legend_heights(plane, len(entries)), strict=True)
+    ]
+
+
+def _legend_heights(plane: _Plane, count: int) -> list[float]:
+    return [plane.height + 12 + _LEGEND_LINE * number for number in range(count)]
 
 
 def _label_text(name: str, row: RunRow, section: Section) -> str:

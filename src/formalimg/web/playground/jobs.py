@@ -1,9 +1,8 @@
-"""Jobs of the worker processes: phrase a formula in English, solve it, verify a scene or image.."""
+"""Jobs of the worker processes: phrase a formula in English, solve it, verify a scene or image, score an image."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from formalimg.scenes import (
     read_layout,
     solve,
 )
+from formalimg.web.playground.image_jobs import read_image, score_image
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
@@ -107,6 +107,7 @@ JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
     "words": realize_formula,
     "solve": solve_formula,
     "verify": verify_scene,
+    "score": score_image,
 }
 """All jobs, by name."""
 
@@ -138,16 +139,8 @@ def _read(text: str) -> Scene:
 
 def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
     from formalimg.judges import IconGrounder, Unscored, ground_icons
-    from formalimg.runs import inspect
 
-    try:
-        data = base64.b64decode(arguments["image"], validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise FormalimgError("the image is not valid base64") from error
-    image = inspect(data)
-    if isinstance(image, Unscored):
-        refused = InputTooLargeError if image.reason == "too large" else FormalimgError
-        raise refused(f"{image.reason}: {image.detail}")
+    image = read_image(arguments["image"])
     try:
         return _GroundedScene(read_layout(image.pil), "the layout stored in the file")
     except (SceneError, RecursionError):  # an ordinary image

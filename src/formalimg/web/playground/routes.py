@@ -1,4 +1,4 @@
-"""The playground page and its endpoints: check, solve and verify."""
+"""The pages of the playground and their endpoints: check, solve, verify and score."""
 
 from __future__ import annotations
 
@@ -31,12 +31,16 @@ from formalimg.logic import (
 )
 from formalimg.suites import FormulaSpec, load
 from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_long_word, json_endpoint, require_text
+from formalimg.web.playground.image_jobs import scoring_judge, sees_drawings_only
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
 from formalimg.web.viewer.item import WIDTH
 
-_REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
-"""Timeouts of the jobs, in seconds."""
+_REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT, _SCORE_TIMEOUT, _ASK_TIMEOUT = 2.0, 8.0, 8.0, 20.0, 120.0
+"""Timeouts of the jobs, in seconds; the last one is for images that a chat model is asked about."""
+
+MAX_PROMPT_LENGTH = 2_000
+"""In characters."""
 
 _MAX_SEED = 2**31
 
@@ -58,8 +62,13 @@ def playground_routes(pool: JobPool | None = None) -> list[Route]:
     def verify_scene(request: Request, body: Body) -> Response:
         return _json(_verified(workers, parse_formula_query(body), body))
 
+    def score_image(request: Request, body: Body) -> Response:
+        return _json(_scored(workers, body))
+
     return [
         Route("/playground", _page, methods=["GET"]),
+        Route("/playground/score", _score_page, methods=["GET"]),
+        Route("/playground/score", json_endpoint(score_image, max_bytes=MAX_BODY_WITH_IMAGE), methods=["POST"]),
         Route("/playground/examples", _examples, methods=["GET"]),
         Route("/playground/check", json_endpoint(checked), methods=["POST"]),
         Route("/playground/solve", json_endpoint(solve_formula), methods=["POST"]),
@@ -75,6 +84,39 @@ def _page(request: Request) -> Response:
         max_length=MAX_FORMULA_LENGTH,
         solvable=SOLVABLE,
     )
+
+
+def _score_page(request: Request) -> Response:
+    judge = scoring_judge()
+    return page(
+        "playground-score.html",
+        judge=judge.name,
+        source=judge.source,
+        sees_drawings_only=sees_drawings_only(judge),
+        max_length=MAX_PROMPT_LENGTH,
+    )
+
+
+def _scored(pool: JobPool, body: Body) -> dict[str, object]:
+    prompt = require_unicode(require_text(body, "prompt", max_length=MAX_PROMPT_LENGTH), "prompt")
+    if not prompt.strip():
+        raise HTTPException(400, "the prompt is empty: write what the image should show")
+    image = require_text(body, "image", max_length=MAX_BODY_WITH_IMAGE)
+    timeout = _SCORE_TIMEOUT if sees_drawings_only(scoring_judge()) else _ASK_TIMEOUT
+    return _run_job(pool, "score", timeout, "scored", image=image, prompt=prompt)
+
+
+def _run_job(pool: JobPool, job: str, timeout: float, done: str, **arguments: object) -> dict[str, object]:
+    """Return the result of a job; raise an HTTPException where a limit stops it."""
+    try:
+        return pool.run(job, timeout, **arguments)
+    except JobTimeoutError:
+        words = f"this could not be {done} in {timeout:g} seconds: `formalimg {job}` has no time limit"
+        raise HTTPException(422, words) from None
+    except InputTooLargeError as error:
+        raise HTTPException(413, str(error)) from error
+    except WorkersBusyError as error:
+        raise HTTPException(503, str(error)) from error
 
 
 def _examples(request: Request) -> Response:
@@ -113,24 +155,18 @@ def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, objec
     _require_valid(query)
     name = "image" if "image" in body else "scene"
     shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
-    try:
-        return pool.run(
-            "verify",
-            _VERIFY_TIMEOUT,
-            formula=query.formula,
-            vocabulary=query.words.name,
-            semantics=query.semantics,
-            style=query.style,
-            draws=body.get("draws") is True,
-            **shown,
-        )
-    except JobTimeoutError:
-        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` has no time limit"
-        raise HTTPException(422, words) from None
-    except InputTooLargeError as error:
-        raise HTTPException(413, str(error)) from error
-    except WorkersBusyError as error:
-        raise HTTPException(503, str(error)) from error
+    return _run_job(
+        pool,
+        "verify",
+        _VERIFY_TIMEOUT,
+        "decided",
+        formula=query.formula,
+        vocabulary=query.words.name,
+        semantics=query.semantics,
+        style=query.style,
+        draws=body.get("draws") is True,
+        **shown,
+    )
 
 
 def _require_valid(query: FormulaQuery) -> None:

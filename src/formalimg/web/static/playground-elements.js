@@ -1,4 +1,5 @@
 // Elements of the page. Text from elsewhere is inserted as text, never as markup.
+export const MAX_BYTES = 16 * 1024 * 1024; // bytes of a file
 const MAX_SIDE = 640; // boxes and labels are drawn as if images were so large
 const LETTER = 6.3; // about how wide a letter of a label is
 
@@ -10,6 +11,29 @@ export const make = (tag, text = "", ...names) => {
 };
 
 export const counted = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+// A file in base64; empty if it cannot be read.
+export const dataOf = (file) => new Promise((done) => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+  reader.onerror = () => done("");
+  reader.readAsDataURL(file);
+});
+
+// Take a file that is chosen, or dropped anywhere on the page.
+const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
+export const takeFiles = (input, take) => {
+  input.addEventListener("change", () => { const [file] = input.files; if (file) take(file); input.value = ""; });
+  addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
+  addEventListener("drop", (event) => {
+    document.body.classList.remove("taking");
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (file) take(file);
+  });
+};
 
 export const problemLine = (problem, select) => {
   const line = make("li");

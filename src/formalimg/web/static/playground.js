@@ -1,8 +1,7 @@
 import { post, abort } from "./playground-client.js";
-import { clauseRow, counted, make, overlay, problemLine } from "./playground-elements.js";
+import { clauseRow, counted, dataOf, make, MAX_BYTES, overlay, problemLine, takeFiles } from "./playground-elements.js";
 
 const PAUSE = 250; // milliseconds without a key, after which what was written is looked at
-const MAX_BYTES = 16 * 1024 * 1024; // bytes of a file
 const IMAGE_NAME = /\.(png|jpe?g|webp)$/i;
 
 const at = (id) => document.getElementById(id);
@@ -136,12 +135,6 @@ const verify = async () => {
   showVerdict(reply);
   return true;
 };
-const dataOf = (file) => new Promise((done) => {
-  const reader = new FileReader();
-  reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
-  reader.onerror = () => done("");
-  reader.readAsDataURL(file);
-});
 const take = async (file) => {
   abort("verify", "solve");
   showVerdict(null);
@@ -202,7 +195,7 @@ addEventListener("keydown", async (event) => {
   if (!sound) await check();
   if (!at("solve").disabled) solve();
 });
-at("file").addEventListener("change", (event) => { const [file] = event.target.files; if (file) take(file); event.target.value = ""; });
+takeFiles(at("file"), take);
 at("clear").addEventListener("click", () => {
   abort("verify", "solve");
   subject = null;
@@ -218,16 +211,6 @@ at("copy").addEventListener("click", async () => {
     at("copy").textContent = "Copied";
     setTimeout(() => { at("copy").textContent = "Copy"; }, 1500);
   }, () => {}); // where it may not be written to, the text is selected at least
-});
-const hasFile = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
-addEventListener("dragover", (event) => { if (hasFile(event)) { event.preventDefault(); document.body.classList.add("taking"); } });
-addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("taking"); });
-addEventListener("drop", (event) => {
-  document.body.classList.remove("taking");
-  if (!hasFile(event)) return;
-  event.preventDefault();
-  const [file] = event.dataTransfer.files;
-  if (file) take(file);
 });
 
 // Formulas to begin with.

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.judges import Verdict, failure_sentences
-from formalimg.reporting import Comparison, Section, compare, curve_svg, differences_svg, main_table_html, table_html
+from formalimg.reporting import Comparison, Section, compare, curves_html, differences_svg, main_table_html, table_html
 from formalimg.runs import PlannedItem, StoredRun
 from formalimg.suites import Suite
 from formalimg.suites import suite as suite_of
@@ -140,7 +140,7 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
     return _Suite(
         section.suite.title,
-        trusted_markup(curve_svg(section)),
+        trusted_markup(curves_html(section)),
         trusted_markup(main_table_html(section, compared)),
         section.suite.traits.tables_heading,
         tuple(map(trusted_markup, results)),

@@ -1,0 +1,91 @@
+"""Jobs on images: read what was sent, and score it by a prompt, as `formalimg score` does."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from formalimg.config import ICONS, JUDGE_VARIABLE, ConfiguredJudge, load_defaults
+from formalimg.errors import FormalimgError
+from formalimg.web.playground.worker_pool import InputTooLargeError
+
+if TYPE_CHECKING:
+    from formalimg.judges import LoadedImage
+
+_FREE_PROMPTS = "free-prompts"
+
+NEEDS_CHAT_MODEL = (
+    f"For other images and prompts, name a chat model that can see before `formalimg view`: set {JUDGE_VARIABLE}, or "
+    "judge in formalimg.toml."
+)
+"""What to do where the built-in grounder cannot score."""
+
+
+def scoring_judge() -> ConfiguredJudge:
+    """Return the judge that is configured for free prompts; without one, the built-in grounder."""
+    return load_defaults().judge(_FREE_PROMPTS) or ConfiguredJudge(ICONS)
+
+
+def sees_drawings_only(judge: ConfiguredJudge) -> bool:
+    """Return whether a judge reads no images but drawings by formalimg, and asks nobody."""
+    return judge.name == ICONS
+
+
+def read_image(sent: str) -> LoadedImage:
+    """Return an image that a page sent in base64.
+
+    Raises:
+        InputTooLargeError: if it has too many pixels.
+        FormalimgError: if it is no image.
+    """
+    from formalimg.judges import Unscored
+    from formalimg.runs import inspect
+
+    image = inspect(_decode(sent))
+    if isinstance(image, Unscored):
+        refused = InputTooLargeError if image.reason == "too large" else FormalimgError
+        raise refused(f"{image.reason}: {image.detail}")
+    return image
+
+
+def _decode(sent: str) -> bytes:
+    try:
+        return base64.b64decode(sent, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise FormalimgError("the image is not valid base64") from error
+
+
+def score_image(arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return the score of an image by a prompt, with its parts; nothing of it is kept."""
+    from formalimg.scoring import open_scoring
+
+    read_image(arguments["image"])  # refused here in plain words
+    judge = scoring_judge()
+    limited = sees_drawings_only(judge)
+    data, prompt = _decode(arguments["image"]), arguments["prompt"]
+    try:
+        scoring = open_scoring([(data, prompt)], judge.name, judge_options=judge.options)
+        with TemporaryDirectory(prefix="formalimg-playground-") as folder:
+            scores = scoring.execute(Path(folder) / "run", load_defaults().budget.value, lambda progress: None)
+    except FormalimgError as error:
+        if limited:
+            raise FormalimgError(f"{error}. {NEEDS_CHAT_MODEL}") from error
+        raise
+    (found,) = scores
+    return {
+        "passed": found.passed,
+        "score": found.score,
+        "reason": found.reason,
+        "form": found.form,
+        "judge": judge.name,
+        "parts": [
+            {"text": part.name, "kind": part.kind, "holds": part.score >= 1, "reason": part.reason}
+            for part in found.parts
+        ],
+        "warnings": list(scores.warnings),
+        "advice": NEEDS_CHAT_MODEL if limited and found.passed is None else "",
+    }
