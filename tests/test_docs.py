@@ -21,7 +21,7 @@ from tests.support.command import formalimg
 from tests.test_imports import MAY_IMPORT
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -112,7 +112,7 @@ def test_every_command_is_in_the_readme() -> None:
 
 
 def test_every_predicate_is_defined_in_the_semantics() -> None:
-    page = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "semantics.md").read_text(encoding="utf-8")
     atoms = page[page.index("## Atoms") : page.index("## Connectives")]
     known = {name for suite in ("knolling", "natural") for name in vocabulary(suite).predicates}
     assert known == {name for name in known if re.search(rf"\b{name}\b", atoms)}
@@ -120,7 +120,7 @@ def test_every_predicate_is_defined_in_the_semantics() -> None:
 
 
 def test_the_architecture_tells_who_may_import_whom() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     stated = {
         package: set(re.findall(r"`([\w.]+)`", imports))
         for package, imports in re.findall(

@@ -1,4 +1,4 @@
-"""Draw the figure of docs/trust.md: what two judges say, what people say, and what 100 labels make of it.
+"""Draw the figure of docs/explanation/trust.md: what two judges say, what people say, and what 100 labels make of it.
 
     python tools/draw_trust.py docs/images/trust.svg
 
