@@ -100,8 +100,7 @@ def best_binding(
 
     Raises:
         FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding
-        would
-            take too long to find (a problem of the kind `size`).
+            would take too long to find (a problem of the kind `size`).
     """
     return prepare_formula(formula, semantics, weights, credit).best_binding(scene, style)
 
