@@ -56,7 +56,7 @@ def test_every_guide_is_in_the_list_of_guides() -> None:
 
 def test_pages_are_of_four_kinds() -> None:
     assert [page.name for page in DOCS.glob("*.md")] == ["index.md"]
-    assert {path.name for path in DOCS.iterdir() if path.is_dir()} == {*KINDS, "images"}
+    assert {path.name for path in DOCS.iterdir() if path.is_dir()} == {*KINDS, "assets", "images"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())

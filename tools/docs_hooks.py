@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+from markdown_it import MarkdownIt
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
@@ -45,6 +46,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links out of docs/ lead to where the site has what they name; code blocks stay as they are."""
     written = {site: name for name, site in ROOT_PAGES.items()}
     place = written.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]  # here: a header in the file would be shown by other readers
 
     def resolve(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(place), link["target"]))
@@ -58,6 +61,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         parts += [_LINK.sub(resolve, markdown[end : fence.start()]), fence[0]]
         end = fence.end()
     return "".join([*parts, _LINK.sub(resolve, markdown[end:])])
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Complain about pages that a reader of the repository sees otherwise: its renderer follows CommonMark."""
+    if ":::" in (page.markdown or ""):  # filled from docstrings
+        return
+    plain = MarkdownIt("commonmark").enable("table").render(page.markdown)
+    for tag in ("li", "td", "pre", "blockquote", "img", "h2", "h3"):
+        there, here = (len(re.findall(rf"<{tag}\b", text)) for text in (plain, html))
+        if there != here:
+            _log.warning("%s: %d <%s> in CommonMark, but %d here", page.file.src_uri, there, tag, here)
+    if re.search(r"<code>[^<]*\\\|", html):
+        _log.warning("%s: \\| inside code in a table is shown with its backslash", page.file.src_uri)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -90,10 +106,24 @@ class ExportedNames(griffe.Extension):  # type: ignore[misc]
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Let `formalimg.logic.check` be the function and not the module, in all packages."""
         for module in _modules(pkg):
+            if module.docstring:  # its page begins with the summary
+                module.docstring.value = module.docstring.value.partition("\n\n")[2]
             for name in map(str, module.exports or ()):
                 member = module.members.get(name)
                 if member and not member.is_alias and member.is_module and name in member.members:
                     module.set_member(name, griffe.Alias(name, member.members[name], parent=module))
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Show the fields of named tuples as a signature, as those of dataclasses are."""
+        if "__init__" not in cls.members and any(str(base).endswith("NamedTuple") for base in cls.bases):
+            kind = griffe.ParameterKind.positional_or_keyword
+            fields = [
+                griffe.Parameter(field.name, annotation=field.annotation, kind=kind, default=field.value)
+                for field in cls.members.values()
+                if field.is_attribute and field.annotation and "property" not in field.labels
+            ]
+            parameters = griffe.Parameters(griffe.Parameter("self", kind=kind), *fields)
+            cls.set_member("__init__", griffe.Function("__init__", parameters=parameters, returns="None"))
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
         """Show type aliases and constants with their value alone; members of classes are explained by the class."""
