@@ -59,6 +59,9 @@ docs-serve: $(VENV)/.installed-docs  ## Show the documentation site on a loopbac
 docs-reference: $(VENV)/.installed-core  ## Write the pages of commands and packages that are generated from the code
 	$(BIN)/python tools/docs_reference.py
 
+docs-images: $(VENV)/.installed-test  ## Make the figures of the README and the docs again; needs chromium
+	$(BIN)/python -m tools.docs_images
+
 bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/verify.py
 	$(BIN)/python benchmarks/solve.py

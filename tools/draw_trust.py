@@ -112,7 +112,11 @@ def print_coverage(judge: JudgedByPeople) -> None:
     )
 
 
+def main(path: Path) -> None:
+    path.write_text(draw(JUDGES).svg(), encoding="utf-8")
+    for judge in JUDGES:
+        print_coverage(judge)
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(draw(JUDGES).svg(), encoding="utf-8")
-    for one in JUDGES:
-        print_coverage(one)
+    main(Path(sys.argv[1]))
