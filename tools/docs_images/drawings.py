@@ -28,7 +28,7 @@ def model_image(name: str) -> Image.Image:
     item = next(item for item in load("knolling") if item.id == _INSTRUCTION)
     model = open_baseline(name, {})
     spec = item.spec if model.sees_spec else None
-    request = ImageRequest(item.id, 0, item.prompt, 1, 400, spec, suite="knolling")
+    request = ImageRequest(item.id, 0, item.prompt, 0, 400, spec, suite="knolling")
     made = asyncio.run(anext(aiter(model.generate([request]))))
     if not isinstance(made, Generated):
         raise RuntimeError(f"builtin/{name} made no image: {made}")

@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from formalimg.human_eval import NewStudy, RatingProtocol, RatingStep, Study, StudyRules, create_study, open_study
+from formalimg.human_eval import NewStudy, RatingProtocol, Study, StudyRules, create_study, open_study
 from formalimg.runs import open_run
 from tools.docs_images.notebook import notebook_page
 
@@ -40,6 +40,13 @@ class SiteAddress(NamedTuple):
 
     address: str
     names: Mapping[str, str] = {}
+
+
+class JudgedImage(NamedTuple):
+    """What an image should show, and whether the judge passed it."""
+
+    prompt: str
+    passed: bool
 
 
 class Material:
@@ -79,7 +86,7 @@ class Material:
         human = ["--human", str(self._rated_study())]
         self._make(f"{name}/svg", "report", *runs, *human, "--figures", f"{name}/svg", "--figures-as", "svg")
         self._make(f"{name}/census", "census", "natural", "--figures", f"{name}/census", "--figures-as", "svg")
-        figures = sorted((self._folder / name).rglob("*.svg"))
+        figures = [path for path in sorted((self._folder / name).rglob("*.svg")) if "classes" not in path.name]
         images = "".join(f'<img src="{path.as_uri()}">' for path in figures)
         style = "body{columns:4;column-gap:12px;margin:12px;background:#e9e6df}img{width:100%;background:#fff}"
         page = self._folder / name / "index.html"
@@ -140,32 +147,39 @@ class Material:
                 protocol,
                 raters=5 if folder.name == "rated" else 3,
                 per_image=3,
-                per_level=2,
+                per_level=4 if folder.name == "rated" else 1,
                 checks=None,
                 rules=StudyRules(),
                 instructions=instructions,
             )
 
     def _answer(self, study: Study, rater: str, share: float) -> None:
-        """Let a simulated rater answer a share of the tasks: mostly as the judge did, and now and then not."""
-        passed = self._verdicts()
+        """Let a simulated rater answer a share of the tasks: mostly as the judge did, and now and then not.
+
+        An image beside the prompt of another item is an attention check, and gets one point.
+        """
+        images = self._judged_images()
         rng = random.Random(rater)
         while (task := study.next_task(rater)) is not None and task.number <= share * task.of:
-            is_right = passed.get(hashlib.sha256(study.image(rater, task.image)).hexdigest(), False)
+            image = images[hashlib.sha256(study.image(rater, task.image)).hexdigest()]
             for step in task.steps:
-                study.answer(rater, task.id, step.name, _points(step, is_right, rng), rng.uniform(4, 20))
+                if step.kind != "likert":
+                    raise ValueError(f"simulated raters give points, not {step.kind}")
+                usual = (4, 5, 5, 5) if image.passed else (1, 2, 2, 3, 3, 4)
+                points = rng.choice(usual) if image.prompt in task.words else 1
+                study.answer(rater, task.id, step.name, points, rng.uniform(4, 20))
             study.finish(rater, task.id)
 
-    def _verdicts(self) -> dict[str, bool]:
-        """Return whether the judge passed each image, by its digest."""
-        found: dict[str, bool] = {}
+    def _judged_images(self) -> dict[str, JudgedImage]:
+        """Return the images of all runs, by their digests."""
+        found: dict[str, JudgedImage] = {}
         for name in RUNS:
             folder = self._folder / "runs" / name
             lines = (folder / "images" / "metadata.jsonl").read_text(encoding="utf-8").splitlines()
-            digests = {(row["item"], row["sample"]): row["sha256"] for row in map(json.loads, lines)}
             with closing(open_run(folder)) as run:
-                verdicts = {(it.item, it.sample): bool(it.passed) for it in run.outcomes()}
-            found |= {digest: verdicts[image] for image, digest in digests.items()}
+                passed = {it.item for it in run.outcomes() if it.passed}
+            for row in map(json.loads, lines):
+                found[row["sha256"]] = JudgedImage(row["prompt"], row["item"] in passed)
         return found
 
     def _make(self, made: str, *arguments: str) -> None:
@@ -194,12 +208,6 @@ _STUDIES: Mapping[str, tuple[RatingProtocol, str, tuple[str, ...]]] = {
     "rating-progress": ("likert", "knolling", ("reader",)),
 }
 """The protocol of each study, and the runs whose images are rated."""
-
-
-def _points(step: RatingStep, is_right: bool, rng: random.Random) -> int:
-    if step.kind != "likert":
-        raise ValueError(f"simulated raters give points, not {step.kind}")
-    return rng.choice((4, 5, 5, 5) if is_right else (1, 2, 2, 3, 3, 4))
 
 
 @contextmanager

@@ -62,7 +62,7 @@ SHOTS = (
     Shot("viewer-runs", "viewer"),
     Shot("viewer-run", "viewer", "/run?run=knolling-builtin-reader", width=1180),
     Shot("viewer-gallery", "viewer", "/gallery?run=knolling-builtin-reader&outcome=fail", width=1180),
-    Shot("viewer-item", "viewer", "/item?run=knolling-builtin-reader&item=818&sample=0"),
+    Shot("viewer-item", "viewer", "/item?run=knolling-builtin-reader&item=408&sample=0"),
     Shot(
         "viewer-compare",
         "viewer",
@@ -73,7 +73,12 @@ SHOTS = (
         "viewer-playground",
         "viewer",
         "/playground",
-        steps=(Step("fill", "#formula", _FORMULA), Step("press", "Control+Enter"), Step("wait", "#stage img")),
+        steps=(
+            Step("fill", "#formula", _FORMULA),
+            Step("wait", "#solve:enabled"),
+            Step("click", "#solve"),
+            Step("wait", "#stage img"),
+        ),
         width=1180,
         height=900,
     ),
