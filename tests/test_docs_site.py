@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.docs_images.drawings import BY_HAND, DRAWINGS, OTHER_TOOLS
+from tools.docs_images.pages import SHOTS
 from tools.docs_reference import API, CLI, DOCS, PACKAGES, generated_pages, help_text
 
 import formalimg
@@ -16,6 +18,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 KINDS = {"tutorial", "guides", "explanation", "reference"}
 GENERATED = dict(generated_pages())
 
+_IMAGE = re.compile(r"(?:\]\(|src=\")(?:[./]|docs/)*images/([\w-]+\.(?:png|svg))")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[])")
 
 
@@ -57,6 +60,14 @@ def test_every_guide_is_in_the_list_of_guides() -> None:
 def test_pages_are_of_four_kinds() -> None:
     assert [page.name for page in DOCS.glob("*.md")] == ["index.md"]
     assert {path.name for path in DOCS.iterdir() if path.is_dir()} == {*KINDS, "assets", "images"}
+
+
+def test_every_image_is_shown_and_can_be_made_again() -> None:
+    there = {path.name for path in (DOCS / "images").iterdir()}
+    made = {f"{name}.png" for name in (*DRAWINGS, *(shot.name for shot in SHOTS))}
+    assert there == made | OTHER_TOOLS | BY_HAND
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *PAGES)]
+    assert there == {name for text in texts for name in _IMAGE.findall(text)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())

@@ -39,14 +39,14 @@ def main(names: Sequence[str], folder: Path = IMAGES) -> None:
         except (ImportError, AttributeError) as error:
             print(f"drawn-{name}.png skipped: {error}")
             continue
-        save_small(draw(), folder / f"drawn-{name}.png")
+        save_small(draw(), folder / f"drawn-{name}.png", Image.Dither.FLOYDSTEINBERG)
 
 
-def save_small(image: Image.Image, path: Path) -> None:
-    """Write an image with 256 tones, which are enough to look at and a quarter of the bytes."""
+def save_small(image: Image.Image, path: Path, dither: Image.Dither = Image.Dither.NONE) -> None:
+    """Write an image with 256 tones, which are enough to look at and a quarter of the bytes; textures need dithering."""
     image = image.convert("RGB")
     tones = image.quantize(256, Image.Quantize.MEDIANCUT)
-    image.quantize(palette=tones, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
+    image.quantize(palette=tones, dither=dither).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))
 

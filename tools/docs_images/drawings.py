@@ -13,8 +13,9 @@ from PIL import Image, ImageDraw
 from formalimg import load
 from formalimg.baselines import open_baseline
 from formalimg.logic import vocabulary
-from formalimg.models import Generated, ImageRequest
+from formalimg.models import Generated, ImageRequest, ImageResult
 from formalimg.scenes import Box, Scene, SceneObject, draw
+from formalimg.suites import FormulaSpec, Item
 from tools import draw_contact_sheets, draw_trust
 
 _INSTRUCTION = "818"
@@ -29,15 +30,26 @@ def model_image(name: str) -> Image.Image:
     model = open_baseline(name, {})
     spec = item.spec if model.sees_spec else None
     request = ImageRequest(item.id, 0, item.prompt, 0, 400, spec, suite="knolling")
-    made = asyncio.run(anext(aiter(model.generate([request]))))
+
+    async def only() -> ImageResult:
+        return await anext(aiter(model.generate([request])))
+
+    made = asyncio.run(only())
     if not isinstance(made, Generated):
         raise RuntimeError(f"builtin/{name} made no image: {made}")
     return Image.open(io.BytesIO(made.data))
 
 
-def witness(item: str, size: int = 560, suite: str = "knolling") -> Image.Image:
+def witness(item: Item[FormulaSpec], size: int = 560) -> Image.Image:
     """Draw the witness of an item."""
-    return draw(next(it for it in load(suite) if it.id == item).spec.witness, size)
+    if item.spec.witness is None:
+        raise ValueError(f"{item.suite}/{item.id} has no witness")
+    return draw(item.spec.witness, size)
+
+
+def knolling_witness(name: str) -> Image.Image:
+    """Draw the witness of an item of Knolling, by its id."""
+    return witness(next(item for item in load("knolling") if item.id == name))
 
 
 def icon_sheet() -> Image.Image:
@@ -65,13 +77,13 @@ def count_sheet(per_level: int = 4, size: int = 240) -> Image.Image:
     for row, level in enumerate(levels):
         for column, item in enumerate([item for item in items if item.level == level][:per_level]):
             place = (_GAP + column * (size + _GAP), _GAP + row * (size + _GAP))
-            sheet.paste(draw(item.spec.witness, size), place)
+            sheet.paste(witness(item, size), place)
     return sheet
 
 
 DRAWINGS: Mapping[str, Callable[[], Image.Image]] = {
     **{f"builtin-{name}": partial(model_image, name) for name in ("oracle", "reader", "scatter")},
-    **{f"witness-{level}": partial(witness, item) for level, item in _WITNESSES.items()},
+    **{f"witness-{level}": partial(knolling_witness, item) for level, item in _WITNESSES.items()},
     "contact-sheet": icon_sheet,
     "knolling-counts": count_sheet,
 }
