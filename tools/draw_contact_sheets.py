@@ -43,7 +43,7 @@ def main(names: Sequence[str], folder: Path = IMAGES) -> None:
 
 
 def save_small(image: Image.Image, path: Path, dither: Image.Dither = Image.Dither.NONE) -> None:
-    """Write an image with 256 tones, which are enough to look at and a quarter of the bytes; textures need dithering."""
+    """Write an image with 256 tones: enough to look at, and a quarter of the bytes. Textures need dithering."""
     image = image.convert("RGB")
     tones = image.quantize(256, Image.Quantize.MEDIANCUT)
     image.quantize(palette=tones, dither=dither).save(path, optimize=True)
