@@ -34,9 +34,8 @@ coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on an
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(SCRATCH) $(BIN)/python -m pytest tests_local
-	@# What `make test` tries in part, to be quick, is tried in full here.
-	$(SCRATCH) FORMALIMG_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
-		$$(grep -rl --include='test_*.py' 'from tests.support.sizes import' tests)
+	@# What `make test` tries in part, to be quick, is tried in full here, and nothing else: see tests/support/sizes.py.
+	$(SCRATCH) FORMALIMG_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 soak: $(VENV)/.installed-test  ## Ten minutes of killed runs, failing servers, and damaged or hostile run folders
 	FORMALIMG_SOAK_SECONDS=600 $(BIN)/python -m pytest -s -o faulthandler_timeout=1800 tests_local/test_soak.py

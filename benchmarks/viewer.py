@@ -77,11 +77,11 @@ def main() -> None:
         measure(folder, Path(temporary) / "cache")
 
 
-def made(folder: Path, count: int) -> None:
+def made(folder: Path, count: int, suite: str = "knolling") -> None:
     begun = time.perf_counter()
     formula = parse("(exists ?x (Is ?x 'cup'))")
     items = [
-        Item("knolling", str(n), n % 10 + 1, f"A {CLASSES[n % 6]} above a {CLASSES[n // 6 % 6]}.", FormulaSpec(formula))
+        Item(suite, str(n), n % 10 + 1, f"A {CLASSES[n % 6]} above a {CLASSES[n // 6 % 6]}.", FormulaSpec(formula))
         for n in range(count)
     ]
     order = RunConfig(items, CallableModel(noise, name="bench/noise"), size=64)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from formalimg.models import secrets
+from formalimg.models import registry, secrets
 from formalimg.suites import defaults, loader
+from tests.support import sizes
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,7 +26,7 @@ os.environ.setdefault("FORMALIMG_PREFLIGHT", "no")
 
 # The same examples for everyone, and few enough to be run often; HYPOTHESIS_PROFILE=thorough looks for new ones.
 # No example is late by the clock: what takes long on a busy machine is not wrong.
-settings.register_profile("steady", derandomize=True, max_examples=60, deadline=None)
+settings.register_profile("steady", derandomize=True, max_examples=sizes.tries(30, 100), deadline=None)
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
@@ -44,6 +48,18 @@ os.fsync = lambda fd: None
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
 _read_default = cache(defaults.load_default)
 pytest.MonkeyPatch().setattr(loader, "load_default", lambda *args: list(_read_default(*args)))
+
+# Looking through all installed packages for providers takes longer than opening a model; they change with the path.
+_providers = cache(lambda group, path: entry_points(group=group))
+pytest.MonkeyPatch().setattr(registry, "entry_points", lambda group: _providers(group, tuple(sys.path)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In full, only what is tried in part otherwise: the other tests would be the same again."""
+    if sizes.ALL:
+        sized = [item.name.split("[")[0] in sizes.sized_tests(item.path) for item in items]
+        config.hook.pytest_deselected(items=[item for item, kept in zip(items, sized, strict=True) if not kept])
+        items[:] = itertools.compress(items, sized)
 
 
 def pytest_collection_finish() -> None:

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ TERMINAL = {"COLUMNS": "80"}
 FULL_DISK = Path("/dev/full")
 
 
+@cache
 def commands() -> dict[str, Any]:
     """All commands, by their names."""
     group: Any = typer.main.get_command(app)

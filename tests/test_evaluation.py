@@ -13,6 +13,7 @@ from PIL import Image
 
 import formalimg
 from formalimg.scenes import draw
+from tests.support.sizes import only_in_full
 
 ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "200", "400", "600")]
 BY_PROMPT = {item.prompt: item for item in ITEMS}
@@ -118,6 +119,7 @@ def test_it_works_where_an_event_loop_is_running(tmp_path: Path) -> None:
     assert asyncio.run(notebook()).progress.passed == 2
 
 
+@only_in_full
 def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import runpy
 

@@ -11,7 +11,7 @@ import pytest
 
 from formalimg import load, verify
 from formalimg.baselines.tiny import load_tiny, unseen_in
-from formalimg.baselines.tiny.networks import GRID, PATCH, SLOTS
+from formalimg.baselines.tiny.networks import GRID, PATCH
 
 torch = pytest.importorskip("torch")
 
@@ -58,13 +58,18 @@ def test_numpy_and_torch_predict_the_same(build: Path, monkeypatch: pytest.Monke
     painter.load_state_dict(states["painter"])
     rng = np.random.default_rng(1)
     tokens = tiny.tokenizer.encode("A red cup is to the left of a fork.")
-    state = rng.standard_normal((SLOTS, 4 + nouns + 1 + hues), dtype=np.float32)
+    anchors = np.array([2, 9])
+    noisy = rng.standard_normal((2, 3, 4), dtype=np.float32)  # two layouts of the prompt, with one empty place each
     with torch.no_grad():
-        # Padding after the prompt must not matter.
+        # Padding after the prompt and empty places must not matter.
         padded = torch.from_numpy(np.concatenate([tokens, np.zeros(5, dtype=np.int64)]))[None]
-        expected = planner(torch.from_numpy(state)[None], torch.tensor([0.3]), padded)[0].numpy()
-    found = tiny.planner.predict(state, 0.3, tiny.planner.encode(tokens))
-    np.testing.assert_allclose(found, expected, atol=2e-4)
+        expected, *tags = planner(torch.from_numpy(noisy), torch.tensor([0.3, 0.3]), padded, torch.tensor([[2, 9, -1]]))
+    features = tiny.planner.encode(tokens)
+    for found, scores in zip(tiny.planner.tag(features), tags, strict=True):
+        np.testing.assert_allclose(found, scores[0, : len(tokens)].numpy(), atol=2e-4)
+    for layout in (0, 1):
+        found = tiny.planner.predict(noisy[layout, :2], 0.3, features, anchors, tiny.planner.text_keys(features))
+        np.testing.assert_allclose(found, expected[layout, :2].numpy(), atol=2e-4)
 
     boxes = np.array([[0.1, 0.2, 0.33, 0.5], [0.6, 0.05, 0.95, 0.4], [0, 0, 0, 0]], dtype=np.float32)
     classes, colors = np.array([3, 7, -1]), np.array([1, 4, 0])
@@ -72,7 +77,7 @@ def test_numpy_and_torch_predict_the_same(build: Path, monkeypatch: pytest.Monke
     with torch.no_grad():
         batch = (torch.from_numpy(array)[None] for array in (boxes, classes, colors))
         places = painter.place(*batch)
-        expected = painter.predict(torch.from_numpy(patches)[None], torch.tensor([0.6]), places)[0].numpy()
+        expected = painter(torch.from_numpy(patches)[None], torch.tensor([0.6]), places)[0].numpy()
     placed = tiny.painter.place(boxes[:2], classes[:2], colors[:2])
     np.testing.assert_allclose(placed, places[0].numpy(), atol=2e-4)
     np.testing.assert_allclose(tiny.painter.predict(patches, 0.6, placed), expected, atol=2e-4)

@@ -7,7 +7,7 @@ is given up; other starts of the same instruction will do.
 from __future__ import annotations
 
 import torch
-from data import BINARY, UNARY
+from data import PREDICATES
 from torch import Tensor
 
 GAP = 0.022
@@ -23,7 +23,7 @@ _BORDER = 0.02
 _MIN_SIDE, _MAX_SIDE = 0.048, 0.42
 _USUAL_AREA = 0.015
 _STEPS = 220
-_PREDICATES = len(UNARY) + len(BINARY)
+_SIZE_RULES = (PREDICATES.index("LargerThan"), PREDICATES.index("SmallerThan"))
 
 
 def find_layouts(classes: Tensor, facts: Tensor, aspects: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,7 +75,7 @@ def facts_hold(boxes: Tensor, facts: Tensor) -> Tensor:
 def _violation(boxes: Tensor, facts: Tensor, there: Tensor, margin: Tensor, spare: float) -> Tensor:
     """Return how far each layout is from being well: facts, gaps between objects, and the border."""
     surplus, given = _surpluses(boxes, facts)
-    sizes = facts[..., 0] >= _PREDICATES - 2
+    sizes = (facts[..., 0] == _SIZE_RULES[0]) | (facts[..., 0] == _SIZE_RULES[1])
     needed = torch.where(sizes, AREA_MARGIN * 0.8, margin) + spare
     missing = ((needed - surplus).clamp(min=0) * given).square().sum(1)
     low, high = boxes[..., :2], boxes[..., 2:]
@@ -111,7 +111,7 @@ def _surpluses(boxes: Tensor, facts: Tensor) -> tuple[Tensor, Tensor]:
         "LargerThan": larger,
         "SmallerThan": -larger,
     }
-    stacked = torch.stack([holds[name] for name in (*UNARY, *BINARY)], dim=-1)
+    stacked = torch.stack([holds[name] for name in PREDICATES], dim=-1)
     return stacked.gather(-1, index[..., :1]).squeeze(-1), given
 
 
@@ -119,13 +119,15 @@ def _log_area(boxes: Tensor) -> Tensor:
     return ((boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])).clamp(min=1e-5).log()
 
 
-def make_scenes(classes: Tensor, facts: Tensor, aspects: Tensor, rounds: int, batch: int) -> tuple[Tensor, Tensor]:
-    """Return layouts for all instructions, several for each: the number of the instruction, and its boxes."""
-    numbers, found = [], []
-    for _ in range(rounds):
+def make_layouts(classes: Tensor, facts: Tensor, aspects: Tensor, count: int, batch: int) -> tuple[Tensor, Tensor]:
+    """Return up to `count` layouts of each instruction, found in as many attempts, and how many were found."""
+    layouts = torch.zeros(len(classes), count, classes.shape[1], 4, dtype=torch.half, device=classes.device)
+    found = torch.zeros(len(classes), dtype=torch.long, device=classes.device)
+    for _ in range(count):
         for start in range(0, len(classes), batch):
             part = slice(start, start + batch)
             boxes, good = find_layouts(classes[part].long(), facts[part].long(), aspects)
-            numbers.append(good.nonzero()[:, 0] + start)
-            found.append(boxes[good].half())
-    return torch.cat(numbers), torch.cat(found)
+            number = good.nonzero()[:, 0]
+            layouts[number + start, found[number + start]] = boxes[number].half()
+            found[number + start] += 1
+    return layouts, found

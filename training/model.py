@@ -1,8 +1,10 @@
 """The networks of `builtin/tiny` in torch, for training. `formalimg.baselines.tiny.networks` runs them with numpy.
 
-Both are transformers that predict clean data from noisy data at a time between 0 (noise) and 1 (data): flow matching
-with the data as what is predicted. Time sets shifts, scales and gates of each layer (adaLN, shared by all layers, with
-an offset for each); gates are zero at first. Queries and keys are normed.
+The planner has a text encoder that tags the tokens of a prompt which name objects, and a decoder that predicts the
+boxes of these objects. The painter predicts the pixels of a layout. Decoder and painter predict clean data from noisy
+data at a time between 0 (noise) and 1 (data): flow matching with the data as what is predicted. Time sets shifts,
+scales and gates of each layer (adaLN, shared by all layers, with an offset for each); gates are zero at first. Queries
+and keys are normed; positions of tokens are rotary.
 """
 
 from __future__ import annotations
@@ -13,29 +15,34 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from formalimg._util.transformer import HEAD_SIZE, ROTARY_BASE, grid_positions
 from formalimg.baselines.tiny import networks
 
-SLOTS, HEAD_SIZE, GRID, PATCH = networks.SLOTS, networks.HEAD_SIZE, networks.GRID, networks.PATCH
+GRID, PATCH = networks.GRID, networks.PATCH
 
 
 class Attention(nn.Module):
-    """Attention with normed queries and keys."""
+    """Attention with normed queries and keys, rotated by their positions if there are any."""
 
-    def __init__(self, size: int, source: int | None = None) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
         self.query = nn.Linear(size, size)
-        self.key_value = nn.Linear(source or size, 2 * size)
+        self.key_value = nn.Linear(size, 2 * size)
         self.out = nn.Linear(size, size)
         self.query_gain = nn.Parameter(torch.ones(HEAD_SIZE))
         self.key_gain = nn.Parameter(torch.ones(HEAD_SIZE))
 
-    def forward(self, x: Tensor, to: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, to: Tensor, mask: Tensor | None = None, positions: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
         heads = x.shape[-1] // HEAD_SIZE
         query = norm(self.query(x).unflatten(-1, (heads, HEAD_SIZE))) * self.query_gain
         key, value = (part.unflatten(-1, (heads, HEAD_SIZE)) for part in self.key_value(to).chunk(2, dim=-1))
         key = norm(key) * self.key_gain
-        q, k, v = (part.transpose(1, 2) for part in (query, key, value))
-        found = functional.scaled_dot_product_attention(q, k.to(q.dtype), v.to(q.dtype), attn_mask=mask)
+        if positions is not None:
+            query, key = rotate(query, positions[0]), rotate(key, positions[1])
+        q, k, v = (part.transpose(1, 2).to(value.dtype) for part in (query, key, value))
+        found = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return self.out(found.transpose(1, 2).flatten(2))
 
 
@@ -52,7 +59,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """A layer of the text encoder."""
+    """A layer of the text encoder, or of the detector."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -60,30 +67,24 @@ class EncoderLayer(nn.Module):
         self.attention_gain = nn.Parameter(torch.ones(size))
         self.feed_forward_gain = nn.Parameter(torch.ones(size))
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Tensor:
         normal = norm(x) * self.attention_gain
-        x = x + self.attention(normal, normal, mask)
+        x = x + self.attention(normal, normal, mask, None if positions is None else (positions, positions))
         return x + self.feed_forward(norm(x) * self.feed_forward_gain)
 
 
-class TimedLayer(nn.Module):
-    """A layer whose shifts, scales and gates depend on time; with `source`, it also attends to something else."""
+class PainterLayer(nn.Module):
+    """A layer over the patches of images."""
 
-    def __init__(self, size: int, source: int | None = None) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
         self.attention, self.feed_forward = Attention(size), FeedForward(size)
         self.modulation = nn.Parameter(torch.zeros(6, size))
-        if source is not None:
-            self.cross = Attention(size, source)
-            self.cross_gain = nn.Parameter(torch.ones(size))
 
-    def forward(self, x: Tensor, condition: Tensor, source: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        moved = condition + self.modulation
-        shift, scale, gate, shift_2, scale_2, gate_2 = moved.unsqueeze(2).unbind(1)
+    def forward(self, x: Tensor, condition: Tensor) -> Tensor:
+        shift, scale, gate, shift_2, scale_2, gate_2 = (condition + self.modulation).unsqueeze(2).unbind(1)
         normal = norm(x) * (1 + scale) + shift
         x = x + gate * self.attention(normal, normal)
-        if source is not None:
-            x = x + self.cross(norm(x) * self.cross_gain, source, mask)
         return x + gate_2 * self.feed_forward(norm(x) * (1 + scale_2) + shift_2)
 
 
@@ -99,80 +100,124 @@ class Timed(nn.Module):
 
     def condition(self, time: Tensor) -> Tensor:
         size = self.time_in.in_features
-        angles = 1000 * time[:, None] * _frequencies(size // 2, time.device)
+        speeds = 10_000 ** (-torch.arange(size // 2, device=time.device) / (size // 2))
+        angles = 1000 * time[:, None] * speeds
         hidden = functional.gelu(self.time_in(torch.cat([angles.sin(), angles.cos()], dim=1)), approximate="tanh")
         return self.time_out(hidden).unflatten(1, (6, size))
 
 
+class DecoderLayer(nn.Module):
+    """A layer over the objects of layouts, which also attends to the prompt."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.attention, self.feed_forward, self.cross = Attention(size), FeedForward(size), Attention(size)
+        self.modulation = nn.Parameter(torch.zeros(6, size))
+        self.cross_gain = nn.Parameter(torch.ones(size))
+
+    def forward(
+        self,
+        x: Tensor,
+        condition: Tensor,
+        there: Tensor,
+        text: Tensor,
+        text_mask: Tensor,
+        positions: tuple[Tensor, Tensor],
+    ) -> Tensor:
+        shift, scale, gate, shift_2, scale_2, gate_2 = (condition + self.modulation).unsqueeze(2).unbind(1)
+        normal = norm(x) * (1 + scale) + shift
+        x = x + gate * self.attention(normal, normal, there)
+        # All layouts of a prompt look at it together, so that its keys and values are computed once.
+        grouped = (norm(x) * self.cross_gain).reshape(len(text), -1, x.shape[-1])
+        x = x + self.cross(grouped, text, text_mask, positions).reshape(x.shape)
+        return x + gate_2 * self.feed_forward(norm(x) * (1 + scale_2) + shift_2)
+
+
 class Planner(Timed):
-    """Predicts a layout from a noisy one and the tokens of a prompt."""
+    """Tags the tokens of prompts that name objects, and predicts the boxes of these from noisy ones."""
 
     def __init__(
-        self, words: int, classes: int, colors: int, size: int = 192, layers: tuple[int, int] = (3, 4)
+        self, words: int, classes: int, colors: int, size: int = 192, layers: tuple[int, int] = (4, 5)
     ) -> None:
         super().__init__(size)
         self.classes, self.colors = classes, colors
         self.token = nn.Embedding(words, size)
         self.encoder = nn.ModuleList(EncoderLayer(size) for _ in range(layers[0]))
-        self.state = nn.Linear(4 + classes + 1 + colors, size)
-        self.slot = nn.Parameter(torch.randn(SLOTS, size) * 0.5)
-        self.decoder = nn.ModuleList(TimedLayer(size, size) for _ in range(layers[1]))
-        self.out = nn.Linear(size, 4 + classes + 1 + colors)
+        self.class_tag = nn.Linear(size, classes + 1)
+        self.color_tag = nn.Linear(size, colors)
+        self.box = nn.Linear(4, size)
+        self.anchor = nn.Linear(size, size)
+        self.decoder = nn.ModuleList(DecoderLayer(size) for _ in range(layers[1]))
+        self.out = nn.Linear(size, 4)
 
-    def encode(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the features of prompts, and a mask of their tokens."""
-        size = self.token.embedding_dim
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Return the features of the tokens of prompts; 0 is padding."""
         mask = (tokens != 0)[:, None, None, :]
-        angles = torch.arange(tokens.shape[1], device=tokens.device)[:, None] * _frequencies(size // 2, tokens.device)
-        x = self.token(tokens) + torch.cat([angles.sin(), angles.cos()], dim=1)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)[None]
+        x = self.token(tokens)
         for layer in self.encoder:
-            x = layer(x, mask)
-        return norm(x), mask
+            x = layer(x, mask, positions)
+        return norm(x)
 
-    def predict(self, state: Tensor, time: Tensor, text: tuple[Tensor, Tensor]) -> Tensor:
-        """Return boxes, and the scores of classes and colours, for each slot."""
-        x = self.state(state) + self.slot
+    def tag(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return for each token the scores of classes, the last of which is none, and of colours."""
+        return self.class_tag(features), self.color_tag(features)
+
+    def predict(self, boxes: Tensor, time: Tensor, features: Tensor, tokens: Tensor, anchors: Tensor) -> Tensor:
+        """Return the boxes that objects will have.
+
+        Args:
+            boxes: noisy boxes of each layout; there may be several layouts of each prompt, one after the other.
+            time: of each layout.
+            features: of the tokens of each prompt.
+            tokens: of each prompt.
+            anchors: the token that names each object of each prompt; -1 where there is no object.
+        """
+        group = len(boxes) // len(tokens)
+        index = anchors.clamp(min=0)
+        named = self.anchor(features.gather(1, index[..., None].expand(-1, -1, features.shape[-1])))
+        x = self.box(boxes) + named.repeat_interleave(group, 0)
         condition = self.condition(time)
+        there = (anchors >= 0).repeat_interleave(group, 0)[:, None, None, :]
+        mask = (tokens != 0)[:, None, None, :]
+        places = torch.arange(tokens.shape[1], device=tokens.device)[None]
+        positions = (index.repeat(1, group), places)
         for layer in self.decoder:
-            x = layer(x, condition, *text)
+            x = layer(x, condition, there, features, mask, positions)
         return self.out(norm(x))
 
-    def forward(self, state: Tensor, time: Tensor, tokens: Tensor) -> Tensor:
-        return self.predict(state, time, self.encode(tokens))
-
-    def expected_state(self, predicted: Tensor, word_scale: float) -> Tensor:
-        """Return boxes as they are predicted, and classes and colours as their probabilities."""
-        boxes, nouns, colors = predicted.float().split([4, self.classes + 1, self.colors], dim=-1)
-        return torch.cat([boxes, word_scale * nouns.softmax(-1), word_scale * colors.softmax(-1)], dim=-1)
+    def forward(self, boxes: Tensor, time: Tensor, tokens: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        features = self.encode(tokens)
+        return (self.predict(boxes, time, features, tokens, anchors), *self.tag(features))
 
 
 class Painter(Timed):
     """Predicts an image from a noisy one and a layout."""
 
-    def __init__(self, classes: int, colors: int, size: int = 256, layers: int = 5) -> None:
+    def __init__(self, classes: int, colors: int, size: int = 256, layers: int = 4) -> None:
         super().__init__(size)
         self.patch = nn.Linear(3 * PATCH * PATCH, size)
         self.place_in = nn.Linear(networks.FEATURES, size)
         self.place_out = nn.Linear(size, size)
         self.add_module("class", nn.Embedding(classes, size))
         self.color = nn.Embedding(colors, size)
-        self.layers = nn.ModuleList(TimedLayer(size) for _ in range(layers))
+        self.layers = nn.ModuleList(PainterLayer(size) for _ in range(layers))
         self.out = nn.Linear(size, 3 * PATCH * PATCH)
-        self.register_buffer("positions", torch.from_numpy(networks.grid_positions(size).copy()), persistent=False)
+        self.register_buffer("positions", torch.from_numpy(grid_positions(GRID, size).copy()), persistent=False)
 
     def place(self, boxes: Tensor, classes: Tensor, colors: Tensor) -> Tensor:
-        """Return for each square of the images what it shows; slots of class -1 are empty."""
+        """Return for each patch of the images what it shows; objects of class -1 are none."""
         features, overlaps = patch_features(boxes)
         overlaps = overlaps & (classes >= 0)[:, None, :]
-        image, square, slot = overlaps.nonzero(as_tuple=True)
-        words = self.get_submodule("class")(classes[image, slot]) + self.color(colors[image, slot])
-        hidden = functional.gelu(self.place_in(features[image, square, slot]) + words, approximate="tanh")
+        image, patch, obj = overlaps.nonzero(as_tuple=True)
+        words = self.get_submodule("class")(classes[image, obj]) + self.color(colors[image, obj])
+        hidden = functional.gelu(self.place_in(features[image, patch, obj]) + words, approximate="tanh")
         placed = self.place_out(hidden).float()
         found = torch.zeros(len(boxes) * GRID * GRID, placed.shape[-1], device=boxes.device)
-        return found.index_add(0, image * GRID * GRID + square, placed).unflatten(0, (len(boxes), GRID * GRID))
+        return found.index_add(0, image * GRID * GRID + patch, placed).unflatten(0, (len(boxes), GRID * GRID))
 
-    def predict(self, patches: Tensor, time: Tensor, places: Tensor) -> Tensor:
-        """Return the squares that the images will have."""
+    def forward(self, patches: Tensor, time: Tensor, places: Tensor) -> Tensor:
+        """Return the patches that the images will have."""
         x = self.patch(patches) + places + self.positions
         condition = self.condition(time)
         for layer in self.layers:
@@ -181,7 +226,7 @@ class Painter(Timed):
 
 
 def patch_features(boxes: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where each square of images lies in each object, and whether the two overlap: as its numpy twin does."""
+    """Return where each patch of images lies in each object, and whether the two overlap: as its numpy twin does."""
     edges = torch.arange(GRID + 1, device=boxes.device) / GRID
     lines = torch.arange(GRID, device=boxes.device)
     slack = 1 / networks.IMAGE_SIZE
@@ -206,5 +251,10 @@ def norm(x: Tensor) -> Tensor:
     return functional.rms_norm(x, x.shape[-1:], eps=1e-6)
 
 
-def _frequencies(count: int, device: torch.device) -> Tensor:
-    return 10_000 ** (-torch.arange(count, device=device) / count)
+def rotate(x: Tensor, positions: Tensor) -> Tensor:
+    """Rotate heads (batch, position, head, feature) by angles that grow with their positions (batch, position)."""
+    half = HEAD_SIZE // 2
+    speeds = ROTARY_BASE ** (-torch.arange(half, device=x.device) / half)
+    angles = (positions[..., None] * speeds)[:, :, None, :]
+    one, other = x[..., :half], x[..., half:]
+    return torch.cat([one * angles.cos() - other * angles.sin(), one * angles.sin() + other * angles.cos()], dim=-1)

@@ -3,8 +3,8 @@
     python training/data.py training/build
     python training/train.py training/build --out src/formalimg/baselines/tiny/weights.npz
 
-With `--small`, a smaller network is trained for a short time, to try it on a CPU. A training that was stopped goes on
-where its last checkpoint was; `--stop-after` ends it after so many seconds, with a checkpoint.
+With `--small`, a smaller network is trained for a short time, to try it on a CPU. A training that was stopped resumes
+from its last checkpoint; `--stop-after` stops it after so many seconds, with a checkpoint.
 """
 
 from __future__ import annotations
@@ -18,36 +18,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from layouts import facts_hold, make_scenes
-from model import GRID, PATCH, SLOTS, Painter, Planner
+from layouts import facts_hold, make_layouts
+from model import GRID, PATCH, Painter, Planner
 from torch import Tensor, nn
 from torch.nn import functional
 
-from formalimg.baselines.tiny.model import PAINT_STEPS, PLAN_STEPS, WORD_SCALE
+from formalimg.baselines.tiny.model import PAINT_STEPS, PLAN_STEPS
 from formalimg.baselines.tiny.tokenizer import Tokenizer
 
 X_WORDS = (("left", "right"),)
 Y_WORDS = (("above", "below"), ("top", "bottom"), ("upper", "lower"))
-"""Words that change places in the mirror."""
+"""Words that change places when an image is mirrored."""
 
 AVERAGE = 0.999
 """Weights are averaged over the last thousand steps or so."""
 
 
-class Plan(NamedTuple):
-    """How long and how wide to train."""
+class Schedule(NamedTuple):
+    """How long and how wide to train.
+
+    Attributes:
+        plan_steps: steps of the planner.
+        plan_batch: prompts in a batch.
+        group: layouts of each prompt in a batch.
+        layouts: different layouts of each prompt.
+        paint_steps: steps of the painter.
+        paint_batch: images in a batch.
+        planner: arguments of the planner network.
+        painter: arguments of the painter network.
+    """
 
     plan_steps: int
-    paint_steps: int
     plan_batch: int
+    group: int
+    layouts: int
+    paint_steps: int
     paint_batch: int
-    rounds: int
     planner: dict[str, Any]
     painter: dict[str, Any]
 
 
-FULL = Plan(26_000, 30_000, 2048, 256, 16, {}, {})
-SMALL = Plan(150, 60, 64, 16, 1, {"size": 64, "layers": (1, 2)}, {"size": 64, "layers": 2})
+FULL = Schedule(6_000, 512, 4, 12, 12_000, 256, {}, {})
+SMALL = Schedule(150, 16, 2, 2, 60, 4, {"size": 64, "layers": (1, 2)}, {"size": 64, "layers": 2})
 
 
 class StoppedError(Exception):
@@ -57,26 +69,32 @@ class StoppedError(Exception):
 class PlanData:
     """Instructions with layouts; each batch is mirrored and recoloured at random."""
 
-    def __init__(self, path: Path, device: torch.device, rounds: int) -> None:
+    def __init__(self, path: Path, device: torch.device, layouts: int) -> None:
         with np.load(path) as file:
             self.words, self.classes, self.colors = (
                 [str(word) for word in file[name]] for name in ("words", "class_names", "color_names")
             )
-            arrays = {
-                name: torch.from_numpy(file[name].astype(np.int16)) for name in ("tokens", "classes", "colors", "facts")
-            }
+            names = ("tokens", "anchors", "classes", "colors", "facts")
+            arrays = {name: torch.from_numpy(file[name].astype(np.int16)) for name in names}
             self.aspects = torch.from_numpy(file["aspects"]).to(device)
             self.unseen = torch.from_numpy(file["unseen_colors"]).to(device)
+        length = int((arrays["tokens"] != 0).sum(1).max())
+        arrays["tokens"] = arrays["tokens"][:, : 8 * math.ceil(length / 8)]
+        slots = int((arrays["classes"] >= 0).sum(1).max())
+        arrays |= {name: arrays[name][:, :slots] for name in ("anchors", "classes", "colors")}
         order = torch.randperm(len(arrays["tokens"]), generator=torch.Generator().manual_seed(1))
-        held = max(50, len(order) // 50)
+        held = max(50, min(1000, len(order) // 50))
         self.check = {name: array[order[:held]].to(device).long() for name, array in arrays.items()}
         self.train = {name: array[order[held:]].to(device) for name, array in arrays.items()}
         started = time.perf_counter()
-        self.numbers, self.boxes = make_scenes(
-            self.train["classes"], self.train["facts"], self.aspects, rounds, 1 << 15
+        self.layouts, self.found = make_layouts(
+            self.train["classes"], self.train["facts"], self.aspects, layouts, 1 << 15
         )
+        self.solved = self.found.nonzero()[:, 0]
         print(
-            f"{len(self.numbers):,} scenes of {len(order) - held:,} instructions, {time.perf_counter() - started:.0f} s"
+            f"{int(self.found.sum()):,} layouts of {len(self.solved):,} of {len(order) - held:,} instructions, "
+            f"{time.perf_counter() - started:.0f} s",
+            flush=True,
         )
         tokenizer = Tokenizer(self.words)
         self._mirrors = [self._swaps(tokenizer, words, device) for words in (X_WORDS, Y_WORDS)]
@@ -91,22 +109,23 @@ class PlanData:
             table[a], table[b] = b, a
         return table.to(device)
 
-    def batch(self, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return tokens, boxes (the canvas is 2 wide), classes and colours of random scenes."""
-        device = self.numbers.device
-        scene = torch.randint(len(self.numbers), (count,), device=device)
-        number = self.numbers[scene]
-        tokens, classes, colors = (self.train[name][number].long() for name in ("tokens", "classes", "colors"))
-        tokens = tokens[:, : int((tokens != 0).sum(1).max())]
-        boxes = self.boxes[scene].float() * 2 - 1
+    def batch(self, prompts: int, group: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Return tokens, anchors, classes, colours of random prompts, and boxes of layouts (the canvas is 2 wide)."""
+        device = self.layouts.device
+        number = self.solved[torch.randint(len(self.solved), (prompts,), device=device)]
+        tokens, anchors, classes, colors = (
+            self.train[name][number].long() for name in ("tokens", "anchors", "classes", "colors")
+        )
+        chosen = (torch.rand(prompts, group, device=device) * self.found[number, None]).long()
+        boxes = self.layouts[number[:, None], chosen].float() * 2 - 1
         for axis, table in enumerate(self._mirrors):
-            flip = torch.rand(count, device=device) < 0.5
+            flip = torch.rand(prompts, device=device) < 0.5
             tokens = torch.where(flip[:, None], table[tokens], tokens)
             flipped = boxes.clone()
             flipped[..., axis], flipped[..., axis + 2] = -boxes[..., axis + 2], -boxes[..., axis]
-            boxes = torch.where(flip[:, None, None], flipped, boxes)
+            boxes = torch.where(flip[:, None, None, None], flipped, boxes)
         tokens, colors = self._recolor(tokens, classes, colors)
-        return tokens, boxes, classes, colors
+        return tokens, anchors, classes, colors, boxes.flatten(0, 1)
 
     def _recolor(self, tokens: Tensor, classes: Tensor, colors: Tensor) -> tuple[Tensor, Tensor]:
         """Permute the colours of each instruction, unless a held-out pair comes of it; choose those not said."""
@@ -124,55 +143,61 @@ class PlanData:
         return table.gather(1, tokens), torch.where(said, moved, free)
 
 
-def planner_state(boxes: Tensor, classes: Tensor, colors: Tensor, nouns: int, hues: int) -> Tensor:
-    """Return finished layouts as states; empty slots have the class after the last, and boxes of size 0."""
-    empty = classes < 0
-    label = torch.where(empty, nouns, classes)
-    words = [functional.one_hot(label, nouns + 1), functional.one_hot(colors, hues) * ~empty[..., None]]
-    return torch.cat([boxes * ~empty[..., None], *(WORD_SCALE * word.float() for word in words)], dim=-1)
-
-
-def plan_loss(planner: Planner, data: PlanData, count: int) -> Tensor:
-    """Return the loss of a random batch: boxes by their distance, classes and colours by their likelihood."""
-    tokens, boxes, classes, colors = data.batch(count)
-    state = planner_state(boxes, classes, colors, planner.classes, planner.colors)
-    moment = torch.rand(count, device=boxes.device)
+def plan_loss(
+    planner: Planner,
+    forward: Callable[..., tuple[Tensor, Tensor, Tensor]],
+    batch: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+) -> Tensor:
+    """Return the loss of a batch: boxes by their distance, tags of tokens by their likelihood."""
+    tokens, anchors, classes, colors, boxes = batch
+    moment = torch.rand(len(boxes), device=boxes.device)
     now = moment[:, None, None]
-    noisy = now * state + (1 - now) * torch.randn_like(state)
-    predicted = planner(noisy, moment, tokens).float()
-    place, nouns, hues = predicted.split([4, planner.classes + 1, planner.colors], dim=-1)
-    there = classes >= 0
+    noisy = now * boxes + (1 - now) * torch.randn_like(boxes)
+    predicted, class_scores, color_scores = forward(noisy, moment, tokens, anchors)
+    there = anchors >= 0
+    group = len(boxes) // len(tokens)
     # Late moments count more: there the small steps are made that settle a relation.
-    weight = (1 / (1 - moment).clamp(min=0.15)).square() * there.sum(1).reciprocal() / count
-    miss = ((place - boxes).square().sum(-1) * there).sum(1)
-    label = torch.where(there, classes, planner.classes)
-    named = functional.cross_entropy(nouns.flatten(0, 1), label.flatten())
-    colored = functional.cross_entropy(hues[there], colors[there])
-    return (weight * miss).sum() + 0.5 * named + 0.2 * colored
+    weight = (1 / (1 - moment).clamp(min=0.1)).square() / there.sum(1).repeat_interleave(group, 0) / len(boxes)
+    miss = ((predicted.float() - boxes).square().sum(-1) * there.repeat_interleave(group, 0)).sum(1)
+    tags = torch.where(tokens != 0, planner.classes, -100)
+    prompt, obj = there.nonzero(as_tuple=True)
+    tags[prompt, anchors[prompt, obj]] = classes[prompt, obj]
+    named = functional.cross_entropy(class_scores.float().flatten(0, 1), tags.flatten())
+    colored = functional.cross_entropy(color_scores.float()[prompt, anchors[prompt, obj]], colors[prompt, obj])
+    return (weight * miss).sum() + named + 0.2 * colored
 
 
 @torch.no_grad()
-def sample_layouts(planner: Planner, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Return the states of layouts that the planner makes of prompts."""
-    text = planner.encode(tokens)
-    size = 4 + planner.classes + 1 + planner.colors
-    state = torch.randn(len(tokens), SLOTS, size, device=tokens.device, generator=generator)
+def sample_boxes(
+    planner: Planner, tokens: Tensor, anchors: Tensor, group: int, generator: torch.Generator | None = None
+) -> Tensor:
+    """Return the boxes that the planner makes of prompts: so many layouts of each, one after the other."""
+    features = planner.encode(tokens)
+    shape = (len(tokens) * group, anchors.shape[1], 4)
+    boxes = torch.randn(shape, device=tokens.device, generator=generator)
     for step in range(PLAN_STEPS):
-        moment = torch.full((len(tokens),), step / PLAN_STEPS, device=tokens.device)
-        goal = planner.expected_state(planner.predict(state, moment, text), WORD_SCALE)
-        state = state + (goal - state) / (PLAN_STEPS - step)
-    return state
+        moment = torch.full((len(boxes),), step / PLAN_STEPS, device=tokens.device)
+        goal = planner.predict(boxes, moment, features, tokens, anchors)
+        boxes = boxes + (goal.float() - boxes) / (PLAN_STEPS - step)
+    return boxes
 
 
+@torch.no_grad()
 def check_planner(planner: Planner, data: PlanData) -> dict[int, float]:
-    """Return by level how often a layout has the right classes and colours, and all facts hold."""
+    """Return by level how often the tags of a prompt are right and all facts of a layout hold."""
     check = data.check
-    state = sample_layouts(planner, check["tokens"])
-    boxes, nouns, hues = state.split([4, planner.classes + 1, planner.colors], dim=-1)
-    right = torch.where(check["classes"] < 0, planner.classes, check["classes"]) == nouns.argmax(-1)
-    colored = (check["colors"] < 0) | (check["colors"] == hues.argmax(-1))
-    passed = right.all(1) & colored.all(1) & facts_hold((boxes + 1) / 2, check["facts"])
-    level = (check["classes"] >= 0).sum(1)
+    tokens, anchors = check["tokens"], check["anchors"]
+    class_scores, color_scores = planner.tag(planner.encode(tokens))
+    there = anchors >= 0
+    tags = torch.where(tokens != 0, planner.classes, -1)
+    prompt, obj = there.nonzero(as_tuple=True)
+    tags[prompt, anchors[prompt, obj]] = check["classes"][prompt, obj]
+    right = ((class_scores.argmax(-1) == tags) | (tokens == 0)).all(1)
+    hues = color_scores.argmax(-1).gather(1, anchors.clamp(min=0))
+    right &= ((check["colors"] < 0) | (check["colors"] == hues)).all(1)
+    boxes = sample_boxes(planner, tokens, anchors, 1)
+    passed = right & facts_hold((boxes + 1) / 2, check["facts"])
+    level = there.sum(1)
     return {k: round(passed[level == k].float().mean().item(), 3) for k in sorted(set(level.tolist()))}
 
 
@@ -186,7 +211,7 @@ class PaintData:
             self.classes, self.colors = (torch.from_numpy(file[name]).to(device) for name in ("classes", "colors"))
 
     def batch(self, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return squares of random images, and boxes, classes and colours of what they show."""
+        """Return patches of random images, and boxes, classes and colours of what they show."""
         number = torch.randint(len(self.images), (count,), device=self.images.device)
         return (
             to_patches(self.images[number].float() / 127.5 - 1),
@@ -197,7 +222,7 @@ class PaintData:
 
 
 def to_patches(images: Tensor) -> Tensor:
-    """Cut images into squares, row by row."""
+    """Cut images into patches, row by row."""
     return (
         images.unflatten(1, (GRID, PATCH))
         .unflatten(3, (GRID, PATCH))
@@ -207,28 +232,35 @@ def to_patches(images: Tensor) -> Tensor:
     )
 
 
-def paint_loss(painter: Painter, data: PaintData, count: int) -> Tensor:
-    """Return the loss of a random batch: how far the predicted pixels are off."""
-    patches, boxes, classes, colors = data.batch(count)
+def paint_loss(
+    painter: Painter, forward: Callable[..., Tensor], batch: tuple[Tensor, Tensor, Tensor, Tensor]
+) -> Tensor:
+    """Return the loss of a batch: how far the predicted pixels are off."""
+    patches, boxes, classes, colors = batch
+    count = len(patches)
     moment = torch.rand(count, device=patches.device)
     moment[: count // 4] = 0  # the first step decides most
     now = moment[:, None, None]
     noisy = now * patches + (1 - now) * torch.randn_like(patches)
-    predicted = painter.predict(noisy, moment, painter.place(boxes, classes, colors)).float()
-    missed = predicted - patches
+    missed = forward(noisy, moment, painter.place(boxes, classes, colors)).float() - patches
     return missed.square().mean() + 0.2 * missed.abs().mean()
 
 
 @torch.no_grad()
+def paint(painter: Painter, boxes: Tensor, classes: Tensor, colors: Tensor) -> Tensor:
+    """Return the patches of painted images; colours of pixels are from -1 to 1."""
+    places = painter.place(boxes, classes, colors)
+    patches = torch.randn(len(boxes), GRID * GRID, 3 * PATCH * PATCH, device=boxes.device)
+    for step in range(PAINT_STEPS):
+        moment = torch.full((len(boxes),), step / PAINT_STEPS, device=boxes.device)
+        patches = patches + (painter(patches, moment, places).float() - patches) / (PAINT_STEPS - step)
+    return patches
+
+
 def check_painter(painter: Painter, data: PaintData) -> float:
     """Return by how many levels of 255 painted images are off on average."""
-    patches, boxes, classes, colors = data.batch(64)
-    places = painter.place(boxes, classes, colors)
-    state = torch.randn_like(patches)
-    for step in range(PAINT_STEPS):
-        moment = torch.full((64,), step / PAINT_STEPS, device=patches.device)
-        state = state + (painter.predict(state, moment, places).float() - state) / (PAINT_STEPS - step)
-    return ((state - patches).abs().mean() * 127.5).item()
+    patches, *layout = data.batch(64)
+    return ((paint(painter, *layout) - patches).abs().mean() * 127.5).item()
 
 
 def learning_rate(step: int, steps: int, peak: float) -> float:
@@ -245,6 +277,7 @@ def train(
     steps: int,
     folder: Path,
     deadline: float,
+    seed: int,
     peak: float = 1e-3,
 ) -> nn.Module:
     """Train a network, from its checkpoint if there is one, and return its averaged weights.
@@ -265,7 +298,7 @@ def train(
         average.load_state_dict(kept["average"])
         optimizer.load_state_dict(kept["optimizer"])
         first, used = kept["step"], kept["seconds"]
-    torch.manual_seed(1000 + first)
+    torch.manual_seed(1000 * seed + first)
     started = time.perf_counter()
 
     def keep(step: int) -> None:
@@ -283,7 +316,7 @@ def train(
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         average.update_parameters(network)
-        if (step + 1) % max(1, steps // 20) == 0:
+        if (step + 1) % max(1, steps // 20) == 0 or step == 200:
             seconds = used + time.perf_counter() - started
             found = report(average.module)
             print(
@@ -314,34 +347,44 @@ def export(out: Path, planner: nn.Module, painter: nn.Module, words: Mapping[str
     print(f"{out}: {sum(array.size for array in arrays.values()):,} weights, {out.stat().st_size / 2**20:.1f} MiB")
 
 
-def train_painter(told: argparse.Namespace, device: torch.device, plan: Plan, deadline: float) -> nn.Module:
+def compiled(network: nn.Module) -> Callable[..., Any]:
+    """Return the forward pass of a network, compiled where there is a GPU."""
+    on_gpu = next(network.parameters()).device.type == "cuda"
+    return torch.compile(network.forward) if on_gpu else network.forward
+
+
+def train_painter(args: argparse.Namespace, device: torch.device, schedule: Schedule, deadline: float) -> nn.Module:
     """Train the painter on drawn scenes."""
-    with np.load(told.folder / "instructions.npz") as file:
-        painter = Painter(len(file["class_names"]), len(file["color_names"]), **plan.painter).to(device)
-    data = PaintData(told.folder / "drawings.npz", device)
+    with np.load(args.folder / "instructions.npz") as file:
+        painter = Painter(len(file["class_names"]), len(file["color_names"]), **schedule.painter).to(device)
+    data = PaintData(args.folder / "drawings.npz", device)
+    forward = compiled(painter)
     return train(
         "painter",
         painter,
-        lambda: paint_loss(painter, data, plan.paint_batch),
+        lambda: paint_loss(painter, forward, data.batch(schedule.paint_batch)),
         lambda network: f"off by {check_painter(network, data):.2f} levels",
-        told.paint_steps or plan.paint_steps,
-        told.folder,
+        args.paint_steps or schedule.paint_steps,
+        args.folder,
         deadline,
+        args.seed,
     )
 
 
-def train_planner(told: argparse.Namespace, device: torch.device, plan: Plan, deadline: float) -> nn.Module:
+def train_planner(args: argparse.Namespace, device: torch.device, schedule: Schedule, deadline: float) -> nn.Module:
     """Train the planner on instructions with layouts."""
-    data = PlanData(told.folder / "instructions.npz", device, plan.rounds)
-    planner = Planner(data.vocabulary, len(data.classes), len(data.colors), **plan.planner).to(device)
+    data = PlanData(args.folder / "instructions.npz", device, schedule.layouts)
+    planner = Planner(data.vocabulary, len(data.classes), len(data.colors), **schedule.planner).to(device)
+    forward = compiled(planner)
     return train(
         "planner",
         planner,
-        lambda: plan_loss(planner, data, plan.plan_batch),
+        lambda: plan_loss(planner, forward, data.batch(schedule.plan_batch, schedule.group)),
         lambda network: check_planner(network, data),
-        told.plan_steps or plan.plan_steps,
-        told.folder,
+        args.plan_steps or schedule.plan_steps,
+        args.folder,
         deadline,
+        args.seed,
     )
 
 
@@ -354,20 +397,21 @@ def main() -> None:
     parser.add_argument("--stop-after", type=float, default=math.inf, metavar="SECONDS")
     parser.add_argument("--plan-steps", type=int, default=0)
     parser.add_argument("--paint-steps", type=int, default=0)
-    told = parser.parse_args()
-    torch.manual_seed(1)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
     torch.set_float32_matmul_precision("high")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    plan = SMALL if told.small else FULL
-    deadline = time.perf_counter() + told.stop_after
+    schedule = SMALL if args.small else FULL
+    deadline = time.perf_counter() + args.stop_after
     try:
-        painter = train_painter(told, device, plan, deadline)
-        planner = train_planner(told, device, plan, deadline)
+        painter = train_painter(args, device, schedule, deadline)
+        planner = train_planner(args, device, schedule, deadline)
     except StoppedError as stopped:
-        raise SystemExit(f"stopped at {stopped}: start again to go on") from None
-    with np.load(told.folder / "instructions.npz") as file:
+        raise SystemExit(f"stopped at {stopped}: start again to resume") from None
+    with np.load(args.folder / "instructions.npz") as file:
         words = {"words": file["words"], "classes": file["class_names"], "colors": file["color_names"]}
-    export(told.out, planner, painter, words)
+    export(args.out, planner, painter, words)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ from formalimg.analysis import JudgeAgreement, JudgeScores, compare_judges
 from formalimg.stats import Interval
 from formalimg.suites import CATEGORIES, Category, ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.support.sizes import tries
 
-PER_LEVEL = 300
+PER_LEVEL = tries(100, 300)
 SHOWN: Mapping[Category, float] = dict(zip(CATEGORIES, (0.95, 0.85, 0.6, 0.5, 0.7, 0.75, 0.55, 0.8), strict=True))
 """How often images show what is asked for."""
 
@@ -99,12 +100,14 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> JudgeAgreement:
 
 
 def test_nothing_is_dropped(compared: JudgeAgreement) -> None:
-    assert compared.images == (2100 - 21 - 42, 42, 0, 21)
-    assert (compared.passed.n, compared.passed.left_out) == (2037, 63)
+    made, dark, refused = 7 * PER_LEVEL, len(TOO_DARK), len(REFUSED)
+    scored = made - dark - refused
+    assert compared.images == (scored, dark, 0, refused)
+    assert (compared.passed.n, compared.passed.left_out) == (scored, dark + refused)
     asked = sum(len(_kinds(item)) for item in _items() if item.id not in REFUSED)
     assert compared.questions.n + compared.questions.left_out == asked
     assert sum(it.n for it in compared.questions_by_kind.values()) == compared.questions.n
-    assert (compared.second.full_mark.scored, compared.second.full_mark.expected) == (2037, 2100)
+    assert (compared.second.full_mark.scored, compared.second.full_mark.expected) == (scored, made)
     assert (compared.first.judge.name, compared.second.judge.name) == ("test/careful", "test/hasty")
     wrong = [it for it in compared.disagreements if it.question]
     assert len(wrong) == compared.questions.n - compared.questions.equal

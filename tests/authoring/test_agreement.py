@@ -9,6 +9,7 @@ import pytest
 from formalimg.authoring.formulas.checks import agreement
 from formalimg.logic import parse
 from tests.authoring.scripted import made
+from tests.support.sizes import only_in_full
 
 OPENING = "Make an image in the knolling style, seen straight from above."
 
@@ -63,6 +64,7 @@ def test_one_for_all_is_not_one_for_each() -> None:
     assert agreement(words, for_all, "knolling") == "different"
 
 
+@only_in_full
 def test_what_cannot_be_told_apart_is_not_called_different() -> None:
     """If every cup has a pen to its left, the leftmost pen is left of all cups: one for each is one for all here."""
     for_all = parse("(exists ?b (and (Is ?b 'pen') (forall ?a (implies (Is ?a 'cup') (LeftOf ?b ?a)))))")

@@ -16,6 +16,7 @@ from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
 from formalimg.suites import check_groups, load
 from tests.authoring.counterfactual_author import OURS, Author, plan_of, serving
+from tests.support.sizes import only_in_full
 
 pytest.importorskip("openai")
 Line = dict[str, Any]
@@ -48,6 +49,7 @@ def saved(lines: list[Line]) -> Path:
     return path
 
 
+@only_in_full
 def test_the_groups_that_ship_go_out_and_come_back() -> None:
     code, out = run("export", "cf-world", "--out", "whole.jsonl")
     assert (code, out.split()[0]) == (0, str(len(OURS)))

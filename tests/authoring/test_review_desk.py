@@ -21,6 +21,7 @@ from formalimg.authoring.counterfactuals.review_desk import exclusive_access
 from formalimg.authoring.counterfactuals.review_queue import digest_of, queue_lines
 from formalimg.errors import FormalimgError
 from formalimg.suites import builtin_groups
+from tests.support.sizes import only_in_full
 from tests.web.review_queues import FINE, asked
 
 OURS = builtin_groups()[:8]
@@ -92,6 +93,7 @@ def _process(program: str, queue: Path, start: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
+@only_in_full
 def test_two_processes_lose_none_of_each_others_decisions(tmp_path: Path) -> None:
     queue = laid(tmp_path, queue_lines([WrittenGroup(group) for group in builtin_groups()[:40]]))
     program = (

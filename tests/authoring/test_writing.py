@@ -23,6 +23,7 @@ from formalimg.logic import check, complexity, verify, vocabulary
 from formalimg.models import Unanswered
 from formalimg.suites import FormulaSpec, Item, load
 from tests.authoring.scripted import Scripted, draft, good_review, level_asked, made, review
+from tests.support.sizes import only_in_full
 
 
 @cache
@@ -112,6 +113,7 @@ def test_right_answers_become_items(tmp_path: Path) -> None:
     assert model.most_at_once <= model.concurrency
 
 
+@only_in_full
 def test_natural_items_too(tmp_path: Path) -> None:
     unstyled = [item for item in made("natural", 2, 150) if item.spec.style is None]
     assert len(unstyled) >= 2

@@ -20,6 +20,7 @@ from formalimg.logic import parse, verify, vocabulary
 from formalimg.scenes import CANVAS, MIN_SIDE, Scene, draw
 from tests.baselines.knolling import knolling
 from tests.support.published import published_instances
+from tests.support.sizes import only_in_full, tries
 
 Compose = Callable[[str, int], Scene]
 BOTH = pytest.mark.parametrize("compose", [read, scatter], ids=["reader", "scatter"])
@@ -34,7 +35,7 @@ TEXTS = st.lists(st.sampled_from(WORDS.split()), max_size=60).map(" ".join) | st
 
 @cache
 def _passed(compose: Compose, level: int) -> float:
-    items = [item for item in knolling() if item.level == level]
+    items = [item for item in knolling() if item.level == level][:: tries(2, 1)]
     return sum(verify(item.spec.formula, compose(item.prompt, 0)).passed for item in items) / len(items)
 
 
@@ -68,7 +69,7 @@ def test_published_instructions_are_drawn_with_all_their_objects(compose: Compos
 
 
 @BOTH
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(text=TEXTS, seed=st.integers())
 def test_any_text_makes_a_tidy_scene(compose: Compose, text: str, seed: int) -> None:
     scene = compose(text, seed)
@@ -117,6 +118,7 @@ def test_a_text_without_objects_makes_an_empty_scene(compose: Compose) -> None:
     assert compose("A cat sits on a sofa.", 0) == Scene.of([])
 
 
+@only_in_full
 @pytest.mark.parametrize(("row", "compose"), [("reader", read), ("scatter", scatter)])
 def test_the_table_in_the_documentation_is_true(row: str, compose: Compose) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "builtin-models.md").read_text(encoding="utf-8")

@@ -38,7 +38,7 @@ PUBLISHED = Path(__file__).parents[3] / "shared" / "official"
 
 @pytest.mark.parametrize("world", ["natural", "conceptmix"])
 def test_every_item_is_read_exactly(world: DrawnWorld) -> None:
-    items = load(world)[:: tries(10, 1)]
+    items = load(world)[:: tries(30, 1)]
     misread = [item.id for item in items if as_stated(read_facts(item.prompt, world)) != as_asked(item)]
     assert misread == []
 
@@ -120,7 +120,7 @@ def test_each_world_has_its_own_words() -> None:
 
 
 @given(st.lists(st.sampled_from(WORDS)))
-@settings(max_examples=tries(100, 2000), deadline=None)
+@settings(max_examples=tries(40, 2000), deadline=None)
 def test_any_sequence_of_words_is_read(words: list[str]) -> None:
     facts = read_facts(" ".join(words))
     named = [fact.objects for fact in facts if fact.kind == "object"]

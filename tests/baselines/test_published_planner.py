@@ -27,7 +27,7 @@ from tests.support.remote_models import answers, request
 from tests.support.sizes import tries
 from tests.support.telling_chat import TellingProvider, telling
 
-CASES = tries(250, 1000)
+CASES = tries(100, 1000)
 
 
 def planned(text: str) -> bytes:

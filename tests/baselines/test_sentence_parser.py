@@ -8,6 +8,7 @@ from formalimg.baselines.mentions import EntityTracker, find_tokens
 from formalimg.baselines.sentence_parser import parse_sentence
 from formalimg.logic import Atom, Formula, Value, Variable, atoms
 from tests.baselines.knolling import knolling
+from tests.support.sizes import tries
 
 Said = set[tuple[str, ...]]
 
@@ -37,7 +38,7 @@ def _named(atom: Atom) -> list[str]:
 
 def test_nearly_all_instructions_of_the_default_suite_are_read_rightly() -> None:
     """What the reader gets wrong it must get wrong in laying out: its failures are not those of a bad parser."""
-    items = knolling()
+    items = knolling()[:: tries(5, 1)]
     right = sum(_read(item.prompt) == _meant(item.spec.formula) for item in items)
     assert right >= 0.99 * len(items)
 

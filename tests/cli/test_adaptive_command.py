@@ -14,6 +14,7 @@ from formalimg.runs import read_looks
 from tests.support.command import formalimg
 from tests.support.ladders import looks_in
 from tests.support.run_contents import contents, until
+from tests.support.sizes import only_in_full
 
 SMALL = ("--size", "256", "--per-level", "20", "--levels", "1-3")
 
@@ -33,6 +34,7 @@ def scatter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@only_in_full
 def test_a_killed_run_resumes_to_the_same_decisions(tmp_path: Path, scatter: Path) -> None:
     command = [sys.executable, "-m", "formalimg", *_command("builtin/scatter", tmp_path / "run")]
     looks = tmp_path / "run" / "looks.jsonl"

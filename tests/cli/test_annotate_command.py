@@ -34,6 +34,7 @@ from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import concept_items, rated_run, take
 from tests.reporting.drawn_runs import some_items
 from tests.support.models import NumberJudge
+from tests.support.sizes import only_in_full
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +233,7 @@ def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@only_in_full
 def test_borderline_images_are_asked_for_on_the_command_line(tmp_path: Path, run: Path) -> None:
     items = [scored_item(f"g{number}-l1") for number in range(3)]
     scored = scored_run(tmp_path / "scored", items, {"g0-l1": [0.0], "g1-l1": [0.5], "g2-l1": [1.0]})
@@ -266,6 +268,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bo
     return run, {item.id: _is_right(item.id) for item in items}
 
 
+@only_in_full
 def test_a_judge_is_corrected_through_the_site(judged: tuple[Path, dict[str, bool]], tmp_path: Path) -> None:
     run, truth = judged
     study, port = tmp_path / "study", str(_free_port())

@@ -18,6 +18,7 @@ from formalimg.cli.help_groups import configure_logging
 from formalimg.cli.streams import VisibleFormatter
 from formalimg.human_eval import RaterSummary
 from tests.support.command import formalimg
+from tests.support.sizes import only_in_full
 
 EVIL = "\x1b]0;owned\x07\x1b[8m\u202e\x9b2J"
 SEEN = "\\x1b]0;owned\\x07\\x1b[8m\\u202e\\u009b2J"
@@ -59,6 +60,7 @@ def test_names_of_files_and_messages(tmp_path: Path) -> None:
     assert f"{SEEN}\\nerror: all is well" in err, "a message is one line"
 
 
+@only_in_full
 def test_json_is_the_same_data_on_a_terminal_and_in_a_pipe(tmp_path: Path) -> None:
     (tmp_path / f"{EVIL}.formula").write_text(FORMULA)
     command = [sys.executable, "-m", "formalimg", "check", "--json", f"{EVIL}.formula"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sizes import tries
+
 RUN = ("run", "knolling", "-m", "builtin/reader", "--size", "256", "--out", "run")
 
 # What the installed command does, with Ctrl-C at the moment when a module is about to be imported.
@@ -43,7 +45,7 @@ sys.exit(main())
         "formalimg.baselines",
         "formalimg.runs",
         "formalimg.runs.execution",
-    ],
+    ][:: tries(3, 1)],
 )
 def test_pressed_while_a_module_is_imported(module: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -14,6 +14,7 @@ import pytest
 
 from formalimg.runs import MAX_SIZE, MIN_SIZE, open_run
 from tests.support.command import formalimg, formalimg_process
+from tests.support.sizes import only_in_full
 
 ORACLE = ("knolling", "--model", "builtin/oracle", "--size", "512", "--levels", "1-2", "--per-level", "2")
 
@@ -134,6 +135,7 @@ def test_a_run_of_another_version_is_refused(workplace: Path, tmp_path: Path) ->
     assert "schema 99" in err
 
 
+@only_in_full
 def test_the_doctor_finds_nothing_wrong() -> None:
     code, out, _ = formalimg_process("doctor")
     assert code == 0, out

@@ -16,10 +16,13 @@ from formalimg.runs import StoredRun
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.rated_runs import concept_items, opened, take
 from tests.support.models import speckled
+from tests.support.sizes import tries
 
 ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
 JUDGE_ERROR = 0.2
 MODELS = ("one", "two", "three", "four")
+ITEMS = tries(40, 100)
+IMAGES = len(MODELS) * ITEMS
 
 
 def _truth(run: str, item: str) -> bool:
@@ -29,9 +32,9 @@ def _truth(run: str, item: str) -> bool:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
-    """Four models, a hundred items: 400 images, and a judge who errs as often as planned."""
+    """Four models, all of the same items, and a judge who errs as often as planned."""
     home = tmp_path_factory.mktemp("runs")
-    items = concept_items(100, levels=1)
+    items = concept_items(ITEMS, levels=1)
     for run in MODELS:
         chance = random.Random(run)
         said = {item.id: _truth(run, item.id) ^ (chance.random() < JUDGE_ERROR) for item in items}
@@ -63,9 +66,9 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
 
             return take(study, rater, say)
 
-        assert sum(map(rate, ERRORS)) == 2000
+        assert sum(map(rate, ERRORS)) == 5 * IMAGES
     done = export_study(made.folder, tmp_path / "out")
-    assert (done.finished, done.unfinished) == (2000, 0)
+    assert (done.finished, done.unfinished) == (5 * IMAGES, 0)
 
     votes = read_votes(tmp_path / "out" / "votes.csv")
     assert len(votes) == sum(len(task.steps) for task in read_study(made.folder).tasks)
@@ -73,20 +76,20 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
         wrong = [
             vote.yes != _truth(vote.model, vote.item) for vote in votes if (vote.rater, vote.question) == (rater, None)
         ]
-        assert len(wrong) == 400
-        _near(sum(wrong) / 400, error, 400)
+        assert len(wrong) == IMAGES
+        _near(sum(wrong) / IMAGES, error, IMAGES)
 
     found = study_votes(votes, runs)
     whole = found.whole
     assert whole is not None
-    assert (whole.cases, whole.undecided) == (400, 0)
+    assert (whole.cases, whole.undecided) == (IMAGES, 0)
     for one, other in combinations(ERRORS, 2):
         both = ERRORS[one] * ERRORS[other] + (1 - ERRORS[one]) * (1 - ERRORS[other])
-        _near(whole.matrix[one][other].value, both, 400)
-    _near(whole.with_judge.value, 1 - JUDGE_ERROR, 400)  # the majority of five is nearly always right
+        _near(whole.matrix[one][other].value, both, IMAGES)
+    _near(whole.with_judge.value, 1 - JUDGE_ERROR, IMAGES)  # the majority of five is nearly always right
     people = {score.run: score.human.value for score in whole.scores if score.level is None}
     for run in MODELS:
-        share = sum(_truth(run, item) for item in runs[0].items) / 100
+        share = sum(_truth(run, item) for item in runs[0].items) / ITEMS
         value = people[run]
         assert value is not None
         assert abs(value - share) <= 0.03

@@ -16,6 +16,7 @@ from formalimg.stats import corrected_rate
 from formalimg.suites import load
 from tests.support.command import formalimg
 from tests.support.published import FOLDER
+from tests.support.sizes import only_in_full
 
 DSG = FOLDER.parents[1] / "dsg"
 IMAGES, SCORED, PEOPLE = 800, 795, 428
@@ -95,6 +96,7 @@ def test_agreement_with_people_is_what_is_known(found: Any, judge: str) -> None:
         assert (f"{ranks['spearman']['value']:.3f}", f"{ranks['kendall']['value']:.3f}") == expected
 
 
+@only_in_full
 def test_a_run_for_each_model_gives_the_same(items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")  # tables in one piece
     judge, known = "mplug", JUDGES["mplug"]
@@ -111,6 +113,7 @@ def test_a_run_for_each_model_gives_the_same(items: Path, tmp_path: Path, monkey
     assert f"{100 * PEOPLE / SCORED:.1f}" in pooled[1]
 
 
+@only_in_full
 def test_a_report_corrects_the_raw_rate_by_a_hundred_labels(folder: Path, judge: str) -> None:
     draw = ("--images", "100", "--seed", "4", "--out", "labels.csv")
     assert formalimg("import", "ratings", str(DSG / "tifa160-likert-anns.csv"), "run", *draw, cwd=folder).code == 0

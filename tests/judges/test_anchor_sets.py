@@ -19,6 +19,7 @@ from tests.support.bad_judges import KnowingModel, always_yes, truly
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
+from tests.support.sizes import tries
 
 
 class _Scripted:
@@ -56,12 +57,12 @@ def test_the_command_alarms_when_the_judge_behind_a_name_changes(
         assert (same.code, model.asked) == (0, 21)
         assert "no sign of a change since" in same.out
         assert "look 1: 0 of 5 answers changed" in same.out
-        quiet = [formalimg(*wanted).code for _ in range(4)]
+        quiet = [formalimg(*wanted).code for _ in range(tries(1, 4))]
         model.say = always_yes
         codes = [formalimg(*wanted).code for _ in range(4)]
         model.say = truly
         alarm = formalimg(*wanted)
-    assert quiet == [0] * 4
+    assert set(quiet) == {0}
     assert codes[0] == 0  # eight images are too few to tell at once
     assert codes[-1] == alarm.code == 1  # and an alarm stays
     assert alarm.out.count("\n") == 1

@@ -53,15 +53,15 @@ def _reading(flaw: str) -> ConditionResult:
 
 
 def test_the_grounder_for_drawings_passes() -> None:
-    scenes = tries(2, 5)
-    certificate = certify(IconGrounder(), scenes=scenes, seed=19, others=10)
+    scenes = tries(1, 5)
+    certificate = certify(IconGrounder(), scenes=scenes, seed=19, others=tries(3, 10))
     assert [reading.condition for reading in certificate.results] == list(CONDITIONS)
     for reading in certificate.results:
         assert (reading.images, reading.refused) == (scenes, 0)
         assert reading.f1 >= 0.97
         assert reading.color_accuracy >= 0.98
     assert certificate.results[0].matched == certificate.results[0].objects == certificate.results[0].found
-    assert certificate.impostors_refused == certificate.impostors == 10
+    assert certificate.impostors_refused == certificate.impostors == tries(3, 10)
     assert certificate.reaches(0.97)
 
 

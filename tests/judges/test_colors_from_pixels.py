@@ -52,7 +52,7 @@ def test_lab_is_what_tables_say(rgb: tuple[int, ...], expected: tuple[float, ...
 
 def test_drawn_objects_have_the_colour_they_were_drawn_in() -> None:
     found = []
-    labels = drawable_classes()[:: tries(4, 1)]
+    labels = drawable_classes()[:: tries(10, 1)]
     for label in labels:
         scene = _one_of_each_color(label)
         image = draw(scene, size=384)

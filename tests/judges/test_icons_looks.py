@@ -9,8 +9,10 @@ import pytest
 
 from formalimg.judges.grounders import icon_recognition, icon_templates
 from formalimg.judges.grounders.icon_templates import LOOKS_FILE, CellGrid, draw_looks, drawn_kinds
+from tests.support.sizes import only_in_full
 
 
+@only_in_full
 def test_the_looks_that_ship_are_those_that_are_drawn() -> None:
     drawn = draw_looks()
     with (files("formalimg.judges.grounders") / LOOKS_FILE).open("rb") as file, np.load(file) as shipped:

@@ -61,9 +61,9 @@ def test_every_class_is_read_in_every_colour() -> None:
         _assert_same(_read(draw(scene, 700)), scene, tolerance=2)
 
 
-@pytest.mark.parametrize("size", [768, 1024, 1400])
+@pytest.mark.parametrize("size", [768, 1024, 1400][:: tries(2, 1)])
 def test_random_scenes_are_read_in_any_size(size: int) -> None:
-    for scene in random_scenes(tries(2, 4), seed=size):
+    for scene in random_scenes(tries(1, 4), seed=size):
         _assert_same(_read(draw(scene, size)), scene, tolerance=2 if size < CANVAS else 1)
 
 
@@ -73,7 +73,7 @@ def test_random_scenes_are_read_in_any_size(size: int) -> None:
     sides=st.tuples(st.integers(40, 400), st.integers(40, 400)).filter(lambda sides: 1 / 7 < sides[0] / sides[1] < 7),
     place=st.tuples(st.floats(0, 1), st.floats(0, 1)),
 )
-@settings(max_examples=tries(15, 40), deadline=None)
+@settings(max_examples=tries(6, 40), deadline=None)
 def test_objects_in_boxes_of_any_shape_are_read_right_or_not_at_all(
     label: str, color: str, sides: tuple[int, int], place: tuple[float, float]
 ) -> None:

@@ -33,10 +33,10 @@ from tests.support.odd_objects import knolling_formula, objects, whole_entry
 from tests.support.published import published_instances
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item
 from tests.support.scripted_chat import numbered
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 from tests.support.telling_chat import telling
 
-CASES = tries(150, 1000)
+CASES = tries(80, 1000)
 NO_VERDICT = {official.ASKED_AGAIN, official.LEFT_OUT}
 IMAGE = numbered(7)
 
@@ -168,6 +168,7 @@ def test_what_the_published_language_cannot_say_has_no_published_verdict(formula
     )
 
 
+@only_in_full
 def test_a_hopeless_search_ends_without_a_verdict() -> None:
     names = "abcdefgh"
     together = " ".join(f"(AlignedVertically ?{one} ?{other})" for one in names for other in names)

@@ -12,6 +12,7 @@ from formalimg import Box, FormulaError, Scene, SceneObject, verify
 from formalimg.errors import FormalimgError
 from formalimg.logic import minimax
 from formalimg.logic.best_binding import BestBinding, best_binding
+from tests.support.sizes import only_in_full
 
 TABLE = Scene.of(
     [
@@ -186,6 +187,7 @@ def test_a_game_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPa
     assert caught.value.problems[0].kind == "size"
 
 
+@only_in_full
 def test_the_clauses_of_many_variables_need_no_table_of_their_own() -> None:
     """A disjunction over eight variables: a table of 30 objects each would have 650 billion cells."""
     names = [f"v{number}" for number in range(8)]

@@ -27,7 +27,7 @@ from formalimg.logic import (
 from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.hard_formulas import crowd, steps_taken
 from tests.support.random_logic import random_formula
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 
 def row(*objects: str) -> Scene:
@@ -220,6 +220,7 @@ def test_a_hard_family_with_counts_is_given_up(bound: str, monkeypatch: pytest.M
         prepare_formula(formula).share(crowd(100))
 
 
+@only_in_full
 def test_a_count_of_many_free_variables_has_no_clauses_of_its_own() -> None:
     """Its table would have 40 ** 4 cells: the formula is decided, and scored as a whole."""
     names = "abcd"

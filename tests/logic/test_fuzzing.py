@@ -40,7 +40,7 @@ def _damaged(draw: st.DrawFn) -> str:
     return text
 
 
-_SETTINGS = settings(max_examples=tries(200, 600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=tries(60, 600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @_SETTINGS

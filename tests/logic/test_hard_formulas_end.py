@@ -32,7 +32,7 @@ from tests.support.hard_formulas import (
     steps_taken,
 )
 from tests.support.random_logic import random_formula, random_scene
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 CROWD = crowd(100)
 HARD = {
@@ -118,6 +118,7 @@ def test_just_enough_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         verify(formula, scene)
 
 
+@only_in_full
 def test_steps_do_not_hang_on_the_order_of_sets() -> None:
     """Strings are hashed differently in every process, unless PYTHONHASHSEED is set."""
     program = (

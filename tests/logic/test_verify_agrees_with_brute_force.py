@@ -11,7 +11,7 @@ from tests.support.brute_force import truth
 from tests.support.random_logic import STYLES, random_formula, random_scene
 from tests.support.sizes import tries
 
-BATCHES = tries(4, 12)
+BATCHES = tries(2, 12)
 PAIRS = 1000  # in each batch
 
 
@@ -40,7 +40,7 @@ def test_on_random_pairs_with_counts(rows: int, monkeypatch: pytest.MonkeyPatch)
     """Counting quantifiers and `distinct` among all the others; with room for tables and without."""
     monkeypatch.setattr(relations, "MAX_ROWS", rows)
     held = counted = 0
-    pairs = tries(700, 10_000)
+    pairs = tries(300, 10_000)
     for number in range(pairs):
         chance = random.Random(f"counts {number}")
         formula = random_formula(chance, chance.randint(1, 5), counts=True)

@@ -6,8 +6,9 @@ import random
 
 from formalimg.logic import verify
 from tests.support.random_logic import random_formula, random_scene
+from tests.support.sizes import tries
 
-PAIRS = 700
+PAIRS = tries(250, 700)
 
 
 def test_on_random_classical_pairs() -> None:

@@ -30,8 +30,8 @@ from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries
 
-PAIRS = tries(60, 150)  # each under both semantics
-COUNTING_PAIRS = tries(60, 10_000)
+PAIRS = tries(40, 150)  # each under both semantics
+COUNTING_PAIRS = tries(40, 3_000)
 
 
 def test_on_random_pairs_under_both_semantics() -> None:

@@ -29,6 +29,7 @@ from formalimg.models import (
     open_image_model,
 )
 from tests.support.installed import install
+from tests.support.sizes import only_in_full
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "adding-a-model.md"
 
@@ -102,12 +103,14 @@ def test_the_command_line_lists_it_with_what_is_missing(site: Path) -> None:
     assert "planted-acme-key" not in shown
 
 
+@only_in_full
 def test_the_list_is_there_as_json_too(site: Path) -> None:
     listed = json.loads(_formalimg(site, "models", "--json").stdout)
     (acme,) = [provider for provider in listed if provider["name"] == "acme"]
     assert (acme["images"], acme["answers"], acme["ready"], acme["package"]) == (True, True, False, "acme-models")
 
 
+@only_in_full
 def test_a_whole_run_uses_it(site: Path, tmp_path: Path) -> None:
     done = _formalimg(
         site, "run", "knolling", "--model", "acme/free", "-M", "shade=9", "--levels", "1", "--per-level", "2",

@@ -21,6 +21,7 @@ from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema, corrupt
+from tests.support.sizes import only_in_full
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +142,7 @@ def _write_many(folder: Path, first: int) -> int:
     return sum(memory.get(str(number)) == Completion(f"answer {number}") for number in range(first, first + 50))
 
 
+@only_in_full
 def test_several_processes_may_remember_at_once(folder: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert pool.starmap(_write_many, [(folder, first) for first in (0, 25, 50)]) == [50] * 3

@@ -15,6 +15,7 @@ from formalimg.judges.grounders.vlm import SeenThings
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer, parse_yes_no
 from formalimg.judges.score_judge import NumberedScores, published_scores
 from formalimg.models.structured_output import ParseFailure, parse_answer
+from tests.support.sizes import tries
 
 YES: dict[str, Any] = {"observation": "a cat on a mat", "answer": "yes"}
 NO: dict[str, Any] = {"observation": "an empty mat", "answer": "no"}
@@ -208,7 +209,7 @@ _links = st.sampled_from(["\n", "\nAnswer: ", " Final answer: ", "\n\nThe answer
 
 
 @given(_words, _denials, _names, _links, st.integers(0, 6))
-@settings(max_examples=400)
+@settings(max_examples=tries(100, 400))
 def test_no_contradiction_is_ever_a_yes(seen: str, denial: str, name: str, link: str, kind: int) -> None:
     yes = {"observation": seen, "answer": "yes"}
     denied = {"observation": seen, "answer": "no"}

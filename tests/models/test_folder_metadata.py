@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
+from tests.support.sizes import tries
 
 
 def described(folder: Path, *rows: dict[str, Any], ending: str = "\n") -> Path:
@@ -194,7 +195,7 @@ _PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(
     name=st.sampled_from(["metadata.jsonl", "metadata.csv", "map.json"]),
     content=st.one_of(

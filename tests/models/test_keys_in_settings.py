@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +24,7 @@ from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
-from tests.support.command import formalimg
+from tests.support.command import Result, formalimg
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone
 
@@ -239,27 +237,32 @@ image.save(sys.argv[1], pnginfo=info)
 """
 
 
-def _run(folder: Path, key: str, *more: str) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, key: str, *more: str) -> Result:
     model = f"command/{sys.executable} {folder / 'paint.py'} {{out}} --api-key {key}"
-    arguments = ["run", "knolling", "--model", model, "--per-level", "1", "--levels", "1-6", "-v", *more]
+    arguments = [
+        "run",
+        "knolling",
+        "--model",
+        model,
+        "--per-level",
+        "1",
+        "--levels",
+        "1-6",
+        "--size",
+        "64",
+        "-v",
+        *more,
+    ]
     arguments += ["-j", "builtin/icons"]
-    return subprocess.run(
-        [sys.executable, "-m", "formalimg", *arguments],
-        cwd=folder,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return formalimg(*arguments, cwd=folder)
 
 
 def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Path) -> None:
     (tmp_path / "paint.py").write_text(PAINT)
     keys = ["sk-" + secrets.token_hex(16), RANDOM]
     first, second = (_run(tmp_path, key) for key in keys)
-    assert first.returncode in (0, 1), first.stderr
-    assert second.returncode in (0, 1), second.stderr
+    assert first.code in (0, 1), first.err
+    assert second.code in (0, 1), second.err
     (run,) = (tmp_path / "runs").iterdir()
     with sqlite3.connect(run / "results.sqlite") as database:
         statuses = [status for (status,) in database.execute("SELECT status FROM pictures")]
@@ -269,7 +272,7 @@ def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Pa
     report = formalimg("report", str(run), "--out", str(tmp_path / "report.html"), cwd=tmp_path)
     assert report.code == 0, report.err
     everything = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "paint.py"] + [
-        text.encode() for text in (first.stdout, first.stderr, second.stdout, second.stderr, report.out, report.err)
+        text.encode() for text in (first.out, first.err, second.out, second.err, report.out, report.err)
     ]
     assert b"<secret>" in b"".join(everything)
     images = [path for path in (run / "images").iterdir() if path.suffix == ".png"]
@@ -291,12 +294,10 @@ def test_a_run_leaves_no_trace_of_a_key_and_is_resumed_with_another(tmp_path: Pa
     ],
 )
 def test_no_message_of_the_command_line_shows_a_key(arguments: list[str], tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "formalimg", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.strip()
-    assert "abcdefgh12345678" not in done.stdout + done.stderr
+    done = formalimg(*arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.strip()
+    assert "abcdefgh12345678" not in done.out + done.err
 
 
 def test_logs_show_no_key(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ IMAGE_FAULTS = [
     *[(gemini_painter, kind) for kind in ("no base64", "words", "text", "blocked", "SAFETY", "OTHER", "no candidate")],
     *[(gemini_painter, kind) for kind in ("schema", "html")],
     *[(hf_painter, kind) for kind in ("text", "gif", "html", "empty")],
-]
+][:: tries(3, 1)]
 
 
 @pytest.mark.parametrize(("open_model", "kind"), IMAGE_FAULTS, ids=[f"{o.__name__}-{k}" for o, k in IMAGE_FAULTS])
@@ -114,7 +114,10 @@ def test_an_image_model_that_is_paid_and_broken_stops_at_the_budget(
 CHAT_FAULTS = ["no text", "length", "refusal", "filter", "schema", "html", "empty", "truncated", "prose", "no usage"]
 
 
-JUDGED = [*[(kind, "on") for kind in CHAT_FAULTS], *[(kind, "off") for kind in CHAT_FAULTS[:: tries(4, 1)]]]
+JUDGED = [
+    *[(kind, "on") for kind in CHAT_FAULTS[:: tries(2, 1)]],
+    *[(kind, "off") for kind in CHAT_FAULTS[:: tries(9, 1)]],
+]
 
 
 @pytest.mark.parametrize(("kind", "cache"), JUDGED)

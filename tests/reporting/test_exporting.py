@@ -156,7 +156,7 @@ def _there_and_back(items: Sequence[Item[Any]], folder: Path, samples: int) -> N
 
 
 def test_all_published_items_come_back_from_the_authors_layout(tmp_path: Path) -> None:
-    _there_and_back(published_concept_items()[:: tries(12, 1)], tmp_path, 1)
+    _there_and_back(published_concept_items()[:: tries(40, 1)], tmp_path, 1)
 
 
 def test_a_part_of_the_items_comes_back_under_the_published_indexes(tmp_path: Path) -> None:

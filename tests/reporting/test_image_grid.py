@@ -15,10 +15,11 @@ from formalimg.reporting.figures.image_grid import FAILED, PASSED
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> list[DrawnRun]:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[DrawnRun]:
+    folder = tmp_path_factory.mktemp("runs")
     return [
-        drawn_run(tmp_path / name, f"test/{name}", skill=skill, unscored=0.1, chance=number)
+        drawn_run(folder / name, f"test/{name}", skill=skill, unscored=0.1, chance=number)
         for number, (name, skill) in enumerate([("good", 0.9), ("bad", 0.2)])
     ]
 

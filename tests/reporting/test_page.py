@@ -27,6 +27,7 @@ from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
 from formalimg.web.viewer.item import highlight_formula
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
+from tests.support.sizes import only_in_full
 
 VOID = {"br", "img", "input", "meta"}
 
@@ -253,6 +254,7 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
     return replace(run, images=tuple(images))
 
 
+@only_in_full
 def test_several_large_runs_make_a_page_that_can_be_sent(heavy: DrawnRun, tmp_path: Path) -> None:
     write_html([heavy], tmp_path / "report.html")
     per_image = (tmp_path / "report.html").stat().st_size / len(heavy.images)

@@ -26,7 +26,7 @@ def cups(number: int, *others: str) -> Scene:
 
 def test_the_share_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds() -> None:
     played = shared = 0
-    number = tries(300, 3000)
+    number = tries(100, 3000)
     for index in range(number):
         chance = random.Random(f"reward counts {index}")
         formula, scene = random_formula(chance, chance.randint(1, 4), counts=True), random_scene(chance)

@@ -45,7 +45,7 @@ def test_random_formulas_have_the_shares_of_the_game_played_out(monkeypatch: pyt
     """Also where a group has to be cut to pieces. Empty scenes, styles, counts, `distinct` and `forall` all occur."""
     monkeypatch.setattr(group_game, "MAX_GROUP_CELLS", cells)
     played = between = 0
-    number = tries(60, 1500)
+    number = tries(60, 500)
     for index in range(number):
         chance = random.Random(f"groups {index}")
         formula = random_asked(chance)

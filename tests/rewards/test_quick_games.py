@@ -17,6 +17,7 @@ from tests.logic.test_best_binding_agrees_with_minimax import (
     components_of,
 )
 from tests.support.random_logic import random_scene
+from tests.support.sizes import tries
 
 COLORS = ("red", "blue", "green", "white", None)
 
@@ -26,8 +27,8 @@ def test_object_by_object_and_without_broken_ties_it_agrees_with_minimax(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(minimax, limit, 1)
-    assert compare(f"quick {limit}", sizes=(2, 3, 3, 4), most_effort=1000, number=100) > 15
-    for index in range(40):
+    assert compare(f"quick {limit}", sizes=(2, 3, 3, 4), most_effort=1000, number=tries(40, 100)) > tries(5, 15)
+    for index in range(tries(12, 40)):
         chance = random.Random(f"alternating {limit} {index}")
         formula, scene = alternating_formula(chance), random_scene(chance, (2, 3, 3))
         components = components_of(formula, "classical")

@@ -28,6 +28,7 @@ from tests.rewards.game_played_out import (
 )
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, random_formula, random_scene
+from tests.support.sizes import tries
 
 WEIGHTS: tuple[dict[str, int], ...] = (
     {},
@@ -93,7 +94,7 @@ def changed(scene: Scene, chance: random.Random) -> Scene:
     return Scene.of(objects)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(40, 150), deadline=None)
 @given(st.integers(), st.integers(1, 5), BOTH)
 def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
     seed: int, depth: int, which: int
@@ -116,7 +117,7 @@ def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
     assert found.score == pytest.approx(by_parts, abs=1e-12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(30, 80), deadline=None)
 @given(st.integers(), BOTH)
 def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, which: int) -> None:
     chance = random.Random(seed)
@@ -127,7 +128,7 @@ def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, whic
     assert score(which, formula, scene) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(40, 100), deadline=None)
 @given(st.integers(), BOTH)
 def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_weight(seed: int, which: int) -> None:
     """A repair: the scene changes so that, for the objects picked before, one more clause earns and none stops to."""
@@ -158,7 +159,7 @@ def test_there_are_repairs_among_random_changes() -> None:
     assert repaired > 6
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(30, 80), deadline=None)
 @given(st.integers(), BOTH)
 def test_another_object_never_lowers_the_score_of_an_existential_formula(seed: int, which: int) -> None:
     chance = random.Random(seed)
@@ -169,7 +170,7 @@ def test_another_object_never_lowers_the_score_of_an_existential_formula(seed: i
     assert score(which, formula, Scene.of(objects)) >= score(which, formula, scene)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(40, 100), deadline=None)
 @given(st.integers(), st.integers(1, 4), BOTH)
 def test_where_no_clause_stops_to_hold_for_any_objects_no_score_falls(seed: int, depth: int, which: int) -> None:
     """For any formula, also with foralls: what holds for some objects goes on holding for them."""

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.support.sizes import only_in_full
+
 READ = """
 import io, threading
 from PIL import Image
@@ -33,6 +35,7 @@ print((resident_bytes() - before) // 2**20)
 """
 
 
+@only_in_full
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux keeps what others give back")
 def test_what_large_images_took_is_given_back() -> None:
     told = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, check=True, timeout=60)

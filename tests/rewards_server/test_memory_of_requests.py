@@ -16,7 +16,7 @@ import pytest
 from formalimg.rewards import Scorer
 from formalimg.rewards.server import Limits
 from tests.rewards_server.servers import CUP, asked, connected, head, until_closed, visitor
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full
 
 START = "import typer; from formalimg.cli.serve import serve_command; typer.run(serve_command)"
 MEGABYTE = 1024 * 1024
@@ -90,8 +90,9 @@ def peak_megabytes(process: int) -> int:
     return int(line.split()[1]) // 1024
 
 
+@only_in_full
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of another process's memory is known on Linux only")
-@pytest.mark.parametrize("name", list(OVERSIZED)[:: tries(3, 1)])
+@pytest.mark.parametrize("name", OVERSIZED)
 def test_no_request_takes_much_more_memory_than_its_length(name: str) -> None:
     request, status = OVERSIZED[name]
     sent = request()
@@ -130,6 +131,7 @@ def test_an_answer_has_a_limit() -> None:
     assert small.post("/v1/score", json={**body, "parts": False}).status_code == 200
 
 
+@only_in_full
 def test_formulas_are_kept_by_the_memory_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.rewards.tasks._MAX_CACHED_BYTES", 60_000_000)  # two of these
     scorer = Scorer()

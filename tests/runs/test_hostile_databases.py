@@ -149,7 +149,7 @@ def _corrupt(seed: int, file: Path) -> str:
 
 def test_random_damage_is_one_line_or_does_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
-    for _ in range(tries(60, 120) * TIMES):
+    for _ in range(tries(25, 120) * TIMES):
         seed = dice.randrange(2**32)
         source = dice.choice([knolling, knolling, concepts])
         actions = ACTIONS if TIMES > 1 else [dice.choice(ACTIONS)]
@@ -180,7 +180,7 @@ def test_a_damaged_log_is_one_line_or_does_not_matter(knolling: Path, tmp_path: 
 def test_values_of_any_kind_are_one_line_or_do_not_matter(knolling: Path, concepts: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
     edits = [(source, edit) for source in (knolling, concepts) for edit in edits_of(source / "results.sqlite")]
-    for source, edit in dice.sample(edits, min(len(edits), tries(50, 100) * TIMES)):
+    for source, edit in dice.sample(edits, min(len(edits), tries(20, 100) * TIMES)):
         all_rows = dice.random() < 0.3
 
         def harm(file: Path, edit: HostileEdit = edit, all_rows: bool = all_rows) -> HostileEdit:

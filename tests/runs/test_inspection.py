@@ -16,6 +16,7 @@ from PIL import Image
 from formalimg.judges import LoadedImage, Unscored
 from formalimg.runs.inspection import MAX_PIXELS, failed_by_rule, inspect
 from tests.support.models import speckled
+from tests.support.sizes import tries
 
 _HALVES = Image.new("RGB", (40, 20), "red")
 _HALVES.paste("blue", (0, 0, 20, 20))
@@ -125,7 +126,7 @@ def test_formats_that_nobody_sends_are_not_even_tried() -> None:
         assert isinstance(inspect(_file(_HALVES, form)), Unscored)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(60, 150), deadline=None)
 @given(st.data())
 def test_no_bytes_make_it_fail(data: st.DataObject) -> None:
     """Arbitrary bytes, and good files with some bytes changed, cut off or doubled."""

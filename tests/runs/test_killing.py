@@ -66,7 +66,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(tmp_path
     assert max(_asked(log).values()) <= _KILLS + 1
 
 
-@pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM][: tries(1, 2)])
 def test_a_run_that_is_stopped_keeps_what_was_being_made(tmp_path: Path, unbroken: Path, sort: signal.Signals) -> None:
     folder, log = tmp_path / "run", tmp_path / "log"
     process = start(folder, _IMAGES, 0.1, log)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.run_contents import contents, outcomes, until
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 _KILLS = tries(1, 2)
 
@@ -86,7 +86,7 @@ print(asyncio.new_event_loop().run_until_complete(cell()).stopped)
 """
 
 
-@pytest.mark.parametrize(("seconds", "presses"), [(0.1, 1), (60, 2)])
+@pytest.mark.parametrize(("seconds", "presses"), [(0.1, 1), (60, 2)][: tries(1, 2)])
 def test_the_stop_button_of_a_notebook_stops_the_run(tmp_path: Path, seconds: float, presses: int) -> None:
     folder = tmp_path / "run"
     process = subprocess.Popen(
@@ -122,6 +122,7 @@ threading.Thread.start = start_and_press
 """
 
 
+@only_in_full
 def test_the_stop_button_may_be_pressed_while_the_run_begins(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PRESSED_AT_ONCE + _IN_A_NOTEBOOK, str(tmp_path / "run"), "60"],

@@ -153,7 +153,8 @@ def test_drawings_fill_their_boxes_exactly_and_paint_nothing_outside(width: floa
 
 
 @pytest.mark.parametrize(
-    "frame", [PixelFrame(60, 60, 240, 240), PixelFrame(60, 120, 240, 120), PixelFrame(120, 60, 120, 240)]
+    "frame",
+    [PixelFrame(60, 120, 240, 120), PixelFrame(60, 60, 240, 240), PixelFrame(120, 60, 120, 240)][: tries(1, 3)],
 )
 def test_drawings_need_no_clipping(frame: PixelFrame) -> None:
     """What is drawn stays in its frame by itself, so that clipping cuts no outline."""
@@ -215,7 +216,7 @@ def test_every_tone_is_nearest_to_its_own_colour() -> None:
 @pytest.mark.parametrize(
     ("color", "width", "height"),
     [
-        *((color, 60.0, 60.0) for color in [*COLORS[:: tries(3, 1)], None]),
+        *((color, 60.0, 60.0) for color in [*COLORS[:: tries(6, 1)], None]),
         *((color, 92.0, 110.0) for color in ("black", "white", "pink")[: tries(1, 3)]),
     ],
 )
@@ -308,7 +309,8 @@ def test_an_empty_scene_is_background() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "size"), [(90.0, 150.0, 512), (90.0, 150.0, 1024), (92.0, 60.0, 1024), (40.0, 190.0, 1024)]
+    ("width", "height", "size"),
+    [(90.0, 150.0, 512), (90.0, 150.0, 1024), (92.0, 60.0, 1024), (40.0, 190.0, 1024)][:: tries(3, 1)],
 )
 def test_a_layout_labels_every_box_inside_it(width: float, height: float, size: int) -> None:
     scene = all_classes(width, height, "yellow")

@@ -33,7 +33,7 @@ def read(entries: list[Any]) -> object:
     return [(obj, [type(number) for number in obj.box]) for obj in objects]
 
 
-@settings(max_examples=tries(300, 2000), deadline=None)
+@settings(max_examples=tries(80, 2000), deadline=None)
 @given(st.lists(ENTRIES, max_size=3))
 def test_a_key_that_nobody_knows_changes_nothing(entries: list[Any]) -> None:
     """Such a key is ignored, and objects that have one are read the long way."""
@@ -52,7 +52,7 @@ def test_most_objects_are_plain() -> None:
 LARGE = st.builds(int.__add__, st.sampled_from([0, 2**25, 2**27, 2**53]), st.integers(0, 2))
 
 
-@settings(max_examples=tries(150, 1000), deadline=None)
+@settings(max_examples=tries(60, 1000), deadline=None)
 @given(st.lists(st.tuples(*[st.one_of(LARGE, st.floats())] * 4), max_size=4))
 def test_arrays_never_round(numbers: list[tuple[float, float, float, float]]) -> None:
     """Numbers of any size: all pairs at once are those of the rules, or None."""

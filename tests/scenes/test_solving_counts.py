@@ -79,12 +79,12 @@ BESIDE_EXACTLY = "(exactly {} ?x (and (Is ?x 'cup') (exactly {} ?y (and (Is ?y '
         ("(and (exists ?a (Is ?a 'cup')) (at-most 1 ?x (Is ?x 'cup')) (exists ?b (Is ?b 'cup')))", ["cup"]),
         ("(and (exists ?a (Is ?a 'cup')) (not (at-least 2 ?x (Is ?x 'cup'))))", ["cup"]),
         ("(and (exists ?a (Is ?a 'cup')) (not (exactly 1 ?x (Is ?x 'cup'))))", ["cup"] * 2),
-        (CHAIN.format(5, 4), ["cup"] * 5),
+        (CHAIN.format(tries(3, 5), tries(2, 4)), ["cup"] * tries(3, 5)),
         (BESIDE_EXACTLY.format(1, 2), ["cup"] * 3),
         (clique(4, "(Is ?x 'cup')", "(InCenter ?x)"), ["cup"] * 4),
         ("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (not (distinct ?a ?b)))))", ["cup"]),
         (f"(and {PLATES.format(2)} {FOR_EACH_PLATE.format('exactly 2')})", ["cup", "cup", "plate", "plate"]),
-    ],
+    ][: tries(10, 11)],
 )
 def test_as_many_objects_as_are_counted(text: str, found: list[str]) -> None:
     assert labels(text) == found
@@ -149,7 +149,7 @@ def test_counts_of_relations_that_boxes_do_not_decide_are_refused() -> None:
 def test_random_counted_formulas_are_solved_or_refuted() -> None:
     """A witness is held against the definition of truth, a proof against z3's search of all small scenes."""
     ends = {"witness": 0, "proof": 0, "unknown": 0}
-    total = tries(40, 1500)
+    total = tries(25, 1500)
     for number in range(total):
         chance = random.Random(f"solve counts {number}")
         formula = random_formula(chance, chance.randint(2, 4), styles=False, counts=True)

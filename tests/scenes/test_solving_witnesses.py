@@ -15,7 +15,7 @@ from formalimg.logic import And, Atom, Exists, Value, Variable
 from formalimg.scenes import Box, SceneObject
 from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
 from tests.support.published import published_instances
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 
 def solved(text: str, instances: int = 2, margin: int = 20, seed: int = 0) -> Witness:
@@ -196,6 +196,7 @@ print(json.dumps([solve(text, seed=seed).to_json() for text in texts for seed in
 """
 
 
+@only_in_full
 def test_the_same_witness_whatever_the_hash_seed() -> None:
     texts = [
         "(exists ?a (exists ?b (and (Is ?a 'cup') (Has ?b 'red') (LeftOf ?a ?b) (not (LargerThan ?a ?b)))))",

@@ -7,6 +7,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from formalimg.runs import open_run
 from formalimg.sharing import tracked_run
 from tests.support.command import formalimg as command
 
-pytest.importorskip("tensorboardX", reason="the extra tensorboard is not installed")
+pytestmark = pytest.mark.skipif(find_spec("tensorboardX") is None, reason="the extra tensorboard is not installed")
 
 
 def events(folder: Path) -> Iterator[Any]:

@@ -153,7 +153,7 @@ def test_several_images_of_an_item_that_are_all_alike_count_once() -> None:
 CURVE = [0.9, 0.78, 0.6, 0.35]
 
 
-@pytest.mark.parametrize(("labels", "samples"), [(48, 1), (160, 1), (120, 3)])
+@pytest.mark.parametrize(("labels", "samples"), [(48, 1), (160, 1), (120, 3)][:: tries(2, 1)])
 def test_truths_are_covered_by_stratified_labels(labels: int, samples: int) -> None:
     """Labels by `allocate_labels`, a judge that is lenient the more the worse a model is."""
     chance, trials = np.random.default_rng(6), tries(60, 400)

@@ -63,7 +63,7 @@ def test_a_perfect_judge_measured_on_very_many_leaves_agresti_and_coulls_interva
 @pytest.mark.parametrize("rate", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("labels", [50, 200])
 def test_the_truth_is_covered_if_the_judge_errs_as_it_did(rate: float, labels: int) -> None:
-    chance, trials = np.random.default_rng(8), tries(300, 3000)
+    chance, trials = np.random.default_rng(8), tries(150, 3000)
     covered = 0
     for _ in range(trials):
         passed = chance.binomial(1000, rate * 0.85 + (1 - rate) * 0.2) / 1000

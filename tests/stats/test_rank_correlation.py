@@ -28,7 +28,7 @@ def by_definition(pairs: list[tuple[float, float]]) -> float | None:
 
 
 @given(some.lists(some.tuples(some.integers(0, 4), some.integers(0, 4)), max_size=25))
-@settings(max_examples=tries(60, 1000), deadline=None)
+@settings(max_examples=tries(30, 1000), deadline=None)
 def test_tau_is_that_of_the_definition_with_ties(pairs: list[tuple[float, float]]) -> None:
     expected = by_definition(pairs)
     found = kendall(pairs).value
@@ -81,7 +81,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     large, _ = sample(1000)
     truth = kendall(large[:3000]).value
     assert truth is not None
-    rounds = tries(60, 400)
+    rounds = tries(40, 400)
     covered = 0
     for _ in range(rounds):
         pairs, names = sample(40)

@@ -9,11 +9,12 @@ from itertools import permutations
 from statistics import variance
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats import RatingScale, complies, cronbach_alpha, krippendorff_alpha
+from tests.support.sizes import tries
 
 OBSERVERS = (
     "123321412---",
@@ -75,6 +76,7 @@ def test_krippendorff_by_hand() -> None:
 
 
 @given(UNITS, st.sampled_from(SCALES), st.randoms(use_true_random=False))
+@example([[1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 2], [1, 2]], "nominal", random.Random(0))  # as many of two sizes
 def test_krippendorff_is_what_its_definition_says(
     units: list[list[int | None]], scale: RatingScale, chance: random.Random
 ) -> None:
@@ -167,7 +169,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     """Of ratings with equal variances of worth and error, Krippendorff's alpha is 1/2 and Cronbach's 4 / (4 + 1)."""
     chance = random.Random(3)
     held = Counter[str]()
-    trials = 120
+    trials = tries(60, 120)
     for _ in range(trials):
         rows = _ratings(chance, 40)
         for name, found, truth in (

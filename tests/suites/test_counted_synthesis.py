@@ -56,7 +56,7 @@ def test_the_default_items_keep_them_too() -> None:
 
 def test_the_default_items_are_made_again_alike() -> None:
     items = load("knolling-counts")
-    for number in range(3, 1000, tries(199, 20)):
+    for number in range(3, 1000, tries(450, 20)):
         made = make_item(Recipe("knolling-counts", LEVELS), ItemSlot(number, number // 200 + 1)).item
         assert (made.prompt, made.spec.formula) == (items[number].prompt, items[number].spec.formula)
 

@@ -52,7 +52,7 @@ def _item(*questions: GraphQuestion) -> Item[QuestionSpec]:
 def test_logic_answers_as_the_words_say() -> None:
     """Compared with loops over the objects of random scenes."""
     chance, seen = random.Random("geneval2"), set()
-    for _ in range(tries(150, 2000)):
+    for _ in range(tries(80, 2000)):
         objects = []
         for _ in range(chance.randrange(6)):
             x, y = chance.randrange(0, 800), chance.randrange(0, 800)

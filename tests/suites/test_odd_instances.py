@@ -205,7 +205,7 @@ def test_no_change_to_a_single_published_file_keeps_the_others_from_being_read(t
         (tmp_path / suite / f"{name}.json").write_text(text)
     rng = random.Random(17)
     expected = {suite: sum(one == suite for one, _ in texts) for suite in ("natural", "knolling")}
-    for number in range(tries(50, 300)):
+    for number in range(tries(15, 300)):
         suite, name = rng.choice(list(texts))
         path = tmp_path / suite / f"{name}.json"
         changed = CHANGES[number % len(CHANGES)](json.loads(texts[suite, name]), rng)

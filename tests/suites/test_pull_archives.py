@@ -18,6 +18,7 @@ from formalimg.suites.download import BenchmarkSource, PullError, pull, source, 
 from formalimg.suites.download.archive import MemberSorter, read_tar
 from formalimg.suites.download.contents import FileCollector, matches_any
 from tests.support.published import FOLDER
+from tests.support.sizes import only_in_full
 
 SOURCE = BenchmarkSource(
     name="tiny",
@@ -276,6 +277,7 @@ def test_a_tar_that_unpacks_to_far_more_than_it_is(tmp_path: Path) -> None:
     read_tar(filler, MemberSorter(SOURCE), limit=4_000_000)
 
 
+@only_in_full
 def test_a_zip_with_an_endless_list_of_members(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for number in range(66_000):

@@ -13,6 +13,7 @@ import pytest
 from formalimg.suites.download import BenchmarkSource, PullError, pull
 from formalimg.suites.download import git as git_source
 from tests.suites.test_pull_archives import GOOD, OTHER, SOURCE, kept, make_folder
+from tests.support.sizes import only_in_full
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -193,6 +194,7 @@ def test_a_repository_that_would_fetch_by_its_own_command(
     assert "only part of a repository" in refused(pinned, tmp_path, repository)
 
 
+@only_in_full
 def test_too_much_in_a_repository(repository: Path, pinned: BenchmarkSource, tmp_path: Path) -> None:
     many = commit(repository, {f"data/{number}.json": b"" for number in range(11)})
     assert "more files or bytes" in refused(pinned, tmp_path, repository, many)

@@ -168,7 +168,7 @@ def test_a_folder_of_several_question_files_is_not_guessed_at(tmp_path: Path) ->
         max_size=5,
     )
 )
-@settings(max_examples=tries(40, 400), deadline=None)
+@settings(max_examples=tries(20, 400), deadline=None)
 def test_no_file_of_objects_ends_in_anything_but_items_or_one_message(
     tmp_path_factory: pytest.TempPathFactory, records: list[object]
 ) -> None:

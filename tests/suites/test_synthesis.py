@@ -18,10 +18,10 @@ from formalimg.suites.formula.ontology import find_implausible
 from formalimg.suites.formula.synthesis import Recipe, SynthesisError, generator, make_items
 from formalimg.suites.formula.synthesis.geometry import find_redundant
 from formalimg.suites.formula.wording import is_equivalent_as_written, parse_prompt
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 SUITES = ("knolling", "natural")
-PER_LEVEL = tries(3, 12)
+PER_LEVEL = tries(2, 12)
 
 
 @pytest.fixture(scope="module", params=SUITES)
@@ -73,10 +73,11 @@ def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
 
 
 def test_the_same_items_from_several_processes() -> None:
-    recipe = Recipe("natural", levels=(1, 4), per_level=tries(8, 15))
+    recipe = Recipe("natural", levels=(1, 4), per_level=tries(4, 15))
     assert make_items(recipe, jobs=2) == make_items(recipe, jobs=1)
 
 
+@only_in_full
 def test_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:
     def bytes_under(seed: str) -> bytes:
         folder = tmp_path / seed
@@ -118,7 +119,7 @@ def test_the_controlled_set_has_many_objects_and_low_k() -> None:
 
 
 def test_components_are_plausible_together() -> None:
-    items = make_items(Recipe("natural", (1, 2), tries(6, 20), seed=2, objects=10)).items
+    items = make_items(Recipe("natural", (1, 2), tries(3, 20), seed=2, objects=10)).items
     assert [item.prompt for item in items if find_implausible(item.spec.formula)] == []
 
 

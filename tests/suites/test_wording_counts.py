@@ -38,14 +38,14 @@ def counted(suite: str, taste: Taste, count: int) -> list[tuple[Formula, str]]:
         except WordingError as error:
             assert "count" in str(error), error
     assert len(found) > 0.85 * count
-    assert sum("exactly" in str(formula) for formula, _ in found) > 0.3 * count
+    assert sum("exactly" in str(formula) for formula, _ in found) > 0.2 * count
     return found
 
 
 @pytest.mark.parametrize("suite", ["knolling", "natural"])
 @pytest.mark.parametrize("taste", TASTES)
 def test_random_counted_formulas_come_back(suite: str, taste: Taste) -> None:
-    for formula, text in counted(suite, taste, tries(80, 400)):
+    for formula, text in counted(suite, taste, tries(25, 400)):
         found = parse_prompt(text, suite)
         assert check(found, suite) == [], text
         assert is_equivalent_as_written(found, formula), (text, str(formula))
@@ -56,7 +56,7 @@ def test_a_counted_formula_that_comes_back_is_true_of_the_same_scenes() -> None:
     """Held against the geometry, so that it does not hang on our own comparison of formulas."""
     chance = random.Random("counts")
     truths = []
-    for formula, text in counted("knolling", TASTES[1], tries(40, 200)):
+    for formula, text in counted("knolling", TASTES[1], tries(20, 200)):
         found = parse_prompt(text, "knolling")
         for _ in range(4):
             scene = scene_for(formula, chance)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from formalimg.logic import parse
 from formalimg.suites.formula.wording import WordingError, equivalence, is_equivalent_as_written, parse_prompt, realize
 from formalimg.suites.formula.wording.equivalence import FactSet, SignedAtom, is_isomorphic
+from tests.support.sizes import only_in_full
 
 Pairs = list[tuple[str, int, int]]
 
@@ -95,6 +96,7 @@ def test_more_than_that_cannot_be_said() -> None:
         realize(parse(f"(and {sentences})"), "knolling")
 
 
+@only_in_full
 def test_what_is_too_confusing_is_given_up_and_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two triangles and a ring of six look alike from each of their things, and so do those hung up beside them."""
     triangles = [("Above", one, other) for one, other in [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]]

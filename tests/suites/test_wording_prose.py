@@ -210,7 +210,7 @@ def test_our_own_language_comes_first() -> None:
 def test_the_second_reader_never_contradicts_the_first(suite: str) -> None:
     """Two grammars over the same prompts: what both read, they read alike, as the formula says."""
     read = 0
-    items = list(load(suite))[:: tries(17, 3)]
+    items = list(load(suite))[:: tries(60, 3)]
     for item in items:
         try:
             found = parse_prose(item.prompt, suite)
@@ -238,7 +238,7 @@ def test_published_prompts_are_read_as_their_formulas_or_not_at_all() -> None:
 def test_a_slip_in_a_published_prompt_is_noticed() -> None:
     """A published prompt that is read means something else once left and right are exchanged."""
     noticed = 0
-    for path in sorted(FOLDER.glob("*/*.json")):
+    for path in sorted(FOLDER.glob("*/*.json"))[:: tries(4, 1)]:
         data = json.loads(path.read_text(encoding="utf-8"))
         suite, formula, prompt = path.parent.name, parse(data["dsl"]), data["prompt"]
         if "to the left of" in prompt and agreement(prompt, formula, suite) == "same":

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from formalimg.human_eval import read_study
 from tests.support.browser import PATIENCE, needs_browser
+from tests.support.sizes import only_in_full
 from tests.web.rated_screens import DESK, Look, at_image
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, only_in_full]
 
 LEFT_OF_BOXES = "[...document.querySelectorAll('.boxes rect.box')].map(it => +it.getAttribute('x'))"
 

@@ -9,13 +9,14 @@ import pytest
 
 from formalimg.human_eval import read_study
 from tests.support.browser import needs_browser
+from tests.support.sizes import only_in_full
 from tests.web.rated_screens import DESK, PHONE, Look, at_image
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, only_in_full]
 
 PLACE = "document.querySelector('.rated-image').getBoundingClientRect().toJSON()"
 

@@ -37,7 +37,8 @@ def _site() -> object:
 
 
 @contextmanager
-def _served(app: object, limits: ConnectionLimits) -> Iterator[int]:
+def served_with_limits(app: object, limits: ConnectionLimits) -> Iterator[int]:
+    """The port of an application that is served for a while, and has to end in time."""
     server = LimitedServer(limited_config(app, limits))  # type: ignore[arg-type]
     with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -52,14 +53,14 @@ def _served(app: object, limits: ConnectionLimits) -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with _served(_site(), LIMITS) as port:
+    with served_with_limits(_site(), LIMITS) as port:
         yield port
 
 
 @pytest.fixture(scope="module", params=["site", "rewards"])
 def any_port(request: pytest.FixtureRequest) -> Iterator[int]:
     app = _site() if request.param == "site" else create_reward_app(Scorer(), version="1")
-    with _served(app, ConnectionLimits()) as port:
+    with served_with_limits(app, ConnectionLimits()) as port:
         yield port
 
 
@@ -182,7 +183,7 @@ def test_what_many_clients_do_wrong_is_logged_once() -> None:
     written: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: written.append(record.getMessage())  # type: ignore[method-assign]
-    with limited_log(), _served(_site(), LIMITS) as port:
+    with limited_log(), served_with_limits(_site(), LIMITS) as port:
         logging.getLogger("uvicorn.error").addHandler(handler)
         try:
             for _ in range(50):

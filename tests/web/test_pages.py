@@ -65,7 +65,9 @@ def test_scores_are_summed_up_as_their_mean_and_not_as_a_ratio(tmp_path: Path) -
     items = [scored_item("one-l1"), scored_item("one-l2", 2), scored_item("one-l3", 3)]
     scored_run(tmp_path / "scores", items, {"one-l1": [1.0], "one-l2": [0.8], "one-l3": [0.6]})
     page = visitor(tmp_path).get("/").text
-    assert '<span class="figure-cell">0.80</span><small>of all its images</small>' in page
+    assert re.search(
+        r'<span class="figure-cell">0.80</span><small>0.\d\d–\d.\d\d</small><small>of all its images<', page
+    )
     assert "<dt>digest</dt>" in page  # the card of the run
 
 

@@ -15,12 +15,13 @@ from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.web.playground import playground_routes
 from formalimg.web.server import build_app
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
+from tests.support.sizes import only_in_full
 from tests.web.sites import HARM
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, only_in_full]
 
 FORMULA = "(exists ?c (and (Is ?c 'cup') (Has ?c 'red') (OnLeftSide ?c)))"
 DROP = """({ name, type, data }) => {

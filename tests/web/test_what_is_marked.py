@@ -7,7 +7,7 @@ from formalimg.stats import Interval, Rate
 from formalimg.suites import suite
 from formalimg.web.viewer.highlight import highlight_prompt
 from formalimg.web.viewer.item import highlight_formula
-from formalimg.web.viewer.runs import sparkline
+from formalimg.web.viewer.sparkline import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
 PARTS = (

@@ -22,6 +22,7 @@ from formalimg.human_eval import (
 from formalimg.web.annotate.app import create_annotation_app
 from tests.human_eval.rated_runs import concept_items, opened, rated_run
 from tests.support.browser import PATIENCE, needs_browser, served_at
+from tests.support.sizes import only_in_full
 from tests.web.rated_screens import DESK, PHONE, at_image
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Visit = Callable[..., tuple[Page, Study]]
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, only_in_full]
 
 ITEMS = concept_items(4, levels=1)
 

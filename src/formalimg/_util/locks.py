@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import errno
 import os
+import time
+from pathlib import Path
 from typing import IO
 
+from formalimg._util.plain_files import open_plain
 from formalimg.errors import FormalimgError
 
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 """Errors that mean that somebody else holds the lock; all others mean that there can be none."""
+
+
+_ATTEMPTS, _PAUSE = 5, 0.02
+"""How often a lock is tried, and seconds in between: `is_file_locked` holds it for a moment."""
+
+
+def is_file_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file; False if there is no such file, or no way to find out.
+
+    Finding out takes the lock for a moment, which `lock_file` allows for.
+    """
+    try:
+        with open(path, encoding="utf-8", opener=open_plain) as file:
+            _lock(file, shared=True)
+    except OSError as error:
+        return error.errno in _HELD
+    return False
 
 
 def lock_file(file: IO[str]) -> None:
@@ -20,7 +40,7 @@ def lock_file(file: IO[str]) -> None:
         FormalimgError: if the file system has no locks.
     """
     try:
-        _lock(file)
+        _lock_patiently(file)
     except OSError as error:
         if error.errno in _HELD:
             raise
@@ -31,10 +51,21 @@ def lock_file(file: IO[str]) -> None:
         ) from error
 
 
+def _lock_patiently(file: IO[str]) -> None:
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _lock(file)
+        except OSError as error:
+            if error.errno not in _HELD:
+                raise
+        time.sleep(_PAUSE)
+    return _lock(file)
+
+
 if os.name == "nt":
     import msvcrt
 
-    def _lock(file: IO[str]) -> None:
+    def _lock(file: IO[str], *, shared: bool = False) -> None:
         # One byte far beyond the text: what is locked cannot be read by others on this system.
         file.seek(1 << 20)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
@@ -42,5 +73,5 @@ if os.name == "nt":
 else:
     import fcntl
 
-    def _lock(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _lock(file: IO[str], *, shared: bool = False) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from formalimg._util.images import png_bytes
@@ -17,10 +18,12 @@ from formalimg.suites import Kind, StyleText
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from formalimg.baselines.misreading import DrawnWorld
     from formalimg.scenes import DrawnScene
 
-BASELINES = ("oracle", "painter", "reader", "scatter")
+BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")
 """The names of the baselines, without `builtin/`."""
 
 _VERSION = 1
@@ -56,6 +59,7 @@ class Baseline:
         style: it knows one style only, and needs no text about it.
         covers: the kinds of suites whose images it can draw.
         takes_images: whether it accepts a reference image.
+        paint: makes the image of a scene; None if it is drawn with icons.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Baseline:
     covers: tuple[Kind, ...] = ("formula",)
     takes_images: bool = False
     compose_drawn: Callable[[ImageRequest], ComposedDrawing] | None = None
+    paint: Callable[[Scene, ImageRequest], Image] | None = None
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one answer for each request, in their order; the work is done in a thread."""
@@ -82,10 +87,10 @@ class Baseline:
         if not isinstance(scene, Scene):
             return scene
         try:
-            image = draw(scene, request.size)
+            image = draw(scene, request.size) if self.paint is None else self.paint(scene, request)
         except DrawingError as error:
             return Failed(f"{self.name} cannot draw this: {error}")
-        return Generated(png_bytes(image), {"size": request.size})
+        return Generated(png_bytes(image), {"size": image.width})
 
     def _answer_drawn(self, request: ImageRequest) -> ImageResult:
         """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
@@ -112,9 +117,10 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
 
     Args:
         name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the prompt (the
-            middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request.
+            middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request. `tiny` is a
+            small learned model.
         options: for the reader, `memory`: how many facts it keeps; and for Natural and ConceptMix the chances of its
-            failures, such as `lose_attributes` (see `MisreadRates`).
+            failures, such as `lose_attributes` (see `MisreadRates`); for tiny, `weights`: a file of other weights.
 
     Raises:
         FormalimgError: if there is no such baseline, no such option, or the option is out of range.
@@ -123,7 +129,7 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         raise FormalimgError(
             f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
         )
-    known = _reader_options(options) if name == "reader" else ()
+    known = _reader_options(options) if name == "reader" else ("weights",) if name == "tiny" else ()
     unknown = sorted(set(options) - set(known))
     if unknown:
         advice = f"it has {', '.join(known)}" if known else "it has none"
@@ -150,6 +156,8 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
             )
         case "reader":
             return _open_reader(options)
+        case "tiny":
+            return _open_tiny(options)
         case _:
             from formalimg.baselines.scatter import compose_scattered
 
@@ -215,6 +223,23 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
         {"version": _VERSION, "memory": memory, **given},
         covers=_DRAWN_KINDS,
         compose_drawn=compose_drawn,
+    )
+
+
+def _open_tiny(options: Mapping[str, str]) -> Baseline:
+    from formalimg.baselines.tiny import WEIGHTS, enlarge, load_tiny, weights_digest
+
+    path = Path(options["weights"]) if "weights" in options else WEIGHTS
+    model = load_tiny(path)
+
+    def paint(scene: Scene, request: ImageRequest) -> Image:
+        return enlarge(model.paint(scene, request.seed), request.size)
+
+    return Baseline(
+        "builtin/tiny",
+        _from_prompt(model.plan),
+        {"version": _VERSION, "weights": weights_digest(path)},
+        paint=paint,
     )
 
 

@@ -23,6 +23,9 @@ def view_command(
             show_default=False,
         ),
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Do not let visitors edit the tags and notes of runs.")
+    ] = False,
     port: Port = 8421,
     host: Host = LOOPBACK,
     browser: OpenBrowser = True,
@@ -33,4 +36,11 @@ def view_command(
     """
     with require_web_extra("the viewer"):
         from formalimg.web import Site, serve_viewer
-    serve_viewer(Site(runs, human or ()), host=host, port=port, open_browser=browser, on_ready=print_address)
+    serve_viewer(
+        Site(runs, human or ()),
+        host=host,
+        port=port,
+        open_browser=browser,
+        read_only=read_only,
+        on_ready=print_address,
+    )

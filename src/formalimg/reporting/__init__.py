@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.report import plain_table, render, terminal_table, write_html, write_page
     from formalimg.reporting.run_export import ExportedRun, export_run
+    from formalimg.reporting.run_numbers import RunFigures, headline_difference, run_figures
 
 __getattr__ = lazy_exports(
     "formalimg.reporting",
@@ -59,6 +60,7 @@ __getattr__ = lazy_exports(
         "certificate_tables": ["with_certificates"],
         "report": ["plain_table", "render", "terminal_table", "write_html", "write_page"],
         "run_export": ["ExportedRun", "export_run"],
+        "run_numbers": ["RunFigures", "headline_difference", "run_figures"],
     },
 )
 
@@ -73,6 +75,7 @@ __all__ = [
     "JudgeQuality",
     "PublishedRow",
     "ReferenceRow",
+    "RunFigures",
     "RunRow",
     "Section",
     "Tally",
@@ -83,6 +86,7 @@ __all__ = [
     "export_conceptmix",
     "export_run",
     "format_of",
+    "headline_difference",
     "image_grids",
     "image_html",
     "is_corrected",
@@ -100,6 +104,7 @@ __all__ = [
     "plain_table",
     "reference_rows",
     "render",
+    "run_figures",
     "same_items",
     "study_figures",
     "table_html",

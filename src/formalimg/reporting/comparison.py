@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.reporting.clauses import claimed_predicates
-from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.reporting.labels import join_counts
 from formalimg.reporting.model import (
     Comparison,
-    Detail,
-    GradedImage,
     HowCounted,
     ImagesOfEach,
     PublishedRow,
     RunRow,
     Section,
-    SeenImage,
     SeenRun,
-    Tally,
     with_sentence,
 )
 from formalimg.reporting.notes import comparison_notes, judge_alone, run_names
-from formalimg.runs import Judged, RunRecord
-from formalimg.stats import MissingBounds, MissingPolicy, Observation, Summary, missing_bounds, summarize
+from formalimg.reporting.run_numbers import (
+    CONFIDENCE,
+    RunImages,
+    RunNumbers,
+    largest_first,
+    read_images,
+    read_run_looks,
+    run_numbers,
+)
+from formalimg.runs import RunRecord
+from formalimg.stats import MissingPolicy, Observation
 from formalimg.suites import Suite, suite
 from formalimg.tables import Table, count_noun
 
@@ -42,11 +43,6 @@ if TYPE_CHECKING:
     from formalimg.reporting.corrected import CorrectedRun
     from formalimg.runs import AdaptiveLooks
     from formalimg.suites import PoolProfile
-
-CONFIDENCE = 0.95
-
-_JUDGES_REASONS: tuple[UnscoredReason, ...] = ("not understood", "judge failed")
-"""Why there is no verdict although a judge looked."""
 
 
 def compare(
@@ -107,11 +103,11 @@ def _section(
 ) -> Section:
     # A mean of scores holds no rate.
     held = None if about.traits.has_scores else about.epsilon if epsilon is None else epsilon
-    looks = [_looks(run) for run in runs]
+    looks = [read_run_looks(run) for run in runs]
     held = next((one.epsilon for one in looks if one and one.epsilon), None) if held is None else held
     published = _published_rows(about, runs, held) if how.references else ()
-    found = [_read_images(run, about) for run in runs]
-    summed = [_run_numbers(run, read, about, held, how, of) for run, read, of in zip(runs, found, looks, strict=True)]
+    found = [read_images(run, about) for run in runs]
+    summed = [run_numbers(run, read, about, held, how, of) for run, read, of in zip(runs, found, looks, strict=True)]
     rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how), looks))
     seen = [
         SeenRun(row.name, run, row.summary, read.images, sums.graded)
@@ -209,68 +205,11 @@ def _detail_tables(about: Suite, seen: Sequence[SeenRun], how: HowCounted) -> tu
             return object_tables(about, seen, how)
 
 
-class _RunNumbers(NamedTuple):
-    """The numbers of a run; the summary is computed once it is clear that missing verdicts are no error."""
-
-    summary: Callable[[], Summary]
-    unscored: Mapping[str, int]
-    details: Mapping[str, Detail]
-    bounds: Callable[[], MissingBounds]
-    graded: tuple[GradedImage, ...] = ()
-
-
-def _looks(run: RunRecord) -> AdaptiveLooks | None:
-    if not run.manifest.adaptive:
-        return None
-    from formalimg.reporting.adaptive_tables import run_looks  # here: few runs are adaptive
-
-    return run_looks(run)
-
-
-def _run_numbers(
-    run: RunRecord,
-    found: _RunImages,
-    about: Suite,
-    epsilon: float | None,
-    how: HowCounted,
-    looks: AdaptiveLooks | None,
-) -> _RunNumbers:
-    if not about.traits.has_scores:
-        summary = partial(
-            summarize,
-            found.observations,
-            bands=about.bands,
-            epsilon=epsilon,
-            missing=how.missing,
-            confidence=how.confidence,
-        )
-        bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
-        if looks is not None:
-            from formalimg.reporting.adaptive_tables import adaptive_bounds, adaptive_summary
-
-            return _RunNumbers(
-                lambda: adaptive_summary(summary(), looks, run),
-                _largest_first(found.unscored),
-                found.details,
-                lambda: adaptive_bounds(bounds(), adaptive_summary(summary(), looks, run)),
-            )
-        return _RunNumbers(summary, _largest_first(found.unscored), found.details, bounds)
-    # here, so that reports of pass rates are made faster
-    from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_bounds, score_summary
-
-    graded = graded_images(run, found.images, about, how)
-    unscored = Counter(image.reason for image in graded if image.counting is None)
-    details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
-    known = {reason: details[reason] for reason in details if reason in unscored}
-    summary, bounds = partial(score_summary, graded, about, how), partial(score_bounds, graded, about)
-    return _RunNumbers(summary, _largest_first(unscored), known, bounds, graded)
-
-
 def _row(
     name: str,
     run: RunRecord,
-    found: _RunImages,
-    summed: _RunNumbers,
+    found: RunImages,
+    summed: RunNumbers,
     how: HowCounted,
     looks: AdaptiveLooks | None,
 ) -> RunRow:
@@ -289,7 +228,7 @@ def _row(
         summed.summary(),
         unscored,
         summed.details,
-        _largest_first(found.by_rule),
+        largest_first(found.by_rule),
         found.kinds,
         found.predicates,
         run.spent(),
@@ -307,95 +246,6 @@ def _remedy(run: RunRecord) -> str:
 def _images_of_each(observations: Sequence[Observation]) -> ImagesOfEach:
     counts = Counter(seen.item for seen in observations).values()
     return ImagesOfEach(min(counts, default=0), max(counts, default=0))
-
-
-class _RunImages(NamedTuple):
-    observations: Sequence[Observation]
-    unscored: Mapping[str, int]
-    details: Mapping[str, Detail]
-    by_rule: Mapping[str, int]
-    kinds: Mapping[str, Tally]
-    predicates: Mapping[str, Tally]
-    images: tuple[SeenImage, ...]
-    quality: JudgeQuality
-
-
-def _read_images(run: RunRecord, about: Suite) -> _RunImages:
-    """Read a run in one pass; it may be going on, and rates, reasons and clauses are of the same moment."""
-    observations: list[Observation] = []
-    unscored: Counter[str] = Counter()
-    details: dict[str, Counter[str]] = {}
-    by_rule: Counter[str] = Counter()
-    asked: Counter[tuple[str, str]] = Counter()
-    failed: Counter[tuple[str, str]] = Counter()
-    images: list[SeenImage] = []
-    quality = JudgeQuality()
-    for judged in run.judged():
-        outcome, verdict = judged.outcome, judged.verdict
-        observations.append(Observation(outcome.item, outcome.level, outcome.passed))
-        images.append(_seen(judged))
-        quality.add(judged)
-        if isinstance(verdict, Unscored):
-            unscored[verdict.reason] += 1
-            if verdict.detail:
-                details.setdefault(verdict.reason, Counter())[verdict.detail] += 1
-            continue
-        if "rule" in verdict.evidence:
-            by_rule[str(verdict.evidence["rule"])] += 1
-        for group in _part_results(verdict, about):
-            asked[group.key] += 1
-            failed[group.key] += group.failed
-    return _RunImages(
-        observations,
-        unscored,
-        {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()},
-        by_rule,
-        _tallies("kind", asked, failed),
-        _tallies("predicate", asked, failed),
-        tuple(images),
-        quality,
-    )
-
-
-def _seen(judged: Judged) -> SeenImage:
-    outcome, verdict = judged.outcome, judged.verdict
-    scored = isinstance(verdict, Verdict)
-    by_rule = scored and "rule" in verdict.evidence
-    return SeenImage(
-        outcome.item,
-        outcome.level,
-        outcome.passed,
-        verdict.parts if isinstance(verdict, Verdict) else (),
-        (scored and not by_rule) or outcome.reason in _JUDGES_REASONS,
-        verdict.cost,
-        outcome.sample,
-        outcome.score,
-        outcome.reason,
-        by_rule,
-    )
-
-
-class _PartResult(NamedTuple):
-    key: tuple[str, str]
-    failed: bool
-
-
-def _part_results(verdict: Verdict, about: Suite) -> Iterable[_PartResult]:
-    for part in verdict.parts:
-        failed = part.score < 1
-        yield _PartResult(("kind", part.kind), failed)
-        for word in dict.fromkeys(claimed_predicates(part)):
-            # A value may belong to two categories: orange is a colour and a fruit.
-            name = f"{part.kind} {word}" if about.traits.value_has_kind else word
-            yield _PartResult(("predicate", name), failed)
-
-
-def _tallies(sort: str, asked: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> Mapping[str, Tally]:
-    return {name: Tally(failed[sort, name], count) for (of, name), count in sorted(asked.items()) if of == sort}
-
-
-def _largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
-    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def _published_rows(about: Suite, runs: Sequence[RunRecord], epsilon: float | None) -> tuple[PublishedRow, ...]:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
+from formalimg.runs.activity import ImageCounts, RunActivity, is_in_progress
 from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import (
     MAX_SAMPLES,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
     from formalimg.runs.records import JOURNALS, RunRecords, read_records, restore_run, table_names
+    from formalimg.runs.tags import TAGS_FILE, RunTags, TagsChangedError, can_write_tags, read_tags, write_tags
 
 # Lazy, because few runs are adaptive or imported, only dry runs estimate, and programs may show progress themselves.
 __getattr__ = lazy_exports(
@@ -59,6 +61,7 @@ __getattr__ = lazy_exports(
         "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
         "records": ["JOURNALS", "RunRecords", "read_records", "restore_run", "table_names"],
+        "tags": ["TAGS_FILE", "RunTags", "TagsChangedError", "can_write_tags", "read_tags", "write_tags"],
     },
 )
 
@@ -69,12 +72,14 @@ __all__ = [
     "MAX_SAMPLES",
     "MAX_SIZE",
     "MIN_SIZE",
+    "TAGS_FILE",
     "AdaptiveLooks",
     "AdaptivePlan",
     "ChangedImageError",
     "EarlierWork",
     "FolderLock",
     "Identity",
+    "ImageCounts",
     "ImageFile",
     "ImageFilter",
     "ImageLocation",
@@ -88,6 +93,7 @@ __all__ = [
     "PlannedItem",
     "Progress",
     "Reopenable",
+    "RunActivity",
     "RunBuilder",
     "RunConfig",
     "RunCost",
@@ -95,9 +101,12 @@ __all__ = [
     "RunManifest",
     "RunRecord",
     "RunRecords",
+    "RunTags",
     "Safeguards",
     "Selection",
     "StoredRun",
+    "TagsChangedError",
+    "can_write_tags",
     "default_style",
     "error_text",
     "estimate",
@@ -107,6 +116,7 @@ __all__ = [
     "images_url",
     "inspect",
     "is_image_name",
+    "is_in_progress",
     "judge_key",
     "judge_run",
     "load_layouts",
@@ -121,6 +131,7 @@ __all__ = [
     "read_looks",
     "read_manifest_table",
     "read_records",
+    "read_tags",
     "require_images",
     "require_supported",
     "restore_run",
@@ -130,4 +141,5 @@ __all__ = [
     "set_aside",
     "table_names",
     "write_imported_run",
+    "write_tags",
 ]

@@ -20,6 +20,8 @@ from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
 
 MANIFEST_FILE = "run.toml"
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+"""How times are written everywhere in a run, in UTC."""
 SCHEMA = 1
 """The version of the format of run folders; another number was written by another version of formalimg."""
 _FIELDS = {
@@ -115,7 +117,7 @@ class RunManifest:
 
 def utc_now() -> str:
     """Return the current time in the format used everywhere in a run."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(TIME_FORMAT)
 
 
 def write_manifest(manifest: RunManifest, folder: Path) -> None:

@@ -22,6 +22,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Setting, matched_text
+from formalimg.runs.activity import ImageCounts, RunActivity, image_counts, run_activity
 from formalimg.runs.database import open_for_reading, run_database_errors
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
@@ -193,6 +194,14 @@ class StoredRun:
         sums = f"SELECT total(cost), coalesce(sum(unpriced), 0), {_IMPOSSIBLE_COSTS} FROM ({costs})"
         (found,) = self._read(run_cost, sums)
         return found
+
+    def counts(self) -> ImageCounts:
+        """Return how many images are planned, generated and judged."""
+        return image_counts(self._read, has_judge=self._manifest.judge is not None)
+
+    def activity(self) -> RunActivity:
+        """Return how far the run is and how fast, provided that it is in progress."""
+        return run_activity(self._read, self._folder, self.spent(), has_judge=self._manifest.judge is not None)
 
     def matched(self) -> str:
         """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""

@@ -214,7 +214,8 @@ def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, li
     Names have no distance: theirs are the rarest and the most frequent one.
     """
     counts = Counter[float | str](rating for unit in units for rating in unit)
-    size = Counter(map(len, units)).most_common(1)[0][0]
+    sizes = Counter(map(len, units))
+    size = min(sizes, key=lambda one: (-sizes[one], one))  # of several that are as frequent, not whichever comes first
     order = sorted(counts, key=lambda value: (counts[value] if scale == "nominal" else 0, value))
     low, high = order[0], order[-1]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, band_interval, bootstrap_config, resample_level
+from formalimg.stats.bootstrap import BootstrapConfig, LevelDraws, band_interval, bootstrap_config, resample_level
 from formalimg.stats.generalizability import generalizability_interval, held_level, validate_epsilon
 from formalimg.stats.intervals import (
     MIN_ITEMS_TO_RESAMPLE,
@@ -63,10 +64,11 @@ def summarize(
         _reject_missing(everything)
     levels = {level: _rate(items.values(), missing, confidence) for level, items in tallies.items()}
     kinds = {level: pass_counts(items.values(), missing) for level, items in tallies.items()}
+    drawn = cache(lambda level: resample_level(level, kinds[level], config))  # a level may be in several bands
     return Summary(
         levels,
         _rate(everything, missing, confidence),
-        {name: _band(chosen, levels, kinds, config) for name, chosen in validate_bands(bands).items()},
+        {name: _band(chosen, levels, kinds, config, drawn) for name, chosen in validate_bands(bands).items()},
         None if epsilon is None else _generalizability(epsilon, levels, kinds, validate_bands(bands), confidence),
         missing,
         confidence,
@@ -114,7 +116,11 @@ def _rate(tallies: Iterable[ItemTally], missing: MissingPolicy, confidence: floa
 
 
 def _band(
-    chosen: tuple[int, ...], rates: Mapping[int, Rate], kinds: Mapping[int, PassCounts], config: BootstrapConfig
+    chosen: tuple[int, ...],
+    rates: Mapping[int, Rate],
+    kinds: Mapping[int, PassCounts],
+    config: BootstrapConfig,
+    drawn: Callable[[int], LevelDraws],
 ) -> Band:
     value = mean_of_levels(chosen, {level: rate.value for level, rate in rates.items()})
     present = [rates[level] for level in chosen if level in rates]
@@ -125,8 +131,7 @@ def _band(
     shown = {level: kinds[level] for level in chosen}
     if min(map(effective_items, shown.values())) < MIN_ITEMS_TO_RESAMPLE:
         return Band(chosen, value, pooled_interval(value, list(shown.values()), config.confidence), coverage)
-    draws = {level: resample_level(level, those, config) for level, those in shown.items()}
-    return Band(chosen, value, band_interval(draws, value, config), coverage)
+    return Band(chosen, value, band_interval({level: drawn(level) for level in shown}, value, config), coverage)
 
 
 def _generalizability(

@@ -24,6 +24,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 OVER_CONNECTION_LIMIT = "formalimg.over_connection_limit"
 """A key in the ASGI scope of requests beyond the limit, which the application refuses with 503."""
 
+ENDS_ON_SHUTDOWN = "formalimg.ends_on_shutdown"
+"""A key that the application sets in the ASGI scope of answers without an end, which would delay the shutdown."""
+
 MAX_HEAD = 64 * 1024
 """Maximum length of the head of a request, in bytes."""
 
@@ -215,6 +218,11 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
                 table.set_idle(self)
             self._start_request_timer()
             super().on_response_complete()
+
+        def shutdown(self) -> None:
+            super().shutdown()
+            if self.scope is not None and self.scope.get(ENDS_ON_SHUTDOWN) and not self.cycle.response_complete:
+                self.transport.close()
 
         def send_400_response(self, msg: str) -> None:
             """Refuse what is not HTTP; it may also be the rest of a request that was answered before it was there."""

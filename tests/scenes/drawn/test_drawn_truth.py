@@ -33,7 +33,7 @@ from formalimg.scenes import (
 from formalimg.scenes.drawn.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from tests.support.sizes import tries
 
-STEP = tries(160, 7)
+STEP = tries(160, 14)
 """Every so many items are tried; all 4,100 take about nine minutes."""
 
 

@@ -25,12 +25,12 @@ from formalimg.scenes.drawn.icon_drawing import IconDrawing, icon_drawing
 from formalimg.scenes.drawn.svg_paths import moved_paths
 from formalimg.scenes.icon import Icon, PixelFrame, icons, palette
 from tests.scenes.test_drawing import distance, lab, rgb
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 COLORS = [*palette().colors, "orange", "purple"]
 TONES = {**palette().colors, **palette().others}
 ICONS = list(icons().values())
-SOME = ICONS[3 :: tries(12, 1)]
+SOME = ICONS[3 :: tries(24, 1)]
 
 
 def drawing(icon: Icon, color: str, frame: PixelFrame | None = None) -> IconDrawing:
@@ -71,7 +71,7 @@ def test_the_thing_keeps_its_colour_in_every_state(state: str) -> None:
     names = [name for name, tones in TONES.items() for _ in tones]
     anchors = lab([rgb(tone) for tones in TONES.values() for tone in tones])
     for number, (icon, color) in enumerate(itertools.product(SOME, COLORS)):
-        if number % tries(7, 1):
+        if number % tries(7, 3):
             continue
         plain = drawing(icon, color)
         found = pixels(states.apply(plain, state, "o1"))
@@ -97,6 +97,7 @@ def test_states_look_like_neither_each_other_nor_the_plain_icon() -> None:
                 assert changed.mean() > 0.05, (icon.label, color, one, other, changed.mean())
 
 
+@only_in_full
 def test_a_drawing_is_the_same_in_every_process_and_differs_between_objects() -> None:
     program = (
         "from formalimg.scenes.drawn import states\n"
@@ -185,6 +186,7 @@ def test_states_can_be_drawn_over_the_icons_of_natural() -> None:
         assert changed.sum() > 0.04 * plain.frame.width * plain.frame.height, (label, state)
 
 
+@only_in_full
 def test_the_sheet_shows_every_state() -> None:
     sheet = np.asarray(states.sheet())
     seen = (sheet != np.array(rgb(palette().background))).any(axis=-1)

@@ -27,7 +27,7 @@ from formalimg.scenes.drawn.styles.flat import FlatDrawing
 from formalimg.scenes.drawn.styles.sheet import sample_drawing, style_sheet
 from formalimg.scenes.icon import PixelFrame, icons, palette
 from tests.scenes.test_drawing import distance, lab, rgb
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 TOOL = Path(__file__).parents[3] / "tools" / "draw_contact_sheets.py"
 SMALL = 128
@@ -64,6 +64,7 @@ def one_of_each_color(size: int = 512) -> tuple[Image.Image, dict[str, tuple[sli
 # --- the same pixels, and unlike each other
 
 
+@only_in_full
 def test_the_same_drawing_style_and_seed_give_the_same_pixels_in_another_process() -> None:
     code = (
         "import hashlib; from formalimg.scenes.drawn import styles;"
@@ -92,7 +93,7 @@ def test_no_two_styles_look_alike_and_none_looks_like_no_style() -> None:
 # --- what must still be seen
 
 
-@pytest.mark.parametrize("style", COLORFUL[:: tries(2, 1)])
+@pytest.mark.parametrize("style", COLORFUL[:: tries(5, 1)])
 def test_things_keep_their_colour_and_their_place(style: str) -> None:
     drawing, places = one_of_each_color()
     things = FlatDrawing(drawing, 0).things > 0.5

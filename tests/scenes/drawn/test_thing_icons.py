@@ -16,7 +16,7 @@ from formalimg.scenes.icon import Icon, PixelFrame, palette
 from formalimg.suites.formula.ontology import ontology
 from tests.scenes.drawn.test_living_icons import PAINTED_OVER, in_square, painted
 from tests.scenes.test_drawing import distance, lab, rgb
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 
 FOLDER = files("formalimg.scenes.drawn")
 LABELS = tuple(tomllib.loads((FOLDER / "catalog.d" / "things.toml").read_text("utf-8"))["class"])
@@ -166,6 +166,7 @@ def test_most_of_what_is_painted_is_the_colour_asked_for(color: str) -> None:
 # --- the sheet
 
 
+@only_in_full
 def test_the_sheet_shows_every_thing_and_its_states() -> None:
     entries = sheet_entries("things")
     assert len(entries) == sum(1 + len(drawn.variants) for drawn in CLASSES.values())

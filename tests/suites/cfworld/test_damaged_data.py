@@ -242,7 +242,7 @@ def test_no_change_to_a_single_published_record_keeps_the_others_from_being_read
         (tmp_path / name).write_text(text, encoding="utf-8")
     expected, rng = len(load(suite, tmp_path)), random.Random(suite)
     for name in PLACES[suite]:
-        for _ in range(tries(15, 75)):
+        for _ in range(tries(5, 75)):
             records = json.loads(texts[name])
             rng.choice(MUTATIONS)(rng.choice(records), rng)
             (tmp_path / name).write_text(json.dumps(records), encoding="utf-8")

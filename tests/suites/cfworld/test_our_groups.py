@@ -14,6 +14,7 @@ from formalimg import load
 from formalimg.errors import FormalimgError
 from formalimg.suites import builtin_groups, check_groups, denominalised_items, find_comparison, items_of_groups
 from formalimg.suites.cfworld.items import replace_nouns
+from tests.support.sizes import only_in_full
 
 GROUPS = builtin_groups()
 PUBLISHED = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
@@ -60,6 +61,7 @@ def test_each_gives_three_items_that_differ_as_they_should() -> None:
     assert [item.id for item in without_names] == [item.id for item in items if item.level == 2]
 
 
+@only_in_full
 def test_described_outcomes_differ_from_the_named_ones_in_target_nouns_only() -> None:
     for group in GROUPS:
         nouns = _target_nouns(group.id)
@@ -128,6 +130,7 @@ def _target_nouns(group: str) -> dict[str, str]:
     return nouns
 
 
+@only_in_full
 def test_no_sentence_is_a_published_one() -> None:
     """Eight words in a row that stand in the published texts would not be our own."""
     files = sorted(PUBLISHED.rglob("*.json"))

@@ -20,6 +20,7 @@ from formalimg.suites.conceptmix.plausibility import (
 )
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, SpatialRelation
+from tests.support.sizes import tries
 
 SPATIAL = load_pools()["spatial"].values
 
@@ -145,7 +146,7 @@ PLACED = st.builds(BoundRelation, st.sampled_from(SPATIAL), st.integers(1, 4), s
 
 
 @given(st.lists(PLACED.filter(lambda relation: relation.first != relation.second), min_size=1, max_size=7))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(50, 120), deadline=None)
 def test_relations_in_circles_are_those_that_no_boxes_can_have(relations: list[BoundRelation]) -> None:
     stated = bool(list(contradictory_orders(relations)))
     assert stated == (_boxes(relations, middle_is_halfway=False) == z3.unsat)
@@ -189,7 +190,7 @@ CASTS = [("cat", "house", "car", "bee, tiny"), ("spider", "cup, tiny", "ring", "
 
 
 @given(st.lists(PLACED, max_size=6), PLACED, st.sampled_from(CASTS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(60, 150), deadline=None)
 def test_a_further_relation_never_mends_a_conflict(
     relations: list[BoundRelation], more: BoundRelation, items: tuple[str, ...]
 ) -> None:

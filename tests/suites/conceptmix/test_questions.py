@@ -14,6 +14,7 @@ from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.questions import template_questions
 from formalimg.suites.conceptmix.vocabulary import number_word, plural_of, singular_of
 from tests.suites.conceptmix.given import drawn, given
+from tests.support.sizes import tries
 
 POOLS = load_pools(profile="official-code")
 
@@ -80,7 +81,7 @@ def test_two_of_the_same_name() -> None:
     assert template_questions(*given("cat | +cat | 1 left 2"))[-1] == "Is the cat to the left of another cat?"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(60, 150), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_every_concept_has_a_question_about_its_objects(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))

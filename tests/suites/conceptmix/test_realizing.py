@@ -28,7 +28,7 @@ from tests.support.sizes import tries
 POOLS = load_pools(profile="official-code")
 
 
-@settings(max_examples=tries(30, 70), deadline=None)
+@settings(max_examples=tries(15, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
@@ -39,7 +39,7 @@ def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
         assert obj.item in prompt.lower() or plural_of(obj.item) in prompt.lower()
 
 
-@settings(max_examples=tries(30, 70), deadline=None)
+@settings(max_examples=tries(15, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
@@ -50,7 +50,7 @@ def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
         assert (article.lower() == "an") == (letter in "aeiou"), prompt
 
 
-@settings(max_examples=tries(30, 70), deadline=None)
+@settings(max_examples=tries(15, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_verbs_agree(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))

@@ -57,7 +57,7 @@ def drawn_categories(k: int, profile: PoolProfile) -> Counter[tuple[int, tuple[C
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("k", range(1, 8))
+@pytest.mark.parametrize("k", range(1, 8, tries(3, 1)))
 def test_draws_follow_the_exact_law_and_break_no_rule(k: int, profile: PoolProfile) -> None:
     pools, drawn = load_pools(profile=profile), drawn_categories(k, profile)
     assert all(len(others) == k + 1 - n and keeps_rules(others, n, profile, None) for n, others in drawn)

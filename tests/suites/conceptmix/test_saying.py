@@ -14,6 +14,7 @@ from formalimg.suites.conceptmix.spec import Binding, BoundConcept, BoundObject,
 from formalimg.suites.conceptmix.vocabulary import noun_forms, number_word, plural_of, singular_of
 from tests.suites.conceptmix.captions import SOUND, UNSOUND
 from tests.suites.conceptmix.given import Given, drawn, given
+from tests.support.sizes import tries
 
 POOLS = load_pools(profile="official-code")
 
@@ -155,7 +156,7 @@ def test_the_text_may_be_anything() -> None:
 def test_a_concept_that_is_exchanged_is_noticed() -> None:
     rng = random.Random(11)
     tried = 0
-    while tried < 120:
+    while tried < tries(40, 120):
         found = drawn(rng.randint(1, 7), POOLS, rng)
         prompt = realize(*found, rng)
         one = rng.choice(found.concepts).concept

@@ -63,7 +63,7 @@ def random_case(rng: random.Random) -> tuple[dict[str, Any], dict[str, list[dict
 def test_verdicts_and_numbers_of_reasons_are_those_of_a_second_implementation() -> None:
     rng = random.Random(21)
     seen: Counter[object] = Counter()
-    for _ in range(tries(2_000, 20_000)):
+    for _ in range(tries(700, 20_000)):
         metadata, detections = random_case(rng)
         found = official_verdict(metadata, detections)
         assert (found.passed, len(found.reasons)) == expect(metadata, detections), (metadata, detections)
@@ -75,7 +75,7 @@ def test_verdicts_and_numbers_of_reasons_are_those_of_a_second_implementation() 
 def test_strict_verdicts_and_scores_are_those_of_a_second_implementation() -> None:
     rng = random.Random(22)
     passed = 0
-    for _ in range(tries(2_000, 20_000)):
+    for _ in range(tries(700, 20_000)):
         metadata, detections = random_case(rng)
         found = official_verdict(metadata, detections, strict=True)
         verdict, score = expect_strict(metadata, detections)
@@ -83,13 +83,13 @@ def test_strict_verdicts_and_scores_are_those_of_a_second_implementation() -> No
         assert found.score == pytest.approx(score, abs=1e-12)
         assert found.passed == (not found.reasons)
         passed += found.passed
-    assert passed > 50
+    assert passed > 20
 
 
 def test_relations_are_those_of_a_second_implementation() -> None:
     rng = random.Random(23)
     seen: Counter[int] = Counter()
-    for _ in range(tries(2_000, 20_000)):
+    for _ in range(tries(700, 20_000)):
         boxes = [[rng.uniform(0, 200) for _ in range(4)] for _ in range(2)]
         found = relations_between(*boxes)
         assert set(found) == {one for one in RELATIONS if stands(one, *boxes)}

@@ -57,7 +57,7 @@ def random_boxes(rng: random.Random, size: tuple[int, int]) -> list[Found]:
 def test_spatial_scores_are_those_of_a_second_implementation(code: bool) -> None:
     rng = random.Random(31)
     seen: Counter[str] = Counter()
-    for _ in range(tries(3_000, 20_000)):
+    for _ in range(tries(800, 20_000)):
         size = rng.choice(SIZES)
         first, phrase, second = rng.choice(WORDS), rng.choice(PHRASES), rng.choice(WORDS)
         found = random_boxes(rng, size)
@@ -72,7 +72,7 @@ def test_spatial_scores_are_those_of_a_second_implementation(code: bool) -> None
         wanted = expect_spatial(first, phrase, second, found, size, code=code)
         assert verdict.score == pytest.approx(wanted, abs=1e-9), (asked, found, size)
         seen["0" if wanted == 0 else "some" if not verdict.passed else "passed"] += 1
-    assert min(seen.values()) > 100, seen
+    assert min(seen.values()) > 20, seen
     assert len(seen) == 3
 
 
@@ -80,7 +80,7 @@ def test_spatial_scores_are_those_of_a_second_implementation(code: bool) -> None
 def test_numeracy_scores_are_those_of_a_second_implementation(code: bool) -> None:
     rng = random.Random(32)
     seen: Counter[str] = Counter()
-    for _ in range(tries(3_000, 20_000)):
+    for _ in range(tries(800, 20_000)):
         size = rng.choice(SIZES)
         asked = [(word, rng.randint(1, 4)) for word in rng.sample(WORDS, rng.randint(1, 4))]
         said = [f"{NUMBERS[n - 1]} {word if n == 1 else PLURALS.get(word, f'{word}s')}" for word, n in asked]
@@ -91,7 +91,7 @@ def test_numeracy_scores_are_those_of_a_second_implementation(code: bool) -> Non
         assert verdict.score == pytest.approx(wanted, abs=1e-9), (prompt, found, size)
         assert verdict.passed == math.isclose(wanted, 1)
         seen["0" if wanted == 0 else "some" if wanted < 1 else "1"] += 1
-    assert min(seen["0"], seen["some"], seen["1"]) > 30, seen
+    assert min(seen["0"], seen["some"], seen["1"]) > 10, seen
 
 
 def test_attributes_are_a_product_and_the_code_has_four_decimals() -> None:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formalimg.baselines.tiny.networks import (
-    GRID,
-    IMAGE_SIZE,
-    PATCH,
-    SLOTS,
-    Floats,
-    PainterNetwork,
-    PlannerNetwork,
-    Weights,
-)
+from formalimg._util.transformer import Floats, Integers, Weights
+from formalimg.baselines.tiny.networks import GRID, IMAGE_SIZE, PATCH, PainterNetwork, PlannerNetwork
 from formalimg.baselines.tiny.tokenizer import Tokenizer
 from formalimg.errors import FormalimgError
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject
@@ -26,11 +19,14 @@ from formalimg.scenes import CANVAS, Box, Scene, SceneObject
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+WEIGHTS = Path(__file__).with_name("weights.npz")
+"""The weights that come with the package."""
+
 PLAN_STEPS, PAINT_STEPS = 32, 4
 """Steps from noise to a layout, and from noise to an image: a layout takes many, because objects move together."""
 
-WORD_SCALE = 2.0
-"""How far the states of different classes and colours lie apart, where noise has variance 1."""
+MAX_OBJECTS = 20
+"""Further objects of a prompt are ignored."""
 
 _MIN_SIDE = 0.02
 """Boxes are at least so wide and high, where the image is 1 wide."""
@@ -50,35 +46,29 @@ class TinyModel:
         tokens = self.tokenizer.encode(prompt)
         if not len(tokens):
             return Scene(())
+        features = self.planner.encode(tokens)
+        class_scores, color_scores = self.planner.tag(features)
+        labels = class_scores.argmax(axis=1)
+        anchors = np.flatnonzero(labels < len(self.classes))[:MAX_OBJECTS]
+        if not len(anchors):
+            return Scene(())
         rng = np.random.default_rng([seed % 2**32, 1])
-        return self.decode(self._plan(tokens, rng))
+        # Of a colour that is named the model is sure; of one that is not, any may come.
+        gumbel = rng.gumbel(size=(len(anchors), len(self.colors)))
+        colors = (color_scores[anchors] + gumbel).argmax(axis=1)
+        boxes = fit_boxes(self._sample_boxes(features, anchors, rng))
+        return Scene.of(
+            SceneObject(self.classes[label], Box(*(int(edge) for edge in np.round(box * CANVAS))), self.colors[color])
+            for label, color, box in zip(labels[anchors], colors, boxes, strict=True)
+        )
 
-    def _plan(self, tokens: NDArray[np.int64], rng: np.random.Generator) -> Floats:
-        text = self.planner.encode(tokens)
-        state = rng.standard_normal((SLOTS, 4 + len(self.classes) + 1 + len(self.colors)), dtype=np.float32)
+    def _sample_boxes(self, features: Floats, anchors: Integers, rng: np.random.Generator) -> Floats:
+        text = self.planner.text_keys(features)
+        boxes = rng.standard_normal((len(anchors), 4), dtype=np.float32)
         for step in range(PLAN_STEPS):
-            time = step / PLAN_STEPS
-            goal = self.expected_state(self.planner.predict(state, time, text))
-            state = state + (goal - state) * np.float32(1 / (PLAN_STEPS - step))
-        return state
-
-    def expected_state(self, predicted: Floats) -> Floats:
-        """Return boxes as they are predicted, and classes and colours as their probabilities."""
-        nouns = 4 + len(self.classes) + 1
-        words = [_softmax(predicted[:, 4:nouns]), _softmax(predicted[:, nouns:])]
-        return np.concatenate([predicted[:, :4], *(np.float32(WORD_SCALE) * word for word in words)], axis=1)
-
-    def decode(self, state: Floats) -> Scene:
-        """Return the scene of a finished layout: slots whose class is none are left out."""
-        nouns = 4 + len(self.classes) + 1
-        objects = []
-        for slot in state:
-            label = int(slot[4:nouns].argmax())
-            if label == len(self.classes):
-                continue
-            box = Box(*(int(edge) for edge in np.round(fit_box(slot[:4]) * CANVAS)))
-            objects.append(SceneObject(self.classes[label], box, self.colors[int(slot[nouns:].argmax())]))
-        return Scene.of(objects)
+            goal = self.planner.predict(boxes, step / PLAN_STEPS, features, anchors, text)
+            boxes = boxes + (goal - boxes) * np.float32(1 / (PLAN_STEPS - step))
+        return boxes
 
     def paint(self, scene: Scene, seed: int) -> Image:
         """Return the image that the painter makes of a layout, `IMAGE_SIZE` pixels wide."""
@@ -100,23 +90,32 @@ class TinyModel:
         return Image.fromarray(np.clip(np.round((pixels + 1) * 127.5), 0, 255).astype(np.uint8))
 
 
-def fit_box(edges: Floats) -> Floats:
+def fit_boxes(edges: Floats) -> Floats:
     """Return left, top, right, bottom inside the image, which is 1 wide, from those of a layout, which is 2 wide."""
-    low, high = np.sort((edges.reshape(2, 2) + 1) / 2, axis=0)
+    low, high = np.moveaxis(np.sort((edges.reshape(-1, 2, 2) + 1) / 2, axis=1), 1, 0)
     low = np.clip(low, 0, 1 - _MIN_SIDE)
-    return np.concatenate([low, np.clip(np.maximum(high, low + _MIN_SIDE), 0, 1)]).astype(np.float32)
+    return np.concatenate([low, np.clip(np.maximum(high, low + _MIN_SIDE), 0, 1)], axis=1).astype(np.float32)
 
 
 def enlarge(image: Image, size: int) -> Image:
-    """Return the image in another size, with its pixels as squares: smoothed edges are harder to read."""
+    """Return the image enlarged to at most this size, by a whole factor, with its pixels as squares.
+
+    No pixel is lost, so that whoever reads the image can go back to the small one.
+    """
     from PIL import Image
 
-    return image if image.width == size else image.resize((size, size), Image.Resampling.NEAREST)
+    side = image.width * max(1, size // image.width)
+    return image if side == image.width else image.resize((side, side), Image.Resampling.NEAREST)
+
+
+def weights_digest(path: Path) -> str:
+    """Return what identifies a file of weights."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 @lru_cache
-def load_tiny(path: Path) -> TinyModel:
-    """Load the model from a file of weights that `training/train.py` wrote.
+def load_tiny(path: Path = WEIGHTS) -> TinyModel:
+    """Load the model from a file of weights that `training/train.py` wrote; by default, from those of the package.
 
     Raises:
         FormalimgError: if there is no such file, or it holds something else.
@@ -128,11 +127,6 @@ def load_tiny(path: Path) -> TinyModel:
             weights = {name: file[name].astype(np.float32) for name in names}
     except FileNotFoundError:
         raise FormalimgError(f"there are no weights at {path}: train them with `make train-tiny`") from None
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FormalimgError(f"{path} does not hold the weights of builtin/tiny: {error}") from error
     return TinyModel(weights, words, classes, colors)
-
-
-def _softmax(x: Floats) -> Floats:
-    powers = np.exp(x - x.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

@@ -36,7 +36,7 @@ class IconGrounder:
     """
 
     name = "builtin/icons"
-    settings: Mapping[str, Setting] = {"version": 1, "least_confidence": MIN_CONFIDENCE}
+    settings: Mapping[str, Setting] = {"version": 2, "least_confidence": MIN_CONFIDENCE}
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
@@ -53,11 +53,15 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     # Lazily, for a quick start of what does not need numpy.
     from formalimg.judges.grounders.icon_recognition import recognize
     from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects
+    from formalimg.judges.grounders.small_icons import reduce_blocks
 
     image = _reduce(image)
-    found = find_objects(image)
+    small = reduce_blocks(image)
+    found = find_objects(image if small is None else small)
     if isinstance(found, NotADrawing):
         return _not_understood(found.why)
+    if small is not None:
+        return _ground_small(small, [boxes[0] for boxes in found])
     recognitions = recognize(image, found)
     objects = [SceneObject(seen.look.label, _box(seen.edges, image), seen.look.color) for seen in recognitions]
     evidence = {"things": [_describe(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
@@ -65,6 +69,28 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     if confidence < MIN_CONFIDENCE:
         worst = min(range(len(objects)), key=lambda index: recognitions[index].confidence)
         return _not_understood(f"what is at {objects[worst].box} looks like none of the drawings", evidence)
+    return Grounding(Scene.of(objects), round(confidence, 3), evidence)
+
+
+def _ground_small(image: Image, components: Sequence[PixelBox]) -> Grounding | Unscored:
+    """Find the objects in a small drawing, given what stands out from its background."""
+    from formalimg.judges.grounders.small_icons import detect_icons, unexplained
+
+    icons = detect_icons(image)
+    objects = [SceneObject(icon.label, _box(icon.edges, image), icon.color) for icon in icons]
+    evidence = {
+        "things": [
+            {"looks": f"{icon.color} {icon.label}", "confidence": round(icon.confidence, 3), "rival": icon.rival}
+            for icon in icons
+        ]
+    }
+    confidence = min((icon.confidence for icon in icons), default=1.0)
+    if confidence < MIN_CONFIDENCE:
+        worst = min(range(len(icons)), key=lambda index: icons[index].confidence)
+        return _not_understood(f"what is at {objects[worst].box} looks like none of the drawings", evidence)
+    rest = unexplained(components, icons)
+    if rest is not None:
+        return _not_understood(f"something at {_box(rest, image)} is no drawing", evidence)
     return Grounding(Scene.of(objects), round(confidence, 3), evidence)
 
 

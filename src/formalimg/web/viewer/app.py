@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -14,20 +15,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
+from formalimg.web.json_body import Body, json_endpoint
 from formalimg.web.playground import playground_routes
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
 from formalimg.web.viewer.images import image_file, thumbnail_file, witness_file
+from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.item import item_page
+from formalimg.web.viewer.live import LiveRuns
 from formalimg.web.viewer.run import run_page
-from formalimg.web.viewer.runs import overview_page
+from formalimg.web.viewer.runs import overview_page, save_tags
 from formalimg.web.viewer.site import READ_ERRORS, Site
 
 Show: TypeAlias = Callable[[Site, Request], Response]
 
 _PAGES: dict[str, Show] = {
-    "/": overview_page,
     "/run": run_page,
     "/gallery": gallery_page,
     "/item": item_page,
@@ -38,12 +41,17 @@ _PAGES: dict[str, Show] = {
 }
 
 
+_PREPARED_PAGES = 4
+"""Number of runs whose pages are prepared when the site starts."""
+
+
 def serve_viewer(
     site: Site,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
     open_browser: bool = True,
+    read_only: bool = False,
     on_ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the viewer until it is interrupted.
@@ -54,18 +62,20 @@ def serve_viewer(
             is part of the URL.
         port: the port; 0 for any free one.
         open_browser: whether to open a browser.
+        read_only: whether tags and notes cannot be edited.
         on_ready: called with the URL of the site.
 
     Raises:
         FormalimgError: if the address or port cannot be used.
     """
+    index = RunIndex(site, read_only=read_only)
 
     def on_listening(location: ServerLocation) -> None:
         on_ready(location.url())
-        threading.Thread(target=_precompute_summaries, args=(site,), daemon=True).start()
+        threading.Thread(target=_precompute, args=(index,), daemon=True).start()
 
     serve_app(
-        lambda token: create_viewer_app(site, token=token),
+        lambda token: _build(index, token),
         host=host,
         port=port,
         open_browser=open_browser,
@@ -73,24 +83,41 @@ def serve_viewer(
     )
 
 
-def _precompute_summaries(site: Site) -> None:
-    """Summarize all runs before the first request; what cannot be read is reported on the first page."""
-    for found in site.runs():
-        try:
-            site.comparison(found.name)
-        except Exception:
-            continue
+def _precompute(index: RunIndex) -> None:
+    """Sum up all runs before the first request, and prepare the pages of the newest."""
+    index.fill()
+    newest = sorted(index.listing().runs, key=lambda run: run.summary.created, reverse=True)
+    for run in newest[:_PREPARED_PAGES]:
+        with contextlib.suppress(*READ_ERRORS):  # its page says why
+            index.site.comparison(run.name)
 
 
-def create_viewer_app(site: Site, *, token: str | None) -> Starlette:
+def create_viewer_app(site: Site, *, token: str | None, read_only: bool = False) -> Starlette:
     """Build the viewer.
 
     Args:
         site: the runs to show.
         token: the token that visitors need; None for a site that only this machine can reach.
+        read_only: whether tags and notes cannot be edited.
     """
-    routes = [Route(path, _handler(show, site), methods=["GET"]) for path, show in _PAGES.items()]
-    return build_app([*routes, *playground_routes()], token=token, command="formalimg view")
+    return _build(RunIndex(site, read_only=read_only), token)
+
+
+def _build(index: RunIndex, token: str | None) -> Starlette:
+    def save(request: Request, body: Body) -> Response:
+        return save_tags(index, body)
+
+    return build_app(
+        [
+            Route("/", _handler(lambda _, request: overview_page(index, request), index.site), methods=["GET"]),
+            Route("/events", LiveRuns(index).endpoint, methods=["GET"]),
+            Route("/tags", json_endpoint(save), methods=["POST"]),
+            *(Route(path, _handler(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
+            *playground_routes(),
+        ],
+        token=token,
+        command="formalimg view",
+    )
 
 
 def _handler(show: Show, site: Site) -> Callable[[Request], Response]:

@@ -1,145 +1,217 @@
-"""The overview: all runs of a folder, newest first."""
+"""The runs page: all runs of a folder, filtered, sorted and compared with a baseline; their tags, edited in place."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from itertools import groupby
+from typing import NamedTuple, get_args
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from formalimg.errors import FormalimgError
-from formalimg.reporting import Comparison
-from formalimg.runs import RunCost, RunManifest
-from formalimg.stats import Rate
-from formalimg.suites import Suite
+from formalimg.runs import RunActivity, TagsChangedError
+from formalimg.suites import suite
+from formalimg.tables import format_interval, format_value
+from formalimg.web.json_body import Body, require_text
 from formalimg.web.rendering import page, percent, rate_text
-from formalimg.web.viewer.run import ManifestField, manifest_fields
-from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
+from formalimg.web.viewer.index import BaselineDifference, IndexedRun, RunIndex
+from formalimg.web.viewer.run_list import (
+    ListedRun,
+    Order,
+    RunsQuery,
+    RunStatus,
+    SortColumn,
+    default_order,
+    filter_choices,
+    parse_runs_query,
+    run_status,
+    select_runs,
+)
+from formalimg.web.viewer.summaries import RunSummary
+
+_COLUMNS: Mapping[SortColumn | None, str] = {
+    "model": "model",
+    "suite": "suite",
+    None: "by level",
+    "overall": "overall",
+    "difference": "to baseline",
+    "scored": "scored",
+    "judge": "judge",
+    "cost": "cost",
+    "begun": "begun",
+}
 
 
-class _ListedRun(NamedTuple):
-    """A row of the overview.
+class _Row(NamedTuple):
+    """A row of the table, as texts."""
 
-    Attributes:
-        overall: the mean over all levels of the suite, as in tables; without one, over all images of the run.
-        overall_of: says so, if it is over the images.
-    """
-
-    name: str
-    manifest: RunManifest
-    suite: Suite
-    judges: tuple[str, ...]
-    fields: list[ManifestField]
-    curve: Sparkline
+    run: IndexedRun
+    summary: RunSummary
     overall: str
+    overall_interval: str
     overall_of: str
+    difference: str
+    difference_interval: str
+    difference_sign: str
     coverage: str
-    counts: Rate
-    spent: RunCost
+    status: RunStatus
+    progress: ProgressText | None
+    is_baseline: bool
+    pin_url: str
 
 
-class _UnreadableRun(NamedTuple):
-    name: str
-    error: str
+class _Header(NamedTuple):
+    """The header of a column: sorted by it, or a link that does so."""
+
+    label: str
+    url: str
+    sorted: str
 
 
-def overview_page(site: Site, request: Request) -> Response:
+class _Group(NamedTuple):
+    title: str
+    size: int
+    rows: list[_Row]
+
+
+class ProgressText(NamedTuple):
+    """How far a run in progress is, as texts; events send the same."""
+
+    share: float
+    done: str
+    rate: str
+    left: str
+    cost: str
+
+
+def overview_page(index: RunIndex, request: Request) -> Response:
     """Return the list of runs; unreadable ones are listed with the reason."""
-    listed = [_listed(site, found) for found in site.runs()]
-    runs = [run for run in listed if isinstance(run, _ListedRun)]
-    runs.sort(key=lambda run: run.manifest.created, reverse=True)
+    query = parse_runs_query(request.query_params)
+    found = index.listing()
+    baseline = next((run for run in found.runs if run.name == query.baseline), None)
+    shown = select_runs(found.runs, query, lambda run: index.difference(run, baseline) if baseline else None)
+    rows = [_row(one, query) for one in shown.runs]
     return page(
         "overview.html",
-        folder=str(site.folder),
-        runs=runs,
-        some_missing=any("†" in run.overall for run in runs),
-        unreadable=[run for run in listed if isinstance(run, _UnreadableRun)],
+        folder=str(index.site.folder),
+        count=len(found.runs),
+        query=query,
+        kept=query.kept,
+        choices=filter_choices(found.runs),
+        statuses=get_args(RunStatus),
+        suite_title=lambda name: suite(name).title,
+        headers=[_header(column, label, query) for column, label in _COLUMNS.items() if _is_shown(column, baseline)],
+        baseline=baseline,
+        baseline_missing=query.baseline if query.baseline and baseline is None else "",
+        groups=_groups(rows, query, shown.group_sizes),
+        total=shown.total,
+        pages=shown.pages,
+        before=query.url(page=query.page - 1) if 1 < query.page <= shown.pages else "",
+        after=query.url(page=query.page + 1) if query.page < shown.pages else "",
+        some_missing=any("†" in row.overall for row in rows),
+        unreadable=found.unreadable,
+        pending=found.pending,
     )
 
 
-def _listed(site: Site, found: FoundRun) -> _ListedRun | _UnreadableRun:
-    try:
-        with site.open(found.name) as run:
-            judges = tuple(dict.fromkeys(judge.name for judge in run.judges()))
-        return _summarized(found.name, site.comparison(found.name), judges)
-    except FormalimgError as error:
-        return _UnreadableRun(found.name, str(error))
-    except READ_ERRORS as error:
-        logging.getLogger(__name__).warning("cannot read %s", found.folder, exc_info=True)
-        return _UnreadableRun(found.name, f"cannot be read ({type(error).__name__}: {error})")
+def save_tags(index: RunIndex, body: Body) -> Response:
+    """Save the tags and the note of a run.
 
-
-def _summarized(name: str, compared: Comparison, judges: tuple[str, ...]) -> _ListedRun:
-    (section,) = compared.sections
-    (row,) = section.rows
-    summary = row.summary
-    band = summary.bands.get("Overall")
-    is_of_levels = band is not None and band.value is not None
-    return _ListedRun(
-        name,
-        row.manifest,
-        section.suite,
-        judges,
-        manifest_fields(row.manifest, row.items, row.spent),
-        sparkline(summary.levels, section.levels),
-        rate_text(band if band and is_of_levels else summary.overall, section.suite),
-        "" if is_of_levels or summary.overall.value is None else "of all its images",
-        percent(summary.overall.coverage),
-        summary.overall,
-        row.spent,
-    )
-
-
-WIDTH, HEIGHT = 132, 34
-_EDGE = 3
-
-
-class Sparkline(NamedTuple):
-    """A small curve of pass rates by level, as SVG coordinates.
-
-    Attributes:
-        line: the path through the rates; broken where a level has none.
-        band: the outline of the intervals; empty if there are none.
-        ends: the last point, if there is one.
-        words: the alternative text.
+    Raises:
+        HTTPException: if nothing can be edited here, or the request is incomplete.
+        FormalimgError: if they are not valid, or cannot be written.
     """
+    if index.read_only:
+        raise HTTPException(403, "this viewer is read-only: start it without --read-only to edit tags")
+    name = require_text(body, "run", max_length=2_000)
+    tags = [tag for tag in require_text(body, "tags").split(",") if tag.strip()]
+    note, version = require_text(body, "note"), require_text(body, "version", max_length=64)
+    try:
+        found, status, error = index.save_tags(name, tags, note, version), 200, ""
+    except TagsChangedError as changed:
+        found, status, error = changed.current, 409, str(changed)
+    return JSONResponse({"error": error, "tags": found.tags, "note": found.note, "version": found.version}, status)
 
-    line: str
-    band: str
-    ends: tuple[str, str] | None
-    words: str
 
-
-def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
-    """Return the curve of a run."""
-    points, command = [], "M"
-    line = ""
-    low: list[str] = []
-    high: list[str] = []
-    for place, level in enumerate(levels):
-        rate = rates.get(level)
-        if rate is None or rate.value is None:
-            command = "M"
-            continue
-        x, y = _x(place, len(levels)), _y(rate.value)
-        line += f"{command}{x} {y}"
-        command = "L"
-        points.append((x, y))
-        if rate.interval is not None:
-            low.append(f"{x} {_y(rate.interval.low)}")
-            high.append(f"{x} {_y(rate.interval.high)}")
-    words = ", ".join(
-        f"{level}: {rates[level].value:.2f}" for level in levels if level in rates and rates[level].value is not None
+def progress_text(activity: RunActivity) -> ProgressText:
+    """Return how far a run in progress is, as texts."""
+    counts = activity.counts
+    spent = activity.spent
+    cost = f"${spent.dollars:,.2f}" if spent.dollars or spent.unpriced else ""
+    return ProgressText(
+        counts.done / counts.images if counts.images else 0.0,
+        f"{counts.done:,} of {counts.images:,} images",
+        "" if activity.rate is None else f"{activity.rate:,.{1 if activity.rate < 10 else 0}f} images/min",
+        "" if activity.seconds_left is None else f"{duration_text(activity.seconds_left)} left",
+        f"{cost} + {spent.unpriced:,} unpriced" if spent.unpriced else cost,
     )
-    band = f"M{'L'.join(high + low[::-1])}Z" if len(low) > 1 else ""
-    return Sparkline(line, band, points[-1] if points else None, words or "no figures yet")
 
 
-def _x(place: int, count: int) -> str:
-    return f"{_EDGE + (WIDTH - 2 * _EDGE) * (place + 0.5) / count:.1f}"
+def duration_text(seconds: float) -> str:
+    """Format a duration by its two largest units: 45 s, 12 min, 3 h 20 min, 2 d 4 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min"
+    return f"{hours // 24} d {hours % 24} h"
 
 
-def _y(rate: float) -> str:
-    return f"{_EDGE + (HEIGHT - 2 * _EDGE) * (1 - rate):.1f}"
+def _is_shown(column: SortColumn | None, baseline: IndexedRun | None) -> bool:
+    return column != "difference" or baseline is not None
+
+
+def _header(column: SortColumn | None, label: str, query: RunsQuery) -> _Header:
+    if column is None:
+        return _Header(label, "", "")
+    if column != query.sort:
+        return _Header(label, query.url(sort=column, order=default_order(column)), "")
+    turned: Order = "asc" if query.order == "desc" else "desc"
+    return _Header(label, query.url(sort=column, order=turned), f"{query.order}ending")
+
+
+def _groups(rows: list[_Row], query: RunsQuery, sizes: Mapping[str, int]) -> list[_Group]:
+    if not query.group:
+        return [_Group("", len(rows), rows)]
+    return [
+        _Group(suite(name).title, sizes[name], list(those))
+        for name, those in groupby(rows, key=lambda row: row.summary.suite)
+    ]
+
+
+def _row(listed: ListedRun, query: RunsQuery) -> _Row:
+    run, difference = listed.run, listed.difference
+    summary = run.summary
+    about, overall = summary.about, summary.overall
+    is_baseline = run.name == query.baseline
+    has_figure = overall.value is not None
+    return _Row(
+        run,
+        summary,
+        rate_text(overall, about),
+        format_interval(overall.interval, "score" if about.traits.has_scores else "percent") if has_figure else "",
+        "" if summary.is_of_levels or not has_figure else "of all its images",
+        *_difference_texts(difference, has_scores=about.traits.has_scores),
+        percent(summary.coverage),
+        run_status(run),
+        progress_text(run.activity) if run.activity else None,
+        is_baseline,
+        query.url(baseline="" if is_baseline else run.name, page=query.page),
+    )
+
+
+def _difference_texts(found: BaselineDifference | None, *, has_scores: bool) -> tuple[str, str, str]:
+    """Return the difference, its interval, and whether it is clearly better or worse."""
+    if found is None:
+        return "", "", ""
+    unit = "difference" if has_scores else "points"
+    sign = ""
+    if found.interval is not None and not found.interval.low <= 0 <= found.interval.high:
+        sign = "better" if found.value > 0 else "worse"
+    interval = format_interval(found.interval, unit) if found.is_paired else "other items, not paired"  # type: ignore[arg-type]
+    return format_value(found.value, unit), interval, sign  # type: ignore[arg-type]

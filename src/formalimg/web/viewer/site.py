@@ -22,6 +22,9 @@ from formalimg.web.viewer.studies import labels_of_run, require_studies, study_f
 _RUN_FILES = ("run.toml", "results.sqlite")
 """A folder with one of these files is a run, possibly a damaged one."""
 
+_STATE_FILES = (*_RUN_FILES, "results.sqlite-wal", "looks.jsonl")
+"""Files that change when a run does."""
+
 _MAX_DEPTH = 2
 _MAX_CACHED_RUNS = 256
 """Number of runs whose summaries are cached."""
@@ -104,7 +107,7 @@ class Site:
             with self.open(name, judge) as run:
                 return compare([run], labels=labels_of_run(run, study))
 
-        state = (_state(folder), study, *map(_stamp, study_files(study)))
+        state = (run_state(folder), study, *map(file_stamp, study_files(study)))
         return self._summaries.get((name, judge), state, compute)
 
     def cached(self, names: Sequence[str], compute: Callable[[], Value]) -> Value:
@@ -112,7 +115,7 @@ class Site:
 
         Only one is computed at a time, to bound the memory in use.
         """
-        state = tuple(_state(self.find(name).folder) for name in names)
+        state = tuple(run_state(self.find(name).folder) for name in names)
 
         def compute_alone() -> Value:
             with self._compute_lock:
@@ -146,14 +149,18 @@ def _is_run(folder: Path) -> bool:
     return any((folder / mark).is_file() for mark in _RUN_FILES)
 
 
-def _state(folder: Path) -> tuple[tuple[int, int], ...]:
+def run_state(folder: Path) -> tuple[tuple[int, int], ...]:
     """Return file stamps that change when a run does."""
-    return tuple(_stamp(folder / name) for name in (*_RUN_FILES, f"{_RUN_FILES[1]}-wal"))
+    place = (
+        f"{folder}{os.sep}"  # plain strings: pages look at hundreds of runs, and Path objects take longer than files
+    )
+    return tuple(file_stamp(place + name) for name in _STATE_FILES)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def file_stamp(path: str | Path) -> tuple[int, int]:
+    """Return time and size of a file; zeros if there is none, or it is empty."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # also of plain strings
     except OSError:
         return (0, 0)
     # An empty write-ahead log comes and goes with readers.
@@ -172,6 +179,9 @@ class _CacheEntry(Generic[Value]):
     value: Value
     fresh_until: float
 
+    def is_valid(self, state: Hashable, now: float) -> bool:
+        return self.state == state or now < self.fresh_until
+
 
 class StampedCache(Generic[Value]):
     """An LRU cache of computed values, each with the state of the source it was computed from."""
@@ -183,6 +193,12 @@ class StampedCache(Generic[Value]):
         self._lock = Lock()
         self._locks: dict[Hashable, Lock] = {}
 
+    def peek(self, key: Hashable, state: Hashable) -> Value | None:
+        """Return the value of a key if it is valid; None if it would have to be computed."""
+        with self._lock:
+            entry = self._entries.get(key)
+        return entry.value if entry is not None and entry.is_valid(state, monotonic()) else None
+
     def get(self, key: Hashable, state: Hashable, compute: Callable[[], Value]) -> Value:
         """Return the value of a key; computed at most once per state, however many threads request it."""
         with self._lock:
@@ -191,7 +207,7 @@ class StampedCache(Generic[Value]):
             with self._lock:
                 entry = self._entries.get(key)
             begun = monotonic()
-            if entry is not None and (entry.state == state or begun < entry.fresh_until):
+            if entry is not None and entry.is_valid(state, begun):
                 return entry.value
             value = compute()
             ended = monotonic()

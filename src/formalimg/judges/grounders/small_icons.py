@@ -1,0 +1,176 @@
+"""Detection of icons in images of 128 pixels, where objects are too small for templates: a transformer over patches.
+
+Its weights (`small_icons.npz`) were trained by `training/train_detector.py` on drawings. What it says is believed only
+if all of it is clear, and if it explains every pixel that is not background; otherwise the image is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from PIL import Image as PillowImage
+
+from formalimg._util.transformer import Floats, Weights, encoder_layer, grid_positions, norm, softmax, to_patches
+from formalimg.judges.grounders.icon_segmentation import PixelBox
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SMALL_SIDE = 128
+"""The width and height of the images that it reads."""
+
+_PATCH = 8
+_GRID = SMALL_SIDE // _PATCH
+
+_MIN_SCORE = 0.2
+"""What is less likely than this to be an object is none; between this and its opposite is doubt."""
+
+_MIN_PATCH_SCORE = 0.03
+"""Patches that are less likely than this to hold the centre of an object do not count."""
+
+_SAME_OBJECT = 0.5
+"""Two boxes whose intersection is more than this share of their union are the same object."""
+
+_SLACK = 2.0
+"""An object may extend by so many pixels beyond its box."""
+
+
+class SmallIcon(NamedTuple):
+    """An object in a small image.
+
+    Attributes:
+        edges: where it is, in pixels.
+        label: its class.
+        color: its colour.
+        confidence: 0 to 1, the least of the probabilities that there is an object, of its class, and of its colour.
+        rival: the next most likely class.
+    """
+
+    edges: PixelBox
+    label: str
+    color: str
+    confidence: float
+    rival: str
+
+
+def reduce_blocks(image: Image) -> Image | None:
+    """Return a small image that was enlarged by a whole factor with its pixels as squares; None for any other image."""
+    factor, rest = divmod(image.width, SMALL_SIDE)
+    if image.height != image.width or rest or not factor:
+        return None
+    pixels = np.asarray(image)
+    small = pixels[::factor, ::factor]
+    blocks = pixels.reshape(SMALL_SIDE, factor, SMALL_SIDE, factor, -1)
+    if not (blocks == small[:, None, :, None]).all():
+        return None
+    return PillowImage.fromarray(np.ascontiguousarray(small))
+
+
+def detect_icons(image: Image) -> list[SmallIcon]:
+    """Return the objects in an image of `SMALL_SIDE` pixels, the most certain first.
+
+    An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
+    confidence as there is that it is none.
+    """
+    network = _network()
+    pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
+    x = network.weights.linear("patch", to_patches(pixels, _PATCH))
+    x = x + grid_positions(_GRID, x.shape[1])
+    for layer in network.weights.parts("layers"):
+        x = encoder_layer(layer, x)
+    return _decode(network, network.weights.linear("out", norm(x)))
+
+
+def _decode(network: _Network, predicted: Floats) -> list[SmallIcon]:
+    scores = 1 / (1 + np.exp(-predicted[:, 0]))
+    nouns = 5 + len(network.classes)
+    kept: list[tuple[int, PixelBox]] = []
+    total: list[float] = []
+    for patch in map(int, np.argsort(-scores, kind="stable")):
+        if scores[patch] < _MIN_PATCH_SCORE:
+            break
+        edges = _edges(predicted[patch, 1:5], patch)
+        same = next((n for n, (_, other) in enumerate(kept) if _overlap(edges, other) > _SAME_OBJECT), None)
+        if same is None:
+            kept.append((patch, edges))
+            total.append(float(scores[patch]))
+        else:
+            # An object whose centre is near the edge of a patch is claimed by both: one of the two is right.
+            total[same] += float(scores[patch])
+    icons = []
+    for (patch, edges), score in zip(kept, (min(score, 1.0) for score in total), strict=True):
+        if score < _MIN_SCORE:
+            continue
+        named, colored = softmax(predicted[patch, 5:nouns]), softmax(predicted[patch, nouns:])
+        best, rival = np.argsort(-named)[:2]
+        sure = min(float(named[best]), float(colored.max())) if score >= 0.5 else 1.0
+        label, color = network.classes[best], network.colors[int(colored.argmax())]
+        icons.append(SmallIcon(edges, label, color, min(sure, max(score, 1 - score)), network.classes[rival]))
+    return icons
+
+
+def _edges(offsets: Floats, patch: int) -> PixelBox:
+    """Return the edges of a box that is told from the centre of a patch."""
+    row, column = divmod(patch, _GRID)
+    across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
+    left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
+    return PixelBox(*_inside(across + left, down + top, across + right, down + bottom))
+
+
+def unexplained(components: Sequence[PixelBox], found: Sequence[SmallIcon]) -> PixelBox | None:
+    """Return a connected component that reaches out of the boxes of all objects found in it; None if there is none."""
+    for component in components:
+        inside = [icon.edges for icon in found if _touch(component, icon.edges)]
+        if not inside:
+            return component
+        reach = PixelBox(
+            min(edges.left for edges in inside),
+            min(edges.top for edges in inside),
+            max(edges.right for edges in inside),
+            max(edges.bottom for edges in inside),
+        )
+        beyond = (
+            reach.left - component.left,
+            reach.top - component.top,
+            component.right - reach.right,
+            component.bottom - reach.bottom,
+        )
+        if max(beyond) > _SLACK:
+            return component
+    return None
+
+
+class _Network(NamedTuple):
+    weights: Weights
+    classes: tuple[str, ...]
+    colors: tuple[str, ...]
+
+
+@cache
+def _network() -> _Network:
+    with (files("formalimg.judges.grounders") / "small_icons.npz").open("rb") as file, np.load(file) as arrays:
+        classes, colors = (tuple(str(word) for word in arrays[name]) for name in ("classes", "colors"))
+        names = [name for name in arrays.files if name not in ("classes", "colors")]
+        return _Network(Weights({name: arrays[name].astype(np.float32) for name in names}), classes, colors)
+
+
+def _inside(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
+    """Return edges inside the image, at least a pixel apart."""
+    left, top = min(max(left, 0.0), SMALL_SIDE - 1.0), min(max(top, 0.0), SMALL_SIDE - 1.0)
+    return left, top, min(max(right, left + 1), float(SMALL_SIDE)), min(max(bottom, top + 1), float(SMALL_SIDE))
+
+
+def _touch(one: PixelBox, other: PixelBox) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+
+
+def _overlap(one: PixelBox, other: PixelBox) -> float:
+    """Return the intersection of two boxes over their union."""
+    across = max(0.0, min(one.right, other.right) - max(one.left, other.left))
+    down = max(0.0, min(one.bottom, other.bottom) - max(one.top, other.top))
+    areas = [(box.right - box.left) * (box.bottom - box.top) for box in (one, other)]
+    return across * down / (sum(areas) - across * down)

@@ -1,0 +1,151 @@
+"""Tags and the note of a run, in `tags.json` beside its results: no key, manifest or bundle depends on them.
+
+Whoever writes says which version was read. If the file has changed since, nothing is written, so that of two people
+who edit at the same time neither loses anything unnoticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from formalimg._util.io import atomic_write
+from formalimg._util.locks import lock_file
+from formalimg._util.plain_files import open_plain, read_plain_bytes
+from formalimg._util.strict_json import is_text, loads_strict
+from formalimg.errors import FormalimgError
+
+TAGS_FILE = "tags.json"
+_LOCK_FILE = ".tags.lock"
+_SCHEMA = 1
+_MAX_BYTES = 100_000
+MAX_TAGS, MAX_TAG, MAX_NOTE = 20, 40, 4_000
+"""Limits: the number of tags, and the characters of a tag and of a note."""
+
+_saving = Lock()
+"""Threads of this process take turns; others are kept out by a file."""
+
+
+class RunTags(NamedTuple):
+    """What people have written about a run.
+
+    Attributes:
+        tags: short labels, each once, in the order in which they were given.
+        note: a text of several lines.
+        version: a digest of the file that this was read from; empty if there is none.
+    """
+
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    version: str = ""
+
+
+class TagsChangedError(FormalimgError):
+    """Somebody else has changed the tags since they were read; `current` is what they are now."""
+
+    def __init__(self, message: str, current: RunTags) -> None:
+        """Keep what is stored now, so that it can be shown."""
+        super().__init__(message)
+        self.current = current
+
+
+def read_tags(folder: Path) -> RunTags:
+    """Return the tags and the note of a run; empty ones if it has none.
+
+    Raises:
+        FormalimgError: if the file cannot be read, or is damaged.
+    """
+    path = folder / TAGS_FILE
+    try:
+        data = read_plain_bytes(path, _MAX_BYTES)
+    except FileNotFoundError:
+        return RunTags()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        found = loads_strict(data)
+        tags, note, schema = checked_tags(found["tags"]), checked_note(found["note"]), found["schema"]
+    except (FormalimgError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise FormalimgError(f"{path} is damaged: remove it, and write the tags again") from error
+    if schema != _SCHEMA:
+        raise FormalimgError(f"{path} has schema {schema!r:.40}: use the version that wrote it")
+    return RunTags(tags, note, hashlib.sha256(data).hexdigest()[:16])
+
+
+def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str) -> RunTags:
+    """Write the tags and the note of a run, and return them with their new version.
+
+    Args:
+        folder: the run folder.
+        tags: its tags.
+        note: its note.
+        version: the version that the writer has seen.
+
+    Raises:
+        TagsChangedError: if they have changed since; nothing is written.
+        FormalimgError: if the tags are not valid, or cannot be written.
+    """
+    new = {"schema": _SCHEMA, "tags": list(checked_tags(list(tags))), "note": checked_note(note)}
+    with _locked(folder):
+        current = read_tags(folder)
+        if current.version != version:
+            raise TagsChangedError("somebody else has changed this run's tags meanwhile: nothing was saved", current)
+        atomic_write(folder / TAGS_FILE, [json.dumps(new, ensure_ascii=False, indent=1).encode(), b"\n"], fsync=True)
+        return read_tags(folder)
+
+
+def checked_tags(tags: object) -> tuple[str, ...]:
+    """Return tags without spaces around them, each once.
+
+    Raises:
+        FormalimgError: if one is empty, too long or has a comma or control characters, or there are too many.
+    """
+    if not isinstance(tags, list) or not all(map(is_text, tags)):
+        raise FormalimgError("tags are a list of texts")
+    found = tuple(dict.fromkeys(tag.strip() for tag in tags))
+    wrong = next((tag for tag in found if not (0 < len(tag) <= MAX_TAG and tag.isprintable() and "," not in tag)), None)
+    if wrong is not None:
+        raise FormalimgError(f"the tag {wrong[:60]!r} is not one: write 1 to {MAX_TAG} characters without a comma")
+    if len(found) > MAX_TAGS:
+        raise FormalimgError(f"a run has {MAX_TAGS} tags at most, and these are {len(found)}: leave some out")
+    return found
+
+
+def checked_note(note: object) -> str:
+    """Return a note without spaces around it.
+
+    Raises:
+        FormalimgError: if it is not a text, or too long.
+    """
+    if not is_text(note):
+        raise FormalimgError("a note is a text")
+    found = note.strip().replace("\r\n", "\n")
+    if len(found) > MAX_NOTE:
+        raise FormalimgError(f"a note has {MAX_NOTE:,} characters at most, and this one has {len(found):,}: shorten it")
+    return found
+
+
+def can_write_tags(folder: Path) -> bool:
+    """Return whether this process may write to the folder."""
+    return os.access(folder, os.W_OK)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    if not can_write_tags(folder):
+        raise FormalimgError(f"{folder} is not writable, so nothing was saved: change its permissions")
+    try:
+        with _saving, open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain) as file:
+            try:
+                lock_file(file)
+            except OSError as error:
+                raise FormalimgError(f"another process is saving tags of {folder}: try again") from error
+            yield
+    except OSError as error:
+        raise FormalimgError(f"cannot write to {folder}: {error.strerror}; nothing was saved") from error

@@ -1,0 +1,239 @@
+"""The index of all runs of a site: summaries, tags and progress, each read again only when its files have changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from threading import Lock, Thread
+from time import monotonic
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.reporting import headline_difference
+from formalimg.runs import (
+    TAGS_FILE,
+    RunActivity,
+    RunTags,
+    can_write_tags,
+    is_in_progress,
+    open_run,
+    read_tags,
+    write_tags,
+)
+from formalimg.stats import Interval
+from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site, StampedCache, file_stamp, run_state
+from formalimg.web.viewer.summaries import RunSummary, UnreadableRun, cache_summary, cached_summary, summarize_run
+
+_MAX_CACHED = 4096
+"""Number of runs whose summaries are in memory."""
+
+_MAX_AT_ONCE = 24
+"""Number of runs that a request sums up itself; the others are summed up in the background, and shown when they are."""
+
+_RETRY_SECONDS = 10.0
+"""Seconds until a run that could not be read is tried again although its files have not changed."""
+
+
+class IndexedRun(NamedTuple):
+    """A run as the index knows it.
+
+    Attributes:
+        name: its name in URLs.
+        summary: its figures.
+        tags: its tags and note.
+        tags_error: why they cannot be read; empty if they can.
+        activity: how far it is, while a process is writing to it; else None.
+        can_edit: whether its tags can be edited here.
+    """
+
+    name: str
+    summary: RunSummary
+    tags: RunTags = RunTags()
+    tags_error: str = ""
+    activity: RunActivity | None = None
+    can_edit: bool = False
+
+
+class BaselineDifference(NamedTuple):
+    """How much higher the overall figure of a run is than that of the baseline.
+
+    Attributes:
+        value: the difference; over the items that both have a verdict for, if it is paired.
+        interval: its confidence interval; None if it is not paired.
+        is_paired: whether both runs have the same items.
+    """
+
+    value: float
+    interval: Interval | None
+    is_paired: bool
+
+
+class RunListing(NamedTuple):
+    """All folders of a site: runs, folders that cannot be read, and the names of runs that are not summed up yet."""
+
+    runs: list[IndexedRun]
+    unreadable: list[UnreadableRun]
+    pending: list[str]
+
+
+class _ReadFailure(NamedTuple):
+    state: object
+    until: float
+    error: str
+
+
+class _SameObjects:
+    """Objects compared by identity: what is computed from summaries is valid as long as these are."""
+
+    def __init__(self, *objects: object) -> None:
+        self._objects = objects  # held, so that no other object gets their ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObjects) and [*map(id, self._objects)] == [*map(id, other._objects)]
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self._objects)))
+
+
+class RunIndex:
+    """The index of a site. Any thread may use it."""
+
+    def __init__(self, site: Site, *, read_only: bool = False) -> None:
+        """Index the runs of a site.
+
+        Args:
+            site: the site.
+            read_only: whether tags and notes cannot be edited.
+        """
+        self.site, self.read_only = site, read_only
+        self._summaries: StampedCache[RunSummary] = StampedCache(_MAX_CACHED)
+        self._tags: StampedCache[RunTags] = StampedCache(_MAX_CACHED)
+        self._activities: StampedCache[RunActivity] = StampedCache(_MAX_CACHED)
+        self._differences: StampedCache[BaselineDifference | None] = StampedCache(_MAX_CACHED)
+        self._failures: dict[Path, _ReadFailure] = {}
+        self._filling = Lock()
+
+    def listing(self) -> RunListing:
+        """Return all runs; the first few that are not summed up yet are summed up now, the others meanwhile."""
+        found, unreadable, pending = [], [], []
+        allowed = _MAX_AT_ONCE
+        for run in self.site.runs():
+            state = run_state(run.folder)
+            failure = self._failures.get(run.folder)
+            if failure is not None and failure.state == state and monotonic() < failure.until:
+                unreadable.append(UnreadableRun(run.name, failure.error))
+                continue
+            if self._summaries.peek(run.folder, state) is None:
+                if not allowed:
+                    pending.append(run.name)
+                    continue
+                allowed -= 1
+            summary = self._read(run)
+            if isinstance(summary, UnreadableRun):
+                unreadable.append(summary)
+            else:
+                found.append(self._indexed(run, summary))
+        if pending:
+            Thread(target=self.fill, daemon=True).start()
+        return RunListing(found, unreadable, pending)
+
+    def fill(self) -> None:
+        """Sum up all runs that are not yet; one thread at a time."""
+        if not self._filling.acquire(blocking=False):
+            return
+        try:
+            for run in self.site.runs():
+                self._read(run)
+        finally:
+            self._filling.release()
+
+    def difference(self, run: IndexedRun, baseline: IndexedRun) -> BaselineDifference | None:
+        """Return how much higher a run is than the baseline; None if its suite is another, or one has no figure."""
+        first, second = run.summary, baseline.summary
+        if first.suite != second.suite or run.name == baseline.name:
+            return None
+
+        def compute() -> BaselineDifference | None:
+            return _paired(first, second) or _unpaired(first, second)
+
+        return self._differences.get((run.name, baseline.name), _SameObjects(first, second), compute)
+
+    def in_progress(self) -> Iterator[tuple[str, RunActivity]]:
+        """Yield the runs that a process is writing to, and how far they are."""
+        for run in self.site.runs():
+            found = self._activity(run)
+            if found is not None:
+                yield run.name, found
+
+    def state(self) -> tuple[object, ...]:
+        """Return what changes when another page would be shown, apart from the figures of runs in progress."""
+        return tuple(
+            (run.name, file_stamp(run.folder / TAGS_FILE), is_running or run_state(run.folder))
+            for run in self.site.runs()
+            for is_running in [is_in_progress(run.folder)]
+        )
+
+    def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
+        """Write the tags and the note of a run; see `formalimg.runs.write_tags`."""
+        return write_tags(self.site.find(name).folder, tags, note, version=version)
+
+    def _read(self, run: FoundRun) -> RunSummary | UnreadableRun:
+        """Return the summary of a run, or why there is none."""
+        state = run_state(run.folder)
+
+        def compute() -> RunSummary:
+            kept = cached_summary(run.folder, state)
+            if kept is not None:
+                return kept
+            summary = summarize_run(run.folder)
+            if not is_in_progress(run.folder):  # it would be outdated at once
+                cache_summary(run.folder, state, summary)
+            return summary
+
+        try:
+            return self._summaries.get(run.folder, state, compute)
+        except FormalimgError as error:
+            text = str(error)
+        except READ_ERRORS as error:
+            logging.getLogger(__name__).warning("cannot read %s", run.folder, exc_info=True)
+            text = f"cannot be read ({type(error).__name__}: {error})"
+        self._failures[run.folder] = _ReadFailure(state, monotonic() + _RETRY_SECONDS, text)
+        return UnreadableRun(run.name, text)
+
+    def _indexed(self, run: FoundRun, summary: RunSummary) -> IndexedRun:
+        tags, problem = RunTags(), ""
+        try:
+            tags = self._tags.get(run.folder, file_stamp(run.folder / TAGS_FILE), lambda: read_tags(run.folder))
+        except FormalimgError as error:
+            problem = str(error)
+        can_edit = not self.read_only and not problem and can_write_tags(run.folder)
+        return IndexedRun(run.name, summary, tags, problem, self._activity(run), can_edit)
+
+    def _activity(self, run: FoundRun) -> RunActivity | None:
+        if not is_in_progress(run.folder):
+            return None
+
+        def compute() -> RunActivity:
+            with closing(open_run(run.folder)) as opened:
+                return opened.activity()
+
+        try:
+            return self._activities.get(run.folder, run_state(run.folder), compute)
+        except READ_ERRORS:
+            return None  # it is being created, or damaged, which its summary says
+
+
+def _paired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+    if first.digest != second.digest:
+        return None
+    found = headline_difference(first.about, first.means, second.means)
+    return None if found.estimate is None else BaselineDifference(found.estimate, found.interval, True)
+
+
+def _unpaired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
+    here, there = first.overall.value, second.overall.value
+    if here is None or there is None or first.is_of_levels != second.is_of_levels:
+        return None
+    return BaselineDifference(here - there, None, False)

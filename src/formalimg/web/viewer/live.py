@@ -1,0 +1,102 @@
+"""Live progress: server-sent events about runs in progress, from one poller for all pages that are open.
+
+The poller runs only while a page listens. Streams are limited in number and in time; browsers connect again by
+themselves, and a page without a stream shows the same when it is loaded again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from time import monotonic
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from formalimg.web.connections import ENDS_ON_SHUTDOWN
+from formalimg.web.viewer.index import RunIndex
+from formalimg.web.viewer.runs import progress_text
+
+_MAX_STREAMS = 64
+"""Number of pages that listen at the same time."""
+
+_MAX_SECONDS = 600.0
+"""Seconds after which a stream ends, so that forgotten ones do not stay."""
+
+_HEARTBEAT = 15.0
+"""Seconds without news after which a comment is sent, which shows whether anybody still listens."""
+
+_INTERVAL = 1.0
+"""Seconds between two looks at the runs."""
+
+_LOAD_FACTOR = 10
+"""The poller waits at least so many times as long as a look takes: on slow disks it looks less often."""
+
+
+class LiveRuns:
+    """Sends what changes to all pages that listen. Belongs to the event loop of the server."""
+
+    def __init__(self, index: RunIndex, *, interval: float = _INTERVAL, max_streams: int = _MAX_STREAMS) -> None:
+        """Watch the runs of an index.
+
+        Args:
+            index: the runs.
+            interval: seconds between two looks.
+            max_streams: number of pages that may listen at the same time.
+        """
+        self._index, self._interval, self._max_streams = index, interval, max_streams
+        self._streams = 0
+        self._event, self._number = "", 0
+        self._changed = asyncio.Condition()
+        self._poller: asyncio.Task[None] | None = None
+
+    async def endpoint(self, request: Request) -> Response:
+        """Answer with a stream of events, or refuse if too many pages listen already."""
+        if self._streams >= self._max_streams:
+            message = "Refused: too many pages listen for progress: close some.\n"
+            return PlainTextResponse(message, 503, {"Retry-After": "30", "Connection": "close"})
+        request.scope[ENDS_ON_SHUTDOWN] = True
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
+
+    async def _stream(self) -> AsyncIterator[str]:
+        self._streams += 1
+        try:
+            if self._poller is None or self._poller.done():
+                self._poller = asyncio.create_task(self._poll())
+            yield "retry: 3000\n\n"
+            seen, end = 0, monotonic() + _MAX_SECONDS
+            while monotonic() < end:
+                event = await self._next(seen)
+                seen = self._number if event else seen
+                yield event or ": nothing new\n\n"
+        finally:
+            self._streams -= 1
+
+    async def _next(self, seen: int) -> str:
+        """Return the newest event, as soon as there is one that was not seen; empty after a while without any."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HEARTBEAT), self._changed:
+                await self._changed.wait_for(lambda: self._number > seen)
+                return self._event
+        return ""
+
+    async def _poll(self) -> None:
+        """Look at the runs while a page listens, and announce what has changed."""
+        while self._streams:
+            begun = monotonic()
+            event = await run_in_threadpool(self._look)
+            if event != self._event:
+                async with self._changed:
+                    self._event, self._number = event, self._number + 1
+                    self._changed.notify_all()
+            await asyncio.sleep(max(self._interval, _LOAD_FACTOR * (monotonic() - begun)))
+
+    def _look(self) -> str:
+        running = {name: progress_text(found)._asdict() for name, found in self._index.in_progress()}
+        state = hashlib.sha256(repr(self._index.state()).encode("utf-8", "replace")).hexdigest()[:16]
+        return f"event: runs\ndata: {json.dumps({'state': state, 'running': running})}\n\n"

@@ -1,0 +1,253 @@
+"""The list of runs that a URL asks for: filtered, searched, sorted, grouped and cut into pages. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from starlette.exceptions import HTTPException
+
+from formalimg.web.viewer.index import BaselineDifference, IndexedRun
+from formalimg.web.viewer.urls import build_url, parse_number
+
+PER_PAGE = 100
+
+SortColumn: TypeAlias = Literal["model", "suite", "overall", "difference", "scored", "judge", "cost", "begun"]
+Order: TypeAlias = Literal["asc", "desc"]
+RunStatus: TypeAlias = Literal["in progress", "unfinished", "finished"]
+
+_ASCENDING: frozenset[SortColumn] = frozenset({"model", "suite", "judge"})
+"""Columns that are ascending first: texts. Numbers and dates have the largest first."""
+
+_DEFAULT_SORT: SortColumn = "begun"
+_MAX_TEXT = 200
+
+
+class RunsQuery(NamedTuple):
+    """What the URL of the runs page asks for. Fields that are empty do not filter.
+
+    Attributes:
+        text: words that all have to occur in name, model, suite, judge, tags or note.
+        suite, model, judge, tag, status: the run has exactly this one.
+        since, until: the first and last day on which it began, as in 2026-01-31.
+        sort: the column to sort by.
+        order: whether the smallest or the largest is first.
+        group: "suite" to put the runs of a suite together.
+        baseline: the name of the run that the others are compared with.
+        page: the number of the page, from 1.
+    """
+
+    text: str = ""
+    suite: str = ""
+    model: str = ""
+    judge: str = ""
+    tag: str = ""
+    status: str = ""
+    since: str = ""
+    until: str = ""
+    sort: SortColumn = _DEFAULT_SORT
+    order: Order = "desc"
+    group: str = ""
+    baseline: str = ""
+    page: int = 1
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some runs may be left out."""
+        return any(self[: RunsQuery._fields.index("sort")])
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """What stays as it is when the filters change: order and baseline, as far as they are not the default."""
+        changed = {} if self.order == default_order(self.sort) else {"order": str(self.order)}
+        if changed or self.sort != _DEFAULT_SORT:
+            changed["sort"] = self.sort
+        return {**changed, "baseline": self.baseline} if self.baseline else changed
+
+    def url(self, **changes: Any) -> str:
+        """Return the URL of this list with some values changed; back on the first page, unless that is given."""
+        changed = self._replace(**{"page": 1, **changes})
+        filters = {
+            name: value for name, value in changed._asdict().items() if name not in ("sort", "order", "baseline")
+        }
+        return build_url("/", **{**filters, "page": changed.page if changed.page > 1 else "", **changed.kept})
+
+
+def parse_runs_query(query: Mapping[str, str]) -> RunsQuery:
+    """Parse the query of a URL.
+
+    Raises:
+        HTTPException: if a value is invalid.
+    """
+    column = query.get("sort") or _DEFAULT_SORT
+    if column not in get_args(SortColumn):
+        raise HTTPException(400, f"runs cannot be sorted by {column[:40]!r}: choose {', '.join(get_args(SortColumn))}")
+    order = query.get("order") or default_order(column)  # type: ignore[arg-type]  # checked above
+    if order not in get_args(Order):
+        raise HTTPException(400, f"there is no order {order[:40]!r}: it is asc or desc")
+    status = query.get("status", "")
+    if status and status not in get_args(RunStatus):
+        raise HTTPException(400, f"there is no status {status[:40]!r}: it is {', '.join(get_args(RunStatus))}")
+    group = query.get("group", "")
+    if group not in ("", "suite"):
+        raise HTTPException(400, f"runs cannot be grouped by {group[:40]!r}: it is suite")
+    return RunsQuery(
+        query.get("text", "").strip()[:_MAX_TEXT],
+        query.get("suite", ""),
+        query.get("model", ""),
+        query.get("judge", ""),
+        query.get("tag", ""),
+        status,
+        _parse_day(query, "since"),
+        _parse_day(query, "until"),
+        column,  # type: ignore[arg-type]  # checked above
+        order,  # type: ignore[arg-type]  # checked above
+        group,
+        query.get("baseline", ""),
+        max(parse_number(query, "page") or 1, 1),
+    )
+
+
+def _parse_day(query: Mapping[str, str], name: str) -> str:
+    text = query.get(name, "")
+    try:
+        return text and date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise HTTPException(400, f"{name} is not a date: {text[:40]!r}: write it as in 2026-01-31") from error
+
+
+def default_order(column: SortColumn) -> Order:
+    """Return the order in which a column is sorted first."""
+    return "asc" if column in _ASCENDING else "desc"
+
+
+class ListedRun(NamedTuple):
+    """A run in the list, and how much higher it is than the baseline, if it was compared."""
+
+    run: IndexedRun
+    difference: BaselineDifference | None = None
+
+
+class RunPage(NamedTuple):
+    """A page of the list.
+
+    Attributes:
+        runs: the runs of the page, in order.
+        total: number of runs on all pages.
+        pages: number of pages.
+        group_sizes: number of runs on all pages, by suite.
+    """
+
+    runs: list[ListedRun]
+    total: int
+    pages: int
+    group_sizes: Mapping[str, int]
+
+
+def run_status(run: IndexedRun) -> RunStatus:
+    """Return whether a run is in progress, was left unfinished, or is finished."""
+    return "in progress" if run.activity is not None else "unfinished" if run.summary.left else "finished"
+
+
+def select_runs(
+    runs: Sequence[IndexedRun], query: RunsQuery, compared: Callable[[IndexedRun], BaselineDifference | None]
+) -> RunPage:
+    """Return the page of runs that a query asks for.
+
+    Args:
+        runs: all runs.
+        query: what is asked for.
+        compared: compares a run with the baseline. It is called for the runs of the page, and for all if they are
+            sorted by it.
+    """
+    kept = [ListedRun(run) for run in runs if _matches(run, query)]
+    by_difference = query.sort == "difference"
+    if by_difference:
+        kept = [one._replace(difference=compared(one.run)) for one in kept]
+    kept.sort(key=lambda one: one.run.name)
+    kept.sort(key=lambda one: one.run.summary.created, reverse=True)
+    known = [one for one in kept if _sort_key(one, query.sort) is not None]
+    known.sort(key=lambda one: _sort_key(one, query.sort), reverse=query.order == "desc")  # type: ignore[arg-type,return-value]
+    unknown = [one for one in kept if _sort_key(one, query.sort) is None]  # last, whatever the order
+    found = [*known, *unknown]
+    if query.group:
+        found.sort(key=lambda one: one.run.summary.about.title)
+    start = (query.page - 1) * PER_PAGE
+    shown = found[start : start + PER_PAGE]
+    if not by_difference:
+        shown = [one._replace(difference=compared(one.run)) for one in shown]
+    sizes = Counter(one.run.summary.suite for one in found)
+    return RunPage(shown, len(found), max(-(-len(found) // PER_PAGE), 1), sizes)
+
+
+def _sort_key(listed: ListedRun, column: SortColumn) -> str | float | tuple[float, int] | None:
+    """Return what a column is sorted by; None if it has no value."""
+    summary = listed.run.summary
+    match column:
+        case "model":
+            return _natural(f"{summary.model} {listed.run.name}")
+        case "suite":
+            return summary.about.title.casefold()
+        case "overall":
+            return summary.overall.value
+        case "difference":
+            return listed.difference.value if listed.difference else None
+        case "scored":
+            return summary.coverage
+        case "judge":
+            return ", ".join(summary.judges).casefold() or None
+        case "cost":
+            return summary.spent.dollars, summary.spent.unpriced
+        case "begun":
+            return summary.created
+
+
+def _natural(text: str) -> str:
+    """Return a text whose order is that of people: step-900 before step-1000."""
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(12), text.casefold())
+
+
+def _matches(run: IndexedRun, query: RunsQuery) -> bool:
+    summary = run.summary
+    day = summary.created[:10]
+    return (
+        query.suite in ("", summary.suite)
+        and query.model in ("", summary.model)
+        and (not query.judge or query.judge in summary.judges)
+        and (not query.tag or query.tag in run.tags.tags)
+        and query.status in ("", run_status(run))
+        and (not query.since or day >= query.since)
+        and (not query.until or day <= query.until)
+        and (not query.text or _contains(run, query.text))
+    )
+
+
+def _contains(run: IndexedRun, text: str) -> bool:
+    summary = run.summary
+    parts = (run.name, summary.model, summary.condition, summary.suite, summary.about.title, *summary.judges)
+    whole = "\n".join((*parts, *run.tags.tags, run.tags.note)).casefold()
+    return all(word in whole for word in text.casefold().split())
+
+
+class FilterChoices(NamedTuple):
+    """What the filters offer: the values that runs have, with the number of runs."""
+
+    suite: Mapping[str, int]
+    model: Mapping[str, int]
+    judge: Mapping[str, int]
+    tag: Mapping[str, int]
+
+
+def filter_choices(runs: Iterable[IndexedRun]) -> FilterChoices:
+    """Return the values of all runs, in the order of their names."""
+    counts = FilterChoices(Counter(), Counter(), Counter(), Counter())
+    for run in runs:
+        summary = run.summary
+        for found, values in zip(
+            counts, ([summary.suite], [summary.model], summary.judges, run.tags.tags), strict=True
+        ):
+            found.update(values)  # type: ignore[attr-defined]  # a Counter, made above
+    return FilterChoices(*(dict(sorted(found.items(), key=lambda it: _natural(it[0]))) for found in counts))

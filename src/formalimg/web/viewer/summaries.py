@@ -1,0 +1,191 @@
+"""The summary of a run for the runs page, cached on disk, so that a new server need not read all results again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formalimg._util.io import atomic_write
+from formalimg._util.plain_files import read_plain_bytes
+from formalimg.errors import FormalimgError
+from formalimg.models import cache_folder
+from formalimg.reporting import run_figures
+from formalimg.runs import RunCost, StoredRun, open_run
+from formalimg.stats import Band, Interval, ItemMean, ItemMeans
+from formalimg.suites import Suite, suite
+from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.sparkline import Sparkline, sparkline
+
+_SCHEMA = 1
+"""The version of the files; others are not read."""
+
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What the runs page shows of a run, and what runs are compared by.
+
+    Attributes:
+        model, condition, suite, suite_version, created, digest: as in the manifest.
+        judges: the names of all judges, in the order in which they first ran.
+        fields: the manifest as labelled texts.
+        curve: the rates by level.
+        overall: the mean over all levels of the suite, as in tables; without one, over all images of the run.
+        is_of_levels: whether it is over levels.
+        scored, expected: number of images with a verdict, and of all.
+        left: number of images that were never finished.
+        spent: the cost.
+        means: the mean of each item, by which runs are compared.
+    """
+
+    model: str
+    condition: str
+    suite: str
+    suite_version: str
+    created: str
+    digest: str
+    judges: tuple[str, ...]
+    fields: tuple[ManifestField, ...]
+    curve: Sparkline
+    overall: Band
+    is_of_levels: bool
+    scored: int
+    expected: int
+    left: int
+    spent: RunCost
+    means: ItemMeans
+
+    @property
+    def about(self) -> Suite:
+        """The suite."""
+        return suite(self.suite)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the images that have a verdict."""
+        return self.scored / self.expected if self.expected else 0.0
+
+
+class UnreadableRun(NamedTuple):
+    """A folder that cannot be read as a run, and why."""
+
+    name: str
+    error: str
+
+
+def summarize_run(folder: Path) -> RunSummary:
+    """Read a run and sum it up.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
+    run = open_run(folder)
+    try:
+        return _summary(run)
+    finally:
+        run.close()
+
+
+def _summary(run: StoredRun) -> RunSummary:
+    figures, manifest, counts = run_figures(run), run.manifest, run.counts()
+    whole = figures.summary.overall
+    band = figures.summary.bands.get("Overall")
+    is_of_levels = band is not None and band.value is not None
+    return RunSummary(
+        manifest.model.name,
+        manifest.condition,
+        manifest.suite,
+        manifest.suite_version,
+        manifest.created,
+        manifest.items_digest,
+        tuple(dict.fromkeys(judge.name for judge in run.judges())),
+        tuple(manifest_fields(manifest, figures.items, figures.spent)),
+        sparkline(figures.summary.levels, figures.levels),
+        band if band is not None and is_of_levels else Band((), whole.value, whole.interval, whole.coverage),
+        is_of_levels,
+        whole.scored,
+        whole.expected,
+        counts.images - counts.done,
+        figures.spent,
+        {sys.intern(name): mean for name, mean in figures.means.items()},  # runs share the names of their items
+    )
+
+
+# --- on disk
+
+
+def cached_summary(folder: Path, state: Hashable) -> RunSummary | None:
+    """Return the summary of a run from the cache, if there is one of this state of the run; else None."""
+    try:
+        found = json.loads(read_plain_bytes(_file(folder), _MAX_BYTES))
+        return _from_json(found["summary"]) if found["of"] == _key(state) else None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None  # it is computed again
+
+
+def cache_summary(folder: Path, state: Hashable, summary: RunSummary) -> None:
+    """Store the summary of a run; if that fails, it is computed again next time."""
+    file = _file(folder)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        data = json.dumps({"of": _key(state), "summary": _to_json(summary)}, separators=(",", ":"))
+        atomic_write(file, [data.encode()])
+    except (OSError, ValueError, FormalimgError):
+        return
+
+
+def _file(folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    return cache_folder() / "run-summaries" / f"{name}.json"
+
+
+def _key(state: Hashable) -> str:
+    """Return what a summary depends on: the files of the run, and the code that sums it up."""
+    return f"{_SCHEMA} {_code_stamp()} {state}"
+
+
+@cache
+def _code_stamp() -> str:
+    """Return what changes with the installed code: a number that another version would compute is not shown."""
+    root = Path(__file__).parents[2]
+    found = hashlib.sha256()
+    for package in ("logic", "runs", "stats", "suites", "reporting", "web/viewer"):
+        for file in sorted((root / package).rglob("*.py")) + sorted((root / package).rglob("*.toml")):
+            stat = file.stat()
+            found.update(f"{file.relative_to(root)} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def _to_json(summary: RunSummary) -> dict[str, object]:
+    means = summary.means
+    parts = {
+        "names": [*means],
+        "levels": [it.level for it in means.values()],
+        "values": [it.value for it in means.values()],
+    }
+    return {**{name: getattr(summary, name) for name in RunSummary.__dataclass_fields__}, "means": parts}
+
+
+def _from_json(found: Mapping[str, Any]) -> RunSummary:
+    names, levels, values = (found["means"][name] for name in ("names", "levels", "values"))
+    means = {sys.intern(name): ItemMean(*mean) for name, *mean in zip(names, levels, values, strict=True)}
+    chosen, value, interval, coverage = found["overall"]
+    line, band, ends, words = found["curve"]
+    return RunSummary(
+        **{
+            **found,
+            "judges": tuple(found["judges"]),
+            "fields": tuple(ManifestField(*field) for field in found["fields"]),
+            "curve": Sparkline(line, band, tuple(ends) if ends else None, words),
+            "overall": Band(tuple(chosen), value, Interval(*interval) if interval else None, coverage),
+            "spent": RunCost(*found["spent"]),
+            "means": means,
+        }
+    )
