@@ -38,9 +38,11 @@ ADDRESSES = {
     "gallery, failed, K 7": "/gallery?run=large&level=7&outcome=fail",
     "gallery, by kind": "/gallery?run=large&kind=relation",
     "gallery, by kind and word": "/gallery?run=large&kind=relation&word=Above",
+    "gallery, four choices": "/gallery?run=large&level=7&outcome=fail&kind=relation&about=cup",
     "gallery, by words": "/gallery?run=large&text=hammer",
     "gallery, nothing found": "/gallery?run=large&text=nowhere",
     "image": "/item?run=large&item=10000&sample=0",
+    "item over all runs": "/items/knolling/10000?run=large",
     "image, among failures": "/item?run=large&item=10000&sample=0&kind=relation&word=Above",
     "thumbnail": "/thumbnail?run=large&item=10000&sample=0",
 }

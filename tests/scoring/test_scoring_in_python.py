@@ -86,7 +86,7 @@ def test_a_grounder_judges_what_can_be_read_and_leaves_the_rest_unscored(images:
     prompts = ["A cup is to the left of a fork.", "A cup is to the right of a fork.", PROMPT]
     scores = formalimg.score([draw(scene)] * 3, prompts, judge=open_grounder("builtin/icons"))
     assert [one.passed for one in scores] == [True, False, None]
-    assert scores[1].reason == "not: there is a cup to the right of a fork"
+    assert scores[1].reason == "the cup is not to the right of the fork"
     assert scores[2].reason.startswith("unscored, not understood: builtin/icons finds objects only")
     assert scores[2].score is None
 

@@ -159,7 +159,7 @@ def test_photographs_are_scored_and_the_run_opens_in_the_viewer(
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["passed"] == "True" for row in rows] == [true for *_, true in PROMPTS]
     by_prompt = {row["prompt"]: row for row in rows}
-    assert by_prompt["There is a dog."]["reason"] == "not: there is a dog"
+    assert by_prompt["There is a dog."]["reason"] == "not shown: a dog"
     assert by_prompt["There is a dog."]["form"] == "formula"
     assert by_prompt["A blue cup of coffee on a wooden table"]["reason"] == "no: Is the cup blue?"
     assert float(by_prompt["A blue cup of coffee on a wooden table"]["score"]) == 0.75

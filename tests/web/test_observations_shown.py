@@ -53,7 +53,7 @@ def test_a_disagreement_is_marked_and_an_observation_is_no_proof(tmp_path: Path)
         assert "proof" not in page.lower()
     gallery = guest.get("/gallery?run=mine&mark=disagreement").text
     assert len(re.findall(r'href="/item', gallery)) == 2
-    assert "whole and clauses disagree (2)" in gallery
+    assert "<span>whole and clauses disagree</span> <small>2</small>" in gallery
 
 
 def test_p_yes_stands_beside_each_question(tmp_path: Path) -> None:

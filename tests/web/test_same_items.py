@@ -46,7 +46,7 @@ def test_only_the_same_items_are_compared(folder: Path) -> None:
 
 def test_of_several_images_it_is_told_how_many_pass(folder: Path) -> None:
     page = unescape(visitor(folder).get("/compare", params={"run": ["one", "three"]}).text)
-    differing = page.split("Where they differ")[1]
+    differing = page.split("Side by side")[1]
     assert "✗</span> fail" in differing
     assert "✓</span> 3 of 3 pass" in differing
 
@@ -56,5 +56,5 @@ def test_items_that_fare_alike_do_not_differ_however_many_images_they_have(tmp_p
         model = CallableModel(image, name=f"test/{name}")
         execute(RunConfig(concept_items(6), model, samples=samples, size=64), tmp_path / name, Eye())
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "three"]}).text
-    assert "where they differ: 0 items" in page
+    assert ">0 items with verdicts" in page
     assert "page=0" not in page

@@ -1,8 +1,9 @@
-"""`formalimg show`: show an item."""
+"""`formalimg show`: show an item, and how runs fared on it."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,15 +40,25 @@ def show_command(
     image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            metavar="DIR",
+            help="Show how this run fared on the item: each image with its outcome and what failed. Give it again for "
+            "several runs. Without --items, the item is that of the first run.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Show an item: its prompt and what it requires.
+    """Show an item: its prompt and what it requires, and how runs fared on it.
 
     For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
     questions and binding; for CF-World what decides, and the weighted questions.
     """
     if image is not None:
         require_image_name(image)
-    found = _find(item, items)
+    found = _find_in_run(item, runs[0]) if runs and items is None else _find(item, items)
     match found.spec:
         case ConceptSpec():
             _show_concepts(found)
@@ -61,8 +72,28 @@ def show_command(
             _show_formula(replace(found, spec=formula))
         case _:
             _show_formula(found)
+    for folder in runs or ():
+        _show_outcomes(found, folder)
     if image is not None:
         _draw_witness(found, item, image)
+
+
+def _show_outcomes(item: Item[Any], folder: Path) -> None:
+    """Print how a run fared on an item, if it has the same one."""
+    from formalimg.judges import failure_sentences
+    from formalimg.runs import open_run
+
+    with closing(open_run(folder)) as run:
+        planned, suite = run.item(item.id), suite_of(item.suite)
+        there = run.suite_item(item.id) if run.manifest.suite == item.suite else None
+        if planned is None or there is None or _asked(there) != _asked(item):
+            raise FormalimgError(f"{folder} has no such item {item.suite}/{item.id}: name a run of the same items")
+        echo(f"\n{run.manifest.model.name} ({folder})")
+        for judged in run.judged([(item.id, sample) for sample in range(run.manifest.samples)]):
+            passed = judged.outcome.passed
+            echo(f"  image {judged.outcome.sample}: {'unscored' if passed is None else 'pass' if passed else 'fail'}")
+            for one in failure_sentences(judged.verdict, suite, planned.formula) if not passed else ():
+                echo(f"    {one.text}")
 
 
 def _show_formula(item: Item[FormulaSpec]) -> None:
@@ -146,10 +177,31 @@ def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
     save_image(draw(item.spec.witness), image)
 
 
-def _find(name: str, path: Path | None) -> Item[Any]:
+def _asked(item: Item[Any]) -> tuple[int, str, str]:
+    return item.level, item.prompt, suite_of(item.suite).traits.form.asked_text(item.spec)
+
+
+def _find_in_run(name: str, folder: Path) -> Item[Any]:
+    """Return an item as a run has it: its items may be others than those of the package."""
+    from formalimg.runs import open_run
+
+    suite, number = _parts_of(name)
+    with closing(open_run(folder)) as run:
+        found = run.suite_item(number) if run.manifest.suite == suite else None
+    if found is None:
+        raise FormalimgError(f"{folder} has no item {name}: it is a run of {run.manifest.suite}")
+    return found
+
+
+def _parts_of(name: str) -> tuple[str, str]:
     suite, slash, number = name.partition("/")
     if not slash or not number:
         raise FormalimgError(f"cannot find {name!r}: name an item as SUITE/ID, such as knolling/7")
+    return suite, number
+
+
+def _find(name: str, path: Path | None) -> Item[Any]:
+    suite, number = _parts_of(name)
     for item in load(suite, path):
         if item.id == number:
             return item

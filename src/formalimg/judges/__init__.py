@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.composition_judge import COMPOSITION_PROFILES, CompositionJudge, profile_scores
     from formalimg.judges.drawn_judge import DRAWN_NOTE, DrawnJudge
+    from formalimg.judges.failures import FailureSentence, failed_parts, failure_sentences, failure_text
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
     from formalimg.judges.grounders.icons import IconGrounder, ground_icons
     from formalimg.judges.grounders.vlm import VlmGrounder
@@ -137,6 +138,7 @@ __getattr__ = lazy_exports(
         "stored_evidence": ["follows_by_logic", "verdict_from_evidence"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
+        "failures": ["FailureSentence", "failed_parts", "failure_sentences", "failure_text"],
         "grounding_files": [
             "GroundedImages",
             "GroundingFileJudge",
@@ -182,6 +184,7 @@ __all__ = [
     "CountedShare",
     "DrawnJudge",
     "DroppedBox",
+    "FailureSentence",
     "FlippedScene",
     "GroundedImages",
     "Grounder",
@@ -223,6 +226,9 @@ __all__ = [
     "clause_parts",
     "count_boxes",
     "explanation_title",
+    "failed_parts",
+    "failure_sentences",
+    "failure_text",
     "find_grounding_folders",
     "flipped_scenes",
     "follows_by_logic",

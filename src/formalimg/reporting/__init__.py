@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.corrected_tables import is_corrected
     from formalimg.reporting.examples import ExampleImage
     from formalimg.reporting.figures.curve import curve_svg
+    from formalimg.reporting.figures.differences import differences_svg
     from formalimg.reporting.figures.files import FigureFormat, parse_figure_formats, write_figures
     from formalimg.reporting.figures.image_grid import image_grids
     from formalimg.reporting.figures.items import item_figures
@@ -41,6 +42,7 @@ __getattr__ = lazy_exports(
         "corrected_tables": ["is_corrected"],
         "examples": ["ExampleImage"],
         "figures.curve": ["curve_svg"],
+        "figures.differences": ["differences_svg"],
         "figures.files": ["FigureFormat", "parse_figure_formats", "write_figures"],
         "figures.image_grid": ["image_grids"],
         "figures.items": ["item_figures"],
@@ -83,6 +85,7 @@ __all__ = [
     "compare",
     "comparison_figures",
     "curve_svg",
+    "differences_svg",
     "export_conceptmix",
     "export_run",
     "format_of",

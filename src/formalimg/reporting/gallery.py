@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg._util.templates import render_template
-from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, explanation_title
+from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, explanation_title, failure_sentences
 from formalimg.logic import Atom, FormulaError, Not, Or, parse, to_pretty_text
 from formalimg.logic import Formula as Tree
 from formalimg.reporting.examples import ExampleImage
@@ -21,7 +21,6 @@ from formalimg.suites import Suite
 from formalimg.tables import count_noun, format_value
 
 _SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
-_VARIABLE = re.compile(r"\?([^\s()]+)")
 _LETTER = 6.3
 """About the width of a letter of a label, in pixels of the thumbnail."""
 
@@ -89,7 +88,9 @@ class _GalleryFigure(NamedTuple):
     larger: str
     why: list[tuple[str, str, str]]
     prompt: str
+    what_failed: list[str]
     failed: list[_ShownPart]
+    failed_summary: str
     held: list[_ShownPart]
     held_summary: str
     formula: list[tuple[str, str]]
@@ -119,14 +120,16 @@ def _figure(example: ExampleImage, run: int, section: Section) -> _GalleryFigure
         run,
         example.item.level,
         outcome,
-        Markup(image_html(example) if example.thumbnail else ""),
+        Markup(image_html(example, section.suite) if example.thumbnail else ""),
         f"{_SIGNS[outcome]} {outcome}{f', {score:.2f}' if has_score else ''}",
         f"{level_name(section.suite, example.item.level)}, item {example.item.id}"
         + (f", image {sample}" if row.manifest.samples > 1 else ""),
         example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
         list(_why(verdict, is_gated=(example.judged.outcome.item, sample) in row.gated)),
         example.item.prompt,
+        [one.text for one in failure_sentences(verdict, section.suite, example.item.formula)] if failed else [],
         [_shown_part(part, section.suite) for part in failed],
+        f"{count_noun(len(failed), labels.part)} {labels.failed}",
         [_shown_part(part, section.suite) for part in held],
         f"{count_noun(len(held), f'other {labels.part}' if failed else labels.part)} "
         f"{labels.holds if len(held) == 1 else labels.hold}",
@@ -206,17 +209,27 @@ class _ShownBox(NamedTuple):
     at_fault: bool
 
 
-def image_html(exhibit: ExampleImage) -> str:
-    """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always."""
+def image_html(exhibit: ExampleImage, suite: Suite, link: str = "") -> str:
+    """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always.
+
+    What failed because an object is missing has no box: nothing else is framed in its place.
+
+    Args:
+        exhibit: the image with its verdict.
+        suite: the benchmark.
+        link: the URL that the image leads to; empty if it is no link.
+    """
     small, verdict = exhibit.thumbnail, exhibit.judged.verdict
     boxes: list[_ShownBox] = []
     alt = f"Image made for item {exhibit.item.id}"
     if not isinstance(small, str) and (scene := _scene(verdict)) is not None:
-        at_fault = _objects_at_fault(verdict)
+        said = failure_sentences(verdict, suite, exhibit.item.formula) if isinstance(verdict, Verdict) else ()
+        at_fault = frozenset().union(*(one.objects for one in said))
         boxes = [_box(obj, number in at_fault, small) for number, obj in enumerate(scene.objects)]
         alt += f"; found in it: {', '.join(obj.describe() for obj in scene.objects) or 'nothing'}"
     absent = small if isinstance(small, str) else ""
-    return render_template("formalimg.reporting", "image.html", image=small, absent=absent, alt=alt, boxes=boxes)
+    shown = {"image": small, "absent": absent, "alt": alt, "boxes": boxes, "link": link}
+    return render_template("formalimg.reporting", "image.html", **shown)
 
 
 def _scene(verdict: Verdict | Unscored) -> Scene | None:
@@ -225,16 +238,6 @@ def _scene(verdict: Verdict | Unscored) -> Scene | None:
         return Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
     except SceneError:
         return None
-
-
-def _objects_at_fault(verdict: Verdict | Unscored) -> frozenset[int]:
-    """Return the numbers of the objects bound to variables of failed clauses."""
-    bindings = verdict.evidence.get("bindings")
-    if not isinstance(bindings, Mapping) or isinstance(verdict, Unscored):
-        return frozenset()
-    bound = {str(name).removeprefix("?"): obj for name, obj in bindings.items()}
-    named = {name for part in verdict.parts if part.score < 1 for name in _VARIABLE.findall(part.name)}
-    return frozenset(obj for name in named if isinstance(obj := bound.get(name), int))
 
 
 def _box(obj: SceneObject, at_fault: bool, small: PageImage) -> _ShownBox:

@@ -10,6 +10,8 @@ from formalimg.suites import Suite
 from formalimg.tables import Column, Number, Placement, Table, TableRow, count_noun
 
 _NAME, _TITLE = "paired differences", "Paired differences"
+DETAILS = f"{_NAME} in detail"
+"""The name of the table by band and level."""
 
 _MAX_RUNS_IN_DETAIL = 6
 """With more runs than this, bands and levels are in CSV and JSON files only."""
@@ -23,7 +25,7 @@ def paired_tables(suite: Suite, runs: Sequence[SeenRun], found: PairedRuns, how:
     return (
         _table(_NAME, _TITLE, suite, found.headline, f"{_caption(suite, found.headline, how)}{where}", "result"),
         _table(
-            f"{_NAME} in detail",
+            DETAILS,
             f"{_TITLE} in detail",
             suite,
             found.details,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Unscored, Verdict
+from formalimg.judges import Part, Unscored, Verdict, failure_sentences
 from formalimg.runs import Judged, PlannedItem, RunRecord, inspect
-from formalimg.suites import WordingError, clause_in_words
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-_VARIABLE = re.compile(r"\?[^\s=]+ = ")
 
 
 @dataclass(frozen=True)
@@ -72,8 +68,9 @@ class Failure:
 
     @cached_property
     def what_failed(self) -> tuple[str, ...]:
-        """What the image does not show, one English sentence each, with the reason where there is one."""
-        return tuple(self._sentence(part) for part in self.parts) or (self.explanation or "the judge says no",)
+        """What the image does not show as asked, one English sentence each."""
+        said = failure_sentences(self.judged.verdict, suite_of(self.suite), self.planned.formula)
+        return tuple(sentence.text for sentence in said)
 
     @cached_property
     def image(self) -> Image:
@@ -91,18 +88,6 @@ class Failure:
         if isinstance(loaded, Unscored):
             raise FormalimgError(f"cannot read the image {self.judged.image}: {loaded.detail}")
         return loaded.pil
-
-    def _sentence(self, part: Part) -> str:
-        sentence = part.name
-        reason = "there is none" if "no object satisfies" in part.reason else _VARIABLE.sub("", part.reason)
-        if suite_of(self.suite).traits.terms.is_code and self.planned.formula:
-            try:
-                sentence = clause_in_words(part.name, self.planned.formula, suite_of(self.suite).vocabulary)
-            except (FormalimgError, WordingError):
-                if part.kind == "count" and reason:
-                    return reason  # it says itself what was needed and what was found
-                sentence = part.name  # a part of another judge, or a clause that no words were found for
-        return f"{sentence} ({reason})" if reason else sentence
 
     def __str__(self) -> str:
         lines = [f"item {self.item}, level {self.level}: {self.prompt}", *(f"  ✗ {line}" for line in self.what_failed)]

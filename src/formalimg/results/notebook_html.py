@@ -58,7 +58,7 @@ def failures_html(failures: Sequence[Failure], total: int) -> str:
     cards = [
         {
             "place": f"{level_name(suite_of(failure.suite), failure.level)}, item {failure.item}",
-            "image": Markup(image_html(_example(failure))),
+            "image": Markup(image_html(_example(failure), suite_of(failure.suite))),
             "prompt": failure.prompt,
             "what_failed": failure.what_failed,
         }

@@ -16,6 +16,7 @@ from formalimg.runs.config import (
     run_name,
 )
 from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.facets import FacetCounts, FacetIndex
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation, is_image_name
 from formalimg.runs.inspection import failed_by_rule, inspect
@@ -77,6 +78,8 @@ __all__ = [
     "AdaptivePlan",
     "ChangedImageError",
     "EarlierWork",
+    "FacetCounts",
+    "FacetIndex",
     "FolderLock",
     "Identity",
     "ImageCounts",

@@ -66,6 +66,8 @@ _ABOUT = f"""(
     OR EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value = :about)
     OR (formula = '' AND EXISTS (SELECT 1 FROM json_each(record, '$.concepts') AS asked WHERE
         json_extract(asked.value, '$.category') = 'object' AND json_extract(asked.value, '$.value') = :about))
+    OR (formula = '' AND EXISTS (SELECT 1 FROM json_each(record, '$.include') AS asked WHERE
+        json_extract(asked.value, '$.class') = :about))
 )"""
 
 Converted = TypeVar("Converted")
@@ -110,7 +112,8 @@ class ImageFilter(NamedTuple):
         level: images of this level.
         outcome: images that passed, failed, or are unscored.
         kind: with a failed part of this kind, such as a kind of clause or a category.
-        word: with a failed part that is about this word; together with a kind, a part of that kind.
+        word: with a failed part that is about this word; together with a kind, a part of that kind. A conditional
+            clause is about what it claims.
         text: whose prompt or id contains this text, ignoring case.
         about: whose item mentions this: a class of its formula, one of its objects, or one of its tags.
         mark: where the judge's verdict on the whole and its clauses disagree, or boxes were dropped for their labels.
@@ -231,6 +234,13 @@ def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) 
     return int(count)
 
 
+def matching_images(query: RunQuery, filter_: ImageFilter) -> set[tuple[str, int]]:
+    """Return all matching images, by item and sample."""
+    where, values = _where(filter_)
+    found = query(_plain, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {where}", **values)
+    return {(item, sample) for item, sample in found}
+
+
 def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
     """Return the file of an image; None if there is none, or if its name or a link leads out of the image folder."""
     statement = (
@@ -297,12 +307,24 @@ def _failed_part(filter_: ImageFilter) -> str:
     """Return a query of matching failed parts. It reads values from the whole list, which is parsed only once."""
     kind = f"AND {_part_field('kind')} = :kind" if filter_.kind else ""
     words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"
-    about = f"AND EXISTS ({words})" if filter_.word else ""
+    about = f"AND EXISTS ({words}) AND ({_part_field('kind')} <> 'condition' OR {_CLAIMED})" if filter_.word else ""
     return f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {about}"
 
 
 def _part_field(name: str) -> str:
     return f"json_extract(verdicts.parts, part.fullkey || '.{name}')"
+
+
+# A conditional clause is about what it claims, not about the condition: a wrong place is no failure of `Is`.
+_CLAIMED = (
+    f"instr(replace({_part_field('name')}, '(not (' || :word || ' ', ''), '(' || :word || ' ') > 0 "
+    f"OR instr(substr(replace({_part_field('name')}, '(not (', ''), 5), '(') = 0"
+)
+
+
+def is_claimed(word: str, clause: str) -> bool:
+    """Return whether a conditional clause claims a predicate, as `_CLAIMED` says it; if it denies all, any of them."""
+    return f"({word} " in clause.replace(f"(not ({word} ", "") or "(" not in clause.replace("(not (", "")[4:]
 
 
 def _escape_like(text: str) -> str:

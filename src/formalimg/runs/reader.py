@@ -24,6 +24,7 @@ from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Setting, matched_text
 from formalimg.runs.activity import ImageCounts, RunActivity, image_counts, run_activity
 from formalimg.runs.database import open_for_reading, run_database_errors
+from formalimg.runs.facets import FacetCounts, FacetIndex, count_facets, read_facets
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
 from formalimg.runs.manifest import MANIFEST_FILE, Identity, RunManifest, read_manifest
@@ -242,6 +243,14 @@ class StoredRun:
     def count_before(self, wanted: ImageFilter, item: str, sample: int) -> int:
         """Return the number of matching images before an image."""
         return count_before(self._read, wanted, item, sample)
+
+    def facets(self) -> FacetIndex:
+        """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""
+        return read_facets(self._read)
+
+    def count_facets(self, index: FacetIndex, wanted: ImageFilter) -> FacetCounts:
+        """Return how many images match each choice of a filter, given its other choices."""
+        return count_facets(self._read, index, wanted)
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:
         """Return the file of an image; None if there is none, or if its name leads out of the run."""

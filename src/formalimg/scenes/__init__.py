@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from formalimg.scenes.drawn.scene import DrawnScene
     from formalimg.scenes.drawn.signed_png import NotDrawnError, read_signed_png, signed_png
     from formalimg.scenes.drawn.space import material_word
-    from formalimg.scenes.drawn.truth import DrawnConcept, brief_concepts, concept_holds, verify_drawn
+    from formalimg.scenes.drawn.truth import (
+        PLAIN_STYLE,
+        DrawnConcept,
+        brief_concepts,
+        concept_holds,
+        drawn_world,
+        verify_drawn,
+    )
     from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
         MIN_SIDE,
@@ -71,7 +78,14 @@ __getattr__ = lazy_exports(
         "drawn.scene": ["DrawnScene"],
         "drawn.signed_png": ["NotDrawnError", "read_signed_png", "signed_png"],
         "drawn.space": ["material_word"],
-        "drawn.truth": ["DrawnConcept", "brief_concepts", "concept_holds", "verify_drawn"],
+        "drawn.truth": [
+            "PLAIN_STYLE",
+            "DrawnConcept",
+            "brief_concepts",
+            "concept_holds",
+            "drawn_world",
+            "verify_drawn",
+        ],
         "solver": [
             "DEFAULT_MARGIN",
             "MIN_SIDE",
@@ -94,6 +108,7 @@ __all__ = [
     "CANVAS",
     "DEFAULT_MARGIN",
     "MIN_SIDE",
+    "PLAIN_STYLE",
     "RECORDED_PREDICATES",
     "UNARY_RULES",
     "Between",
@@ -130,6 +145,7 @@ __all__ = [
     "draw_scene",
     "drawable_classes",
     "drawn_catalog",
+    "drawn_world",
     "failed_layout_png",
     "is_natural_witness",
     "keeps_margin",

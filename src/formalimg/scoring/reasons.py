@@ -1,21 +1,26 @@
-"""Reasons in English: which question has which answer, and which part of a formula does not hold."""
+"""Reasons in English: which question has which answer, and what an image shows in place of a formula."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from formalimg.judges import Part, Unscored, Verdict
-from formalimg.logic import FormulaError
-from formalimg.suites import GraphQuestion, QuestionSpec, WordingError, clause_in_words
+from formalimg.judges import Part, Unscored, Verdict, failure_text
+from formalimg.suites import GraphQuestion, QuestionSpec, Suite
 
 _NOT_ASKED = "not asked"
 
 
-def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec) -> str:
+def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Suite) -> str:
     """Return what an image does not show, as one line; empty if it shows everything.
 
-    `no: Is the cup red?` is a question with the wrong answer; `not: a cup is to the left of a fork` a part of a
-    formula that does not hold.
+    `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such
+    as `the cup is not to the left of the fork`.
+
+    Args:
+        verdict: the verdict.
+        spec: what the image was asked for.
+        suite: the suite of the item.
     """
     if isinstance(verdict, Unscored):
         return f"unscored, {verdict.reason}: {verdict.detail}" if verdict.detail else f"unscored, {verdict.reason}"
@@ -24,8 +29,7 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec) -> str:
     if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
         return f"failed by rule: {verdict.evidence['rule']}"
     if spec.formula is not None:
-        failed = [part.name for part in verdict.parts if part.score < 1]
-        return "; ".join(f"not: {text}" for text in dict.fromkeys(_english(name, spec) for name in failed))
+        return failure_text(verdict, replace(suite, vocabulary=spec.vocabulary), spec.text)
     return "; ".join(_answer(part, question) for part, question in _failed(verdict.parts, spec.questions))
 
 
@@ -39,12 +43,3 @@ def _answer(part: Part, question: GraphQuestion | None) -> str:
     if part.reason.startswith(_NOT_ASKED):
         return f"{_NOT_ASKED}: {part.name}"
     return f"{'yes' if question is not None and question.expected == 'no' else 'no'}: {part.name}"
-
-
-def _english(clause: str, spec: QuestionSpec) -> str:
-    """Return a clause in English; as it is where there are no words for it."""
-    try:
-        said = clause_in_words(clause, spec.text, spec.vocabulary).removesuffix(".")
-    except (FormulaError, WordingError):
-        return clause
-    return said[:1].lower() + said[1:]

@@ -37,7 +37,7 @@ from formalimg.scoring.prompt_items import (
 )
 from formalimg.scoring.reasons import failure_reason
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.suites import GraphQuestion, read_questions
+from formalimg.suites import GraphQuestion, read_questions, suite
 
 _log = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ class Scoring:
                     None if isinstance(verdict, Unscored) else verdict.passed,
                     judged[name].outcome.score,
                     () if isinstance(verdict, Unscored) else verdict.parts,
-                    failure_reason(verdict, item.spec),
+                    failure_reason(verdict, item.spec, suite(item.suite)),
                     pair.image.name,
                     pair.prompt,
                     item.tags[0],

@@ -131,7 +131,14 @@ if TYPE_CHECKING:
         realize,
         understand,
     )
-    from formalimg.suites.formula.wording.lexicon import lexicon
+    from formalimg.suites.formula.wording.lexicon import (
+        SuiteLexicon,
+        lexicon,
+        lexicon_of,
+        plural_measure,
+        plural_of,
+        with_classes,
+    )
     from formalimg.suites.geneval.arrangement import arrange_objects, unarrangeable_because
     from formalimg.suites.geneval.formulas import TranslatedClause, to_formula, translate
     from formalimg.suites.geneval.rule import DetectionVerdict, RuleCheck, official_verdict
@@ -222,7 +229,14 @@ __getattr__ = lazy_exports(
             "parse_prompt",
             "understand",
         ],
-        "formula.wording.lexicon": ["lexicon"],
+        "formula.wording.lexicon": [
+            "SuiteLexicon",
+            "lexicon",
+            "lexicon_of",
+            "plural_measure",
+            "plural_of",
+            "with_classes",
+        ],
         "geneval.arrangement": ["arrange_objects", "unarrangeable_because"],
         "geneval.formulas": ["TranslatedClause", "to_formula", "translate"],
         "geneval.rule": ["DetectionVerdict", "RuleCheck", "official_verdict"],
@@ -324,6 +338,7 @@ __all__ = [
     "StyleText",
     "Suite",
     "SuiteKind",
+    "SuiteLexicon",
     "TrainTestSplit",
     "Trainer",
     "TranslatedClause",
@@ -384,6 +399,7 @@ __all__ = [
     "items_of_groups",
     "lacks_size_reference",
     "lexicon",
+    "lexicon_of",
     "load",
     "load_pools",
     "load_with_skipped",
@@ -400,6 +416,8 @@ __all__ = [
     "pair_spec",
     "parse_prompt",
     "plain_tags",
+    "plural_measure",
+    "plural_of",
     "pool_objects",
     "prompt_rows",
     "pull",
@@ -430,6 +448,7 @@ __all__ = [
     "understand",
     "undrawable_because",
     "whole_question",
+    "with_classes",
     "write_items",
     "write_published",
     "write_published_groups",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.reporting.figures.series import run_tones
-from formalimg.reporting.figures.svg import Markup, element, join, short_names, spread_labels
+from formalimg.reporting.figures.series import LineLabel, draw_line_labels, run_tones
+from formalimg.reporting.figures.svg import Markup, element, join, short_names
 from formalimg.reporting.labels import (
     axis_label,
     epsilon_text,
@@ -26,8 +26,6 @@ _WIDTH, _HEIGHT = 920, 430
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 220, 16, 44
 _DODGE = 5.0
 """The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
-_LINE = 15.0
-"""The minimal distance between labels."""
 _MAX_NAME = 21
 """Longer names are shortened in the figure; the cards have them whole."""
 
@@ -46,20 +44,19 @@ class _Plane(NamedTuple):
         return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - rate)
 
 
-class _CurveLabel(NamedTuple):
-    height: float
-    text: str
-    tone: str
+def curve_svg(section: Section, subject: int | None = None) -> Markup:
+    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent.
 
-
-def curve_svg(section: Section) -> Markup:
-    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent."""
+    Args:
+        section: the runs.
+        subject: the number of the run that the figure is about: its line is drawn in full, whatever its model.
+    """
     if not section.levels:
         return join()
     if not section.published and not any(row.summary.overall.scored for row in section.rows):
         return element("p", "No image has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
-    tones = run_tones(section.rows)
+    tones = run_tones(section.rows, subject)
     lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
     return element(
         "svg",
@@ -70,7 +67,7 @@ def curve_svg(section: Section) -> Markup:
         (_published_line(row.rates, row.name, plane) for row in _published_shown(section)),
         reversed(lines),  # the first run lies on top
         "" if section.epsilon is None else _threshold_label(section.epsilon, plane),
-        _labels(section, plane),
+        _labels(section, plane, tones),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
         class_="curve",
@@ -178,31 +175,20 @@ def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Mar
     return element("g", element("title", f"{name} (published)"), _strokes(points, plane), class_="run published")
 
 
-def _labels(section: Section, plane: _Plane) -> list[Markup]:
+def _labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
     """Return a name at the end of each line, moved apart where they would overlap."""
     names = short_names([row.name for row in section.rows], _MAX_NAME)
     ends = [
-        _CurveLabel(plane.y(end), _label_text(name, row, section), tone)
-        for name, tone, row in zip(names, run_tones(section.rows), section.rows, strict=True)
+        LineLabel(plane.y(end), _label_text(name, row, section), tone)
+        for name, tone, row in zip(names, tones, section.rows, strict=True)
         if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
     ]
     ends += [
-        _CurveLabel(plane.y(end), shorten(row.name, _MAX_NAME), "published")
+        LineLabel(plane.y(end), shorten(row.name, _MAX_NAME), "published")
         for row in _published_shown(section)
         if (end := _end(row.rates.items())) is not None
     ]
-    ends.sort(key=lambda label: label.height)
-    heights = spread_labels([label.height for label in ends], _LINE, _TOP, _HEIGHT - 6)
-    x = _WIDTH - _RIGHT
-    return [
-        element(
-            "g",
-            element("path", d=f"M{x - 6} {label.height:.1f}L{x + 8} {height:.1f}", class_="leader"),
-            element("text", label.text, x=x + 12, y=height + 4),
-            class_=f"label {label.tone}",
-        )
-        for label, height in zip(ends, heights, strict=True)
-    ]
+    return draw_line_labels(ends, _WIDTH - _RIGHT, _TOP, _HEIGHT - 6)
 
 
 def _label_text(name: str, row: RunRow, section: Section) -> str:

@@ -14,6 +14,7 @@ from formalimg.reporting.figures.svg import (
     element,
     fit_text,
     join,
+    spread_labels,
     text_at,
     text_width,
 )
@@ -27,15 +28,47 @@ FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
 _TONES = 6
 
 
-def run_tones(rows: Sequence[RunRow]) -> tuple[str, ...]:
-    """Return for each run the CSS class that colours it; the first one has the accent."""
+def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
+    """Return for each run the CSS class that colours it; the first one has the accent.
+
+    Args:
+        rows: the runs.
+        subject: the run that the figure is about, which is no mere floor or ceiling, whatever its model.
+    """
     found: list[str] = []
-    for row in rows:
-        if row.manifest.model.name in (FLOOR, CEILING):
+    for number, row in enumerate(rows):
+        if row.manifest.model.name in (FLOOR, CEILING) and number != subject:
             found.append("bound")
         else:
             found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")
     return tuple(found)
+
+
+_LABEL_LINE = 15.0
+"""The minimal distance between labels at the ends of lines, on pages."""
+
+
+class LineLabel(NamedTuple):
+    """The name of a line on a page: the height at which the line ends, the text, and the CSS class of its colour."""
+
+    height: float
+    text: str
+    tone: str
+
+
+def draw_line_labels(labels: Sequence[LineLabel], x: float, top: float, bottom: float) -> list[Markup]:
+    """Return the names of lines that end at `x`, moved apart where they would overlap."""
+    ends = sorted(labels, key=lambda label: label.height)
+    heights = spread_labels([label.height for label in ends], _LABEL_LINE, top, bottom)
+    return [
+        element(
+            "g",
+            element("path", d=f"M{x - 6:g} {label.height:.1f}L{x + 8:g} {height:.1f}", class_="leader"),
+            element("text", label.text, x=x + 12, y=height + 4),
+            class_=f"label {label.tone}",
+        )
+        for label, height in zip(ends, heights, strict=True)
+    ]
 
 
 _COLORS = ("#1d5ba6", "#ad4c22", "#2f7247", "#76488f", "#7c610c", "#14747b")

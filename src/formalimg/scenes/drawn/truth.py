@@ -50,8 +50,13 @@ def verify_drawn(formula: Formula | str, drawn: DrawnScene, catalog: DrawnCatalo
     Raises:
         FormulaError: if the formula uses predicates that a scene cannot decide.
     """
+    return verify(formula, drawn_world(drawn, catalog), style=drawn.style or PLAIN_STYLE)
+
+
+def drawn_world(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
+    """Return a drawn scene as formulas are verified against it: everything that its image shows is known."""
     shown = shown_scene(drawn, catalog)
-    return verify(formula, _DrawnWorld(shown.objects, shown.relations), style=drawn.style or PLAIN_STYLE)
+    return _DrawnWorld(shown.objects, shown.relations)
 
 
 def shown_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:

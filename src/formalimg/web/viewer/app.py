@@ -20,6 +20,7 @@ from formalimg.web.playground import playground_routes
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
+from formalimg.web.viewer.history import history_page
 from formalimg.web.viewer.images import image_file, thumbnail_file, witness_file
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.item import item_page
@@ -34,6 +35,7 @@ _PAGES: dict[str, Show] = {
     "/run": run_page,
     "/gallery": gallery_page,
     "/item": item_page,
+    "/items/{suite}/{item:path}": history_page,
     "/compare": compare_page,
     "/image": image_file,
     "/thumbnail": thumbnail_file,

@@ -9,10 +9,13 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.judges import Verdict, failure_sentences
 from formalimg.logic import vocabulary
 from formalimg.reporting import RunRow, Section, level_name
-from formalimg.runs import ImageFilter, ListedImage, StoredRun
+from formalimg.runs import ImageFilter, Judged, ListedImage, StoredRun
+from formalimg.suites import ObjectSpec
 from formalimg.web.rendering import page
+from formalimg.web.viewer.facets import gallery_facets, mark_facets
 from formalimg.web.viewer.run import known_marks, split_word
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_view_state
@@ -26,7 +29,7 @@ SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
 class _Tile(NamedTuple):
-    """An image of the gallery."""
+    """An image of the gallery; `failed` says what it does not show, `parts` are the failed parts as they are stored."""
 
     item: str
     sample: int
@@ -35,15 +38,10 @@ class _Tile(NamedTuple):
     sign: str
     prompt: str
     reason: str
+    failed: list[str]
+    parts: list[str]
     url: str
     thumbnail: str
-
-
-class _FilterOption(NamedTuple):
-    """A choice of a filter."""
-
-    value: str
-    label: str
 
 
 def gallery_page(site: Site, request: Request) -> Response:
@@ -56,9 +54,15 @@ def gallery_page(site: Site, request: Request) -> Response:
         page_number = (
             _page_of(query["at"], query, view, run) if query.get("at") else max(parse_number(query, "page") or 1, 1)
         )
-        known_about = _known_about(run, row, section)
         found = run.page(view.filter, (page_number - 1) * PER_PAGE, PER_PAGE)
-    opening = common_opening([image.prompt for image in found.images])
+        index = site.cached([view.run], run.facets, what=("facets", view.judge))
+        counts, about = run.count_facets(index, view.filter), _known_about(run, row, section)
+        images = [(image.outcome.item, image.outcome.sample) for image in found.images]
+        opening = common_opening([image.prompt for image in found.images])
+        tiles = [
+            _tile(image, judged, _formula(run, judged), view, section, opening)
+            for image, judged in zip(found.images, run.judged(images), strict=True)
+        ]
     pages = max(-(-found.total // PER_PAGE), 1)
     return page(
         "gallery.html",
@@ -66,19 +70,14 @@ def gallery_page(site: Site, request: Request) -> Response:
         suite=section.suite,
         row=row,
         terms=section.suite.traits.terms,
-        tiles=[_tile(image, view, section, opening) for image in found.images],
+        tiles=tiles,
         total=found.total,
         is_filtered=view.filter != ImageFilter(),
         number=page_number,
         pages=pages,
         before=view.url("/gallery", page=page_number - 1) if 1 < page_number <= pages else "",
         after=view.url("/gallery", page=page_number + 1) if page_number < pages else "",
-        levels=[_FilterOption(str(level), level_name(section.suite, level)) for level in section.levels],
-        kinds=sorted(row.kinds),
-        known_words=_words(row, section),
-        about=section.suite.traits.terms.subject,
-        known_about=known_about,
-        marks=known_marks(row),
+        facets=[*gallery_facets(counts, view, section, about), *mark_facets(known_marks(row), view)],
         at=(query.get("at"), parse_number(query, "sample") or 0),
     )
 
@@ -97,6 +96,9 @@ def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
         case "concepts":
             pairs = (split_word(name, row, section) for name in row.predicates)
             return sorted({word for kind, word in pairs if kind == "object"})
+        case "objects":
+            specs = [item.spec for item in run.suite_items() if isinstance(item.spec, ObjectSpec)]
+            return sorted({asked.label for spec in specs for asked in spec.include})
         case _:
             return sorted({tag for item in run.items.values() for tag in item.tags})
 
@@ -106,20 +108,29 @@ def outcome_name(passed: bool | None) -> str:
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def _tile(image: ListedImage, view: ViewState, section: Section, opening: str) -> _Tile:
+def _tile(image: ListedImage, judged: Judged, formula: str, view: ViewState, section: Section, opening: str) -> _Tile:
     outcome = image.outcome
     label = outcome_name(outcome.passed)
+    verdict, suite = judged.verdict, section.suite
+    parts = verdict.parts if isinstance(verdict, Verdict) else ()
     return _Tile(
         outcome.item,
         outcome.sample,
-        level_name(section.suite, outcome.level),
+        level_name(suite, outcome.level),
         label,
         SIGNS[label],
         image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
         outcome.reason,
+        [one.text for one in failure_sentences(verdict, suite, formula)] if outcome.passed is False else [],
+        [part.name for part in parts if part.score < 1] if suite.traits.terms.is_code else [],
         view.url("/item", item=outcome.item, sample=outcome.sample),
         thumbnail_url(view.run, outcome.item, outcome.sample, image.sha256),
     )
+
+
+def _formula(run: StoredRun, judged: Judged) -> str:
+    item = run.item(judged.outcome.item)
+    return item.formula if item else ""
 
 
 def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
@@ -134,7 +145,3 @@ def common_opening(prompts: Sequence[str]) -> str:
     first, last = min(prompts), max(prompts)  # a prefix of these two is a prefix of all
     shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
     return shared[: shared.rfind(". ") + 2] if ". " in shared else ""
-
-
-def _words(row: RunRow, section: Section) -> list[str]:
-    return sorted({split_word(name, row, section)[1] for name in row.predicates})

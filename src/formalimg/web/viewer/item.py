@@ -9,23 +9,33 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg._util.text import truncate
 from formalimg.analysis import counterfactual_specs
-from formalimg.judges import Part, Unscored, Verdict, clause_disagreement, count_boxes, explanation_title
+from formalimg.judges import (
+    Part,
+    Unscored,
+    Verdict,
+    clause_disagreement,
+    count_boxes,
+    explanation_title,
+    failure_sentences,
+    failure_text,
+)
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
 from formalimg.reporting import ExampleImage, image_html, is_same_item, level_name
 from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
-from formalimg.suites import FormulaSpec
+from formalimg.suites import FormulaSpec, Suite
 from formalimg.suites import suite as suite_of
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.highlight import highlight_prompt
 from formalimg.web.viewer.site import READ_ERRORS, Site
-from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_view_state, require_value
+from formalimg.web.viewer.urls import ViewState, build_url, history_url, parse_number, parse_view_state, require_value
 
 _MAX_SIDE = 640
 """Boxes and labels are drawn as if the image had this size."""
@@ -75,7 +85,11 @@ def item_page(site: Site, request: Request) -> Response:
             score=judged.outcome.score,
             soft_score=judged.verdict.soft_score if isinstance(judged.verdict, Verdict) else None,
             gated_by=_factual(run, name, sample, view) if (name, sample) in row.gated else "",
-            image=_image(run, item, judged, view.run),
+            image=boxed_image(run, item, judged, view.run, section.suite),
+            failed=[one.text for one in failure_sentences(judged.verdict, section.suite, item.formula)]
+            if judged.outcome.passed is False
+            else [],
+            history=history_url(section.suite.name, name, view.run),
             full=_full(run, name, sample, view.run),
             prompt=highlight_prompt(item.prompt, parts, section.suite),
             formula=highlight_formula(item.formula, parts) if item.formula else [],
@@ -126,23 +140,39 @@ def _playground(run: StoredRun, name: str) -> str:
     return build_url("/playground", vocabulary=vocabulary, formula=formula, style=item.spec.style)
 
 
-def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
-    """Return the image with its boxes, or why there is none."""
+def boxed_image(
+    run: StoredRun, item: PlannedItem, judged: Judged, name: str, suite: Suite, *, side: int = _MAX_SIDE, link: str = ""
+) -> Markup:
+    """Return an image with its boxes, or why there is none.
+
+    Args:
+        run: the run.
+        item: the item.
+        judged: the image with its verdict.
+        name: the name of the run in URLs.
+        suite: the benchmark.
+        side: boxes and labels are drawn as if the longer side of the image had so many pixels.
+        link: the URL of a page that a small image leads to; empty for the image as it is stored.
+    """
     found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
-        return trusted_markup(image_html(ExampleImage(item, judged, "no image")))
-    scale = _MAX_SIDE / max(found.width, found.height)
+        return trusted_markup(image_html(ExampleImage(item, judged, "no image"), suite))
+    scale = side / max(found.width, found.height)
+    small = thumbnail_url(name, item.id, judged.outcome.sample, found.sha256)
     served = _HostedImage(
-        _full(run, item.id, judged.outcome.sample, name),
+        small if link else _full(run, item.id, judged.outcome.sample, name),
         max(round(found.width * scale), 1),
         max(round(found.height * scale), 1),
     )
-    return trusted_markup(image_html(ExampleImage(item, judged, served)))
+    return trusted_markup(image_html(ExampleImage(item, judged, served), suite, link))
 
 
 def _has_witness(run: StoredRun, name: str) -> bool:
+    """Return whether an item has a witness that can be drawn: those of drawn worlds have relations without a place."""
     item = run.suite_item(name)
-    return item is not None and isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
+    if item is None or suite_of(item.suite).world != "icons":
+        return False
+    return isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
 
 
 class _DroppedLabel(NamedTuple):
@@ -272,8 +302,8 @@ class RelatedImages(NamedTuple):
 def related_images(site: Site, run: StoredRun, item: PlannedItem, sample: int, view: ViewState) -> RelatedImages:
     """Return other samples, judges and runs of the item."""
     return RelatedImages(
-        list(_samples(run, item.id, sample, view)),
-        list(_other_judges(site, run, item.id, sample, view)),
+        list(_samples(run, item, sample, view)),
+        list(_other_judges(site, run, item, sample, view)),
         list(islice(_in_other_runs(site, run, item, view), _MAX_RELATED)),
     )
 
@@ -285,28 +315,26 @@ def verdict_reason(verdict: Verdict | Unscored) -> str:
     return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
 
 
-def failure_text(verdict: Verdict | Unscored) -> str:
-    """Summarize what failed: the reason without a verdict, the rule, or the parts; empty if everything holds."""
-    failed = [part.name for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
-    return verdict_reason(verdict) or "; ".join(failed)
-
-
-def _samples(run: StoredRun, item: str, sample: int, view: ViewState) -> Iterator[RelatedImage]:
+def _samples(run: StoredRun, item: PlannedItem, sample: int, view: ViewState) -> Iterator[RelatedImage]:
     first = max(min(sample - _MAX_RELATED // 2, run.manifest.samples - _MAX_RELATED), 0)
-    wanted = [(item, one) for one in range(first, min(first + _MAX_RELATED, run.manifest.samples))]
+    wanted = [(item.id, one) for one in range(first, min(first + _MAX_RELATED, run.manifest.samples))]
     for judged in run.judged(wanted) if len(wanted) > 1 else ():
         one = judged.outcome.sample
-        small = _thumbnail(run, view.run, item, one)
-        yield _related_image(f"image {one}", judged, view.url("/item", item=item, sample=one), small, one == sample)
+        small = _thumbnail(run, view.run, item.id, one)
+        url = view.url("/item", item=item.id, sample=one)
+        yield _related_image(f"image {one}", judged, _why(run, item, judged), url, small, one == sample)
 
 
-def _other_judges(site: Site, run: StoredRun, item: str, sample: int, view: ViewState) -> Iterator[RelatedImage]:
+def _other_judges(
+    site: Site, run: StoredRun, item: PlannedItem, sample: int, view: ViewState
+) -> Iterator[RelatedImage]:
     judges = run.judges()
     for place, judge in enumerate(judges) if len(judges) > 1 else ():
         with site.open(view.run, place) as seen:
-            for judged in seen.judged([(item, sample)]):
-                url = view.url("/item", judge=place, item=item, sample=sample)
-                yield _related_image(judge.name, judged, url, "", judge == run.manifest.judge)
+            for judged in seen.judged([(item.id, sample)]):
+                url = view.url("/item", judge=place, item=item.id, sample=sample)
+                why = _why(run, item, judged)
+                yield _related_image(judge.name, judged, why, url, "", judge == run.manifest.judge)
 
 
 def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewState) -> Iterator[RelatedImage]:
@@ -317,23 +345,28 @@ def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewStat
         try:
             with site.open(found.name) as other:
                 if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
-                    yield from _all_images(other, found.name, item.id)
+                    yield from _all_images(other, found.name, item)
         except READ_ERRORS:
             continue
 
 
-def _all_images(run: StoredRun, name: str, item: str) -> Iterator[RelatedImage]:
+def _all_images(run: StoredRun, name: str, item: PlannedItem) -> Iterator[RelatedImage]:
     samples = min(run.manifest.samples, _MAX_RELATED)
-    for judged in run.judged([(item, one) for one in range(samples)]):
+    for judged in run.judged([(item.id, one) for one in range(samples)]):
         one = judged.outcome.sample
         title = f"{run.manifest.model.name} ({name})" + (f", image {one}" if samples > 1 else "")
-        url = build_url("/item", run=name, item=item, sample=one)
-        yield _related_image(title, judged, url, _thumbnail(run, name, item, one), False)
+        url = build_url("/item", run=name, item=item.id, sample=one)
+        yield _related_image(title, judged, _why(run, item, judged), url, _thumbnail(run, name, item.id, one), False)
 
 
-def _related_image(name: str, judged: Judged, url: str, thumbnail: str, is_here: bool) -> RelatedImage:
+def _why(run: StoredRun, item: PlannedItem, judged: Judged) -> str:
+    passed = judged.outcome.passed
+    return "" if passed else failure_text(judged.verdict, suite_of(run.manifest.suite), item.formula)
+
+
+def _related_image(name: str, judged: Judged, why: str, url: str, thumbnail: str, is_here: bool) -> RelatedImage:
     outcome = outcome_name(judged.outcome.passed)
-    return RelatedImage(name, outcome, SIGNS[outcome], failure_text(judged.verdict), url, thumbnail, is_here)
+    return RelatedImage(name, outcome, SIGNS[outcome], why, url, thumbnail, is_here)
 
 
 def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:

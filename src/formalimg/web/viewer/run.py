@@ -63,7 +63,7 @@ def run_page(site: Site, request: Request) -> Response:
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
         terms=kind.terms,
-        curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))))),
+        curve=trusted_markup(curve_svg(replace(section, rows=(row, *_baselines(site, row))), subject=0)),
         table=trusted_markup(main_table_html(section, compared)),
         corrected=[trusted_markup(table_html(one, section)) for one in section.shown_tables if is_corrected(one)],
         tables=[trusted_markup(table_html(one, section)) for one in section.shown_tables if not is_corrected(one)],
@@ -100,7 +100,13 @@ class ObservationMark(NamedTuple):
     """Something about the judge's observations that images can be filtered by, with the number of images."""
 
     value: str
-    label: str
+    name: str
+    images: int
+
+    @property
+    def label(self) -> str:
+        """Its name and the number of images."""
+        return f"{self.name} ({self.images:,})"
 
 
 def known_marks(row: RunRow) -> list[ObservationMark]:
@@ -109,7 +115,7 @@ def known_marks(row: RunRow) -> list[ObservationMark]:
         "disagreement": ("whole and clauses disagree", row.quality.disagreements),
         "dropped": ("boxes dropped for their labels", row.quality.images_dropped),
     }
-    return [ObservationMark(mark, f"{label} ({count:,})") for mark, (label, count) in found.items() if count]
+    return [ObservationMark(mark, name, count) for mark, (name, count) in found.items() if count]
 
 
 def _levels(section: Section, view: ViewState) -> list[_Level]:

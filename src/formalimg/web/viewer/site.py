@@ -110,10 +110,10 @@ class Site:
         state = (run_state(folder), study, *map(file_stamp, study_files(study)))
         return self._summaries.get((name, judge), state, compute)
 
-    def cached(self, names: Sequence[str], compute: Callable[[], Value]) -> Value:
+    def cached(self, names: Sequence[str], compute: Callable[[], Value], *, what: Hashable = "") -> Value:
         """Return what `compute` computes from several runs; again only when one of them has changed.
 
-        Only one is computed at a time, to bound the memory in use.
+        Only one is computed at a time, to bound the memory in use. `what` names the value, if there are several.
         """
         state = tuple(run_state(self.find(name).folder) for name in names)
 
@@ -121,7 +121,7 @@ class Site:
             with self._compute_lock:
                 return compute()
 
-        found: Value = self._comparisons.get(tuple(names), state, compute_alone)
+        found: Value = self._comparisons.get((what, *names), state, compute_alone)
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -41,6 +41,11 @@ def build_url(path: str, **values: object) -> str:
     """Return a URL with a query; values that are None or empty are left out."""
     query = [(name, str(value)) for name, value in values.items() if value is not None and value != ""]
     return f"{path}?{urlencode(query, errors='replace')}" if query else path
+
+
+def history_url(suite: str, item: str, run: str) -> str:
+    """Return the URL of the page of an item over all runs; the run tells which item of this id is meant."""
+    return build_url(f"/items/{quote(suite, safe='')}/{quote(item, safe='', errors='replace')}", run=run)
 
 
 def parse_view_state(request: Request) -> ViewState:

@@ -1,0 +1,257 @@
+"""What failed, in English: one short sentence for each thing that an image does not show as asked.
+
+The one place that says so, for the viewer, reports, notebooks and the command line: "no banana found", "the cup is
+blue, not red", "2 forks found, 3 needed". Of a formula, the scene that the judge stored decides which sentence is true;
+where none is certain, the clause is given in its own words. The numbers of the objects tell which boxes to show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Part, Unscored, Verdict
+from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
+from formalimg.judges.scene_phrases import ScenePhrases
+from formalimg.logic import Atom, FormulaError, Value, VocabularyError, atoms, try_parse, vocabulary
+from formalimg.scenes import PLAIN_STYLE, DrawnScene, Scene, SceneError, SceneObject, drawn_world
+from formalimg.suites import Suite, WordingError, clause_in_words, lexicon_of, plural_of, with_classes
+
+_TOGETHER = "not all that is asked of the objects holds at once"
+_NO = "the judge says no"
+_ANSWERED = 0.5
+"""Where questions have probabilities, an answer is the right one from this on."""
+
+
+class FailureSentence(NamedTuple):
+    """Something that an image does not show as asked.
+
+    Attributes:
+        text: the sentence, without a full stop.
+        parts: which parts of the verdict it explains, by their numbers; none if it is about the whole.
+        objects: which objects of the stored scene it speaks of, by their numbers; none if what is missing is not there.
+    """
+
+    text: str
+    parts: tuple[int, ...] = ()
+    objects: frozenset[int] = frozenset()
+
+
+def failure_sentences(verdict: Verdict | Unscored, suite: Suite, formula: str = "") -> tuple[FailureSentence, ...]:
+    """Return what an image does not show as asked, each thing once; nothing if it passed.
+
+    Args:
+        verdict: the verdict. Without one, the only sentence is the reason.
+        suite: the benchmark.
+        formula: the formula of the item as text; empty for suites without.
+    """
+    if isinstance(verdict, Unscored):
+        return (FailureSentence(": ".join(filter(None, [verdict.reason, verdict.detail]))),)
+    explanation = verdict.evidence.get("explanation")
+    explained = explanation if isinstance(explanation, str) else ""
+    if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
+        return (FailureSentence(explained or f"failed by rule: {verdict.evidence['rule']}"),)
+    failed = failed_parts(verdict)
+    scene = _judged_scene(verdict, suite, formula) if formula else None
+    found: dict[str, FailureSentence] = {}
+    for number in failed:
+        for text, objects in _said(verdict, number, suite, formula, scene):
+            known = found.get(text, FailureSentence(text))
+            found[text] = FailureSentence(text, (*known.parts, number), known.objects | objects)
+    if not found and not verdict.passed:
+        return (FailureSentence(explained or _NO),)
+    return tuple(found.values())
+
+
+def failure_text(verdict: Verdict | Unscored, suite: Suite, formula: str = "") -> str:
+    """Return what an image does not show as asked, as one line; empty if it passed. See `failure_sentences`."""
+    return "; ".join(sentence.text for sentence in failure_sentences(verdict, suite, formula))
+
+
+def failed_parts(verdict: Verdict) -> list[int]:
+    """Return the numbers of the parts that failed; of answers with probabilities, those that are wrong."""
+    below = [number for number, part in enumerate(verdict.parts) if part.score < 1]
+    if all(part.p_yes is None for part in verdict.parts):
+        return below
+    return [number for number in below if verdict.parts[number].score < _ANSWERED] or ([] if verdict.passed else below)
+
+
+def _said(
+    verdict: Verdict, number: int, suite: Suite, formula: str, scene: JudgedScene | None
+) -> Iterable[SceneSentence]:
+    """Return the sentences on a failed part."""
+    part = verdict.parts[number]
+    if formula and part.name.startswith("("):
+        return (scene is not None and scene.sentences(number)) or [_clause(part, formula, suite, scene)]
+    match suite.kind:
+        case "objects":
+            return _objects(part, verdict)
+        case "counterfactual":
+            return [SceneSentence(f"{part.kind} {part.score:.2f} of 1: {part.name}")]
+        case "concepts" if part.kind == "object" and part.about:
+            return [SceneSentence(f"no {part.about[0]} found")]
+        case "concepts":
+            return [SceneSentence(f"{part.name} No")]
+    return _question(part, verdict)
+
+
+# --- formulas
+
+
+def _judged_scene(verdict: Verdict, suite: Suite, formula: str) -> JudgedScene | None:
+    """Return the clauses in the scene that the judge stored; None if there is none, or it cannot be read."""
+    bindings, style = verdict.evidence.get("bindings"), verdict.evidence.get("style")
+    scene = stored_scene(verdict, suite)
+    parsed, _ = try_parse(formula)
+    if scene is None or parsed is None or not isinstance(bindings, Mapping):
+        return None
+    name = suite.vocabulary or _vocabulary_of(formula)
+    classes = [word for atom in atoms(parsed) for word in _class_words(atom)]
+    try:
+        words = with_classes(lexicon_of(parsed, name), classes)
+        known = vocabulary(name)
+    except (WordingError, VocabularyError):
+        return None
+    if not all(label in words.nouns for label in classes):  # two classes of one noun
+        return None
+    bound = {str(name).removeprefix("?"): obj for name, obj in bindings.items() if isinstance(obj, int)}
+    drawn = (style or PLAIN_STYLE) if "style" in verdict.evidence else ""
+    clauses = [parse_clause(part.name) for part in verdict.parts]
+    return JudgedScene(clauses, bound, ScenePhrases(scene, words, known), drawn if isinstance(drawn, str) else "")
+
+
+def stored_scene(verdict: Verdict | Unscored, suite: Suite) -> Scene | None:
+    """Return the scene that a judge stored, as it decided by it; None if there is none, or it cannot be read."""
+    try:
+        scene = Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
+    except SceneError:
+        return None
+    depth, style = verdict.evidence.get("depth"), verdict.evidence.get("style")
+    if scene is None or suite.world != "drawn" or not isinstance(depth, list):
+        return scene
+    if sorted(depth, key=str) != sorted(range(len(scene)), key=str):
+        return None
+    try:
+        return drawn_world(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
+    except (FormalimgError, LookupError, ValueError):  # a run may come from anywhere
+        return None
+
+
+def _class_words(atom: Atom) -> list[str]:
+    return [one.text for one in atom.arguments if isinstance(one, Value)] if atom.predicate == "Is" else []
+
+
+def _vocabulary_of(formula: str) -> str:
+    """Return the vocabulary of a formula that a prompt was read as: Knolling has one predicate for all attributes."""
+    return "knolling" if "(Has " in formula else "natural"
+
+
+def _clause(part: Part, formula: str, suite: Suite, scene: JudgedScene | None) -> SceneSentence:
+    """Return the wording of a clause; of the whole formula, which has too many clauses, only that it fails."""
+    if part.kind == "formula":
+        return SceneSentence(_TOGETHER)
+    clause = parse_clause(part.name)
+    if scene is not None and clause is not None and isinstance(clause.claim, Atom) and clause.claim.predicate == "Is":
+        return SceneSentence(_TOGETHER)  # there is such an object, so "there is a cup" would not be what failed
+    said = _worded(part.name, formula, suite.vocabulary or _vocabulary_of(formula))
+    counted = _NEEDED.fullmatch(part.reason) if part.kind == "count" else None
+    if counted and not said:
+        return SceneSentence(_counted(part.reason))
+    said = re.sub(r"^There (?:is|are) ", "", said or part.name)
+    said = said if said.startswith("(") else said[:1].lower() + said[1:]
+    return SceneSentence(f"not shown: {said}" + (f"; {counted[2]} found" if counted else ""))
+
+
+@lru_cache(maxsize=4096)
+def _worded(clause: str, formula: str, vocabulary: str) -> str:
+    """Return a clause in words; empty if there are none. Finding them takes milliseconds, and pages show many."""
+    try:
+        return clause_in_words(clause, formula, vocabulary).removesuffix(".")
+    except (FormulaError, WordingError):
+        return ""
+
+
+# --- objects, by a rule
+
+_WANTED = re.compile(r"(exactly |fewer than )?(\d+) (.+) wanted, (\d+) found(?:: (.+))?")
+_PLACED = re.compile(r".+ wanted, found (.+)")
+_NEEDED = re.compile(r"(?:.*: )?(.+ (?:needed|allowed)), (none|\d+) found(?:: .*)?")
+
+
+def _objects(part: Part, verdict: Verdict) -> list[SceneSentence]:
+    """Return what a rule for boxes says of a part; nothing of one that it did not look at."""
+    if not part.reason:
+        return []
+    try:
+        objects = Scene.from_json(verdict.evidence["scene"]).objects if "scene" in verdict.evidence else ()
+    except SceneError:
+        objects = ()
+    spoken = frozenset(number for number, obj in enumerate(objects) if obj.label in part.about)
+    said = _counted_boxes(part, objects) or _placed_boxes(part, [obj.label for obj in objects])
+    return [SceneSentence(said or _counted(part.reason), spoken)]
+
+
+def _counted_boxes(part: Part, objects: Sequence[SceneObject]) -> str:
+    """Return how many objects were found and wanted; empty if that is not the reason, or others may be meant."""
+    found = _WANTED.fullmatch(part.reason)
+    if found is None or not part.about:
+        return ""
+    how, wanted, noun, number, listed = found.groups()
+    if part.kind == "attribute":  # the rule looks at the most certain boxes only
+        color, label = part.about
+        colors = [obj.color for obj in objects if obj.label == label]
+        if color in colors:
+            return ""
+        if len(colors) == 1 and listed == f"1 {colors[0]}":
+            return f"the {label} is {colors[0]}, not {color}"
+    what = noun if number in ("0", "1") else plural_of(noun)
+    if how == "fewer than ":
+        return f"{number} {what} found, fewer than {wanted} allowed"
+    if number == "0" and wanted == "1":
+        return f"no {noun} found"
+    return f"{'no' if number == '0' else number} {what} found, {how or ''}{wanted} needed"
+
+
+def _placed_boxes(part: Part, labels: Sequence[str]) -> str:
+    """Return where an object is in place of where it should be; empty if that is not the reason, or there are more."""
+    found = _PLACED.fullmatch(part.reason)
+    if found is None or len(part.about) != 3:
+        return ""
+    relation, label, target = part.about
+    if not labels.count(label) == labels.count(target) == 1:
+        return ""
+    if found[1] == "in no clear direction":
+        return f"the {label} is not {relation} the {target}"
+    return f"the {label} is {found[1]} the {target}, not {relation} it"
+
+
+def _counted(reason: str) -> str:
+    """Return a reason that counts with what was found first, without the numbers of objects; any other as it is."""
+    found = _NEEDED.fullmatch(reason)
+    if found is None:
+        return reason
+    if found[2] == "none" and (one := re.fullmatch(r"1 (.+) needed", found[1])):
+        return f"no {one[1]} found"
+    return f"{found[2]} found, {found[1]}"
+
+
+# --- questions
+
+
+def _question(part: Part, verdict: Verdict) -> Iterator[SceneSentence]:
+    """Yield a question with the answer that was wrong; nothing of one that was not asked because of another."""
+    if part.reason.startswith(("not asked", "counts as failed")):
+        return
+    if not part.name.endswith("?"):
+        score = "" if part.score == 0 else f" {part.score:.2f} of 1"
+        yield SceneSentence(f"{part.name}:{score}" if score else f"not shown: {part.name}")
+        return
+    answers = verdict.evidence.get("observations")
+    for one in answers if isinstance(answers, list) else ():
+        if isinstance(one, Mapping) and one.get("question") == part.name and one.get("answer") in ("yes", "no"):
+            yield SceneSentence(f"{part.name} {str(one['answer']).capitalize()}")
+            return
+    yield SceneSentence(f"{part.name} Not as asked")

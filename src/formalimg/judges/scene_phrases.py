@@ -1,0 +1,142 @@
+"""Phrases for the objects of a scene: "the blue cup", "no pair of scissors", "2 forks found, 3 needed"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formalimg.logic import And, Atom, Count, Value, Variable, Vocabulary
+from formalimg.scenes import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Scene
+from formalimg.suites import SuiteLexicon, plural_measure
+
+_NO_WORD = "other"
+_ALTERNATIVES = ("color", "material", "shape")
+"""Attributes of which an object has only one, so that another word says that the first is wrong."""
+
+
+class DefiniteObject(NamedTuple):
+    """A phrase that only one object of the scene fits, and the form of "is" behind it."""
+
+    text: str
+    verb: str
+
+
+@dataclass(frozen=True)
+class ScenePhrases:
+    """Words for the objects of a scene.
+
+    Attributes:
+        scene: the scene.
+        lexicon: the words of the suite, with a noun for each class and a phrase for each predicate of the formula.
+        vocabulary: what kind of attribute a word is; None if the suite has no vocabulary.
+    """
+
+    scene: Scene
+    lexicon: SuiteLexicon
+    vocabulary: Vocabulary | None
+
+    def verb(self, label: str) -> str:
+        """Return the form of "is" behind the bare noun of a class."""
+        return "are" if self.lexicon.nouns[label].many else "is"
+
+    def bare(self, label: str, adjectives: Sequence[Atom] = ()) -> str:
+        """Return the noun of a class without an article: "red cup", "scissors"."""
+        return " ".join([*map(self.before, adjectives), self.lexicon.nouns[label].text])
+
+    def one(self, label: str, adjectives: Sequence[Atom] = ()) -> str:
+        """Return the noun of one object, to stand behind "no" or "every": "red cup", "pair of scissors"."""
+        measure = self.lexicon.nouns[label].measure
+        return " ".join(filter(None, [measure, self.bare(label, adjectives)]))
+
+    def definite(self, number: int) -> DefiniteObject | None:
+        """Return an object as "the cup", or "the blue cup" if there are other cups; None if that is not enough."""
+        obj = self.scene.objects[number]
+        if obj.label not in self.lexicon.nouns:
+            return None
+        noun, verb = self.bare(obj.label), self.verb(obj.label)
+        same = [other for other in self.scene.objects if other.label == obj.label]
+        if len(same) == 1:
+            return DefiniteObject(f"the {noun}", verb)
+        if obj.color in (None, _NO_WORD) or [other.color for other in same].count(obj.color) > 1:
+            return None
+        return DefiniteObject(f"the {obj.color} {noun}", verb)
+
+    def can_say(self, atom: Atom) -> bool:
+        """Return whether there are words for a predicate."""
+        return self.lexicon.has_phrase(atom)
+
+    def before(self, atom: Atom) -> str:
+        """Return an attribute as it stands before a noun; empty if it cannot."""
+        match atom.arguments:
+            case (_, Value(word)):
+                entry = self.lexicon.adjectives.get((atom.predicate, word))
+                return (entry and entry.before) or ""
+        return ""
+
+    def said(self, atom: Atom) -> str:
+        """Return what follows "is": "red", "in the center of the image", "to the left of"."""
+        match atom.arguments:
+            case (_, Value(word)):
+                return self.lexicon.adjectives[atom.predicate, word].after
+            case (_,):
+                return self.lexicon.places[atom.predicate][0]
+        return self.lexicon.relations[atom.predicate].phrases[0]
+
+    def style(self, word: str) -> str:
+        """Return a style with its article: "an oil painting"."""
+        return self.lexicon.styles.get(word) or f"a {word}"
+
+    def contrast(self, atom: Atom, number: int) -> str:
+        """Return what an object is in place of an attribute: "blue, not red"; empty if that is not known."""
+        match atom.arguments:
+            case (_, Value(word)):
+                kind = ATTRIBUTE_PREDICATES.get(atom.predicate) or self._attribute_kind(word)
+                found = self.scene.objects[number].values(kind) if kind in _ALTERNATIVES else []
+                wanted = self.before(atom)
+                if len(found) == 1 and found[0] not in (word, _NO_WORD) and wanted:
+                    other = self.before(Atom(atom.predicate, (atom.arguments[0], Value(found[0]))))
+                    return f"{other}, not {wanted}" if other else ""
+        return ""
+
+    def _attribute_kind(self, word: str) -> str:
+        """Return the kind of attribute that a word is; empty if it may be several."""
+        words = {} if self.vocabulary is None else self.vocabulary.words
+        kinds = [kind for kind in ATTRIBUTE_KINDS if word in words.get(kind, ())]
+        return kinds[0] if len(kinds) == 1 else ""
+
+    def counted(self, count: Count, number: int, binding: Mapping[str, int]) -> str:
+        """Return how many objects were found and needed; empty if there are no words for what was counted."""
+        parts = count.body.parts if isinstance(count.body, And) else (count.body,)
+        labels, adjectives, places = [], [], []
+        for part in parts:
+            match part:
+                case Atom("Is", (variable, Value(word))) if variable == count.variable:
+                    labels.append(word)
+                case Atom(_, (variable, Value())) if variable == count.variable and self.before(part):
+                    adjectives.append(part)
+                case Atom(_, (variable,)) if variable == count.variable and self.can_say(part):
+                    places.append(self.said(part))
+                case Atom(_, (variable, Variable(name))) if variable == count.variable and self.can_say(part):
+                    other = self.definite(binding[name]) if name in binding else None
+                    if other is None:
+                        return ""
+                    places.append(f"{self.said(part)} {other.text}")
+                case _:
+                    return ""
+        if len(labels) != 1:
+            return ""
+        least, most = count.range
+        allowed = "none" if most == 0 else f"at most {most}"
+        needed = f"{'at least ' if most is None else ''}{least} needed" if least else f"{allowed} allowed"
+        where = f" {' and '.join(places)}" if places else ""
+        return f"{self._amount(number, labels[0], adjectives)} found{where}, {needed}"
+
+    def _amount(self, number: int, label: str, adjectives: Sequence[Atom]) -> str:
+        noun = self.lexicon.nouns[label]
+        if number == 0:
+            return f"no {self.bare(label, adjectives)}"
+        if number == 1:
+            return f"1 {self.one(label, adjectives)}"
+        text = " ".join([*map(self.before, adjectives), noun.plural])
+        return f"{number} {text}" if noun.measure is None else f"{number} {plural_measure(noun.measure)} {text}"

@@ -1,0 +1,128 @@
+"""The page of one item over all runs: how each run in the folder fared on it, by date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from formalimg.judges import failure_sentences
+from formalimg.reporting import is_same_item, level_name
+from formalimg.runs import Judged, PlannedItem, RunManifest, StoredRun
+from formalimg.suites import Suite
+from formalimg.suites import suite as suite_of
+from formalimg.web.rendering import page
+from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
+from formalimg.web.viewer.site import READ_ERRORS, Site
+from formalimg.web.viewer.urls import build_url, history_url
+
+_MAX_SAMPLES = 8
+"""Images of an item that are shown of each run."""
+
+
+class _HistoryImage(NamedTuple):
+    """An image of the item in a run."""
+
+    sample: int
+    outcome: str
+    sign: str
+    failed: list[str]
+    url: str
+    thumbnail: str
+
+
+class _HistoryRun(NamedTuple):
+    """A run that has the item: its images, of which the first are shown, and how many pass."""
+
+    name: str
+    url: str
+    manifest: RunManifest
+    images: list[_HistoryImage]
+    passed: int
+    scored: int
+    samples: int
+
+
+def history_page(site: Site, request: Request) -> Response:
+    """Return the page of an item over all runs.
+
+    Of several items of this id, it is the one that the run of the query has; by default, that of the newest run.
+    """
+    suite, name = suite_of(request.path_params["suite"]), str(request.path_params["item"])
+    found = list(_runs_with(site, suite, name))
+    found.sort(key=lambda one: one[1].created)
+    chosen = request.query_params.get("run") or (found[-1][0] if found else "")
+    if chosen not in [run for run, _ in found]:
+        where = f"run {chosen!r}" if chosen else "any run"
+        raise HTTPException(404, f"there is no item {name!r} of {suite.name} in {where}")
+    runs: list[_HistoryRun] = []
+    others: list[str] = []
+    with site.open(chosen) as first:
+        item = first.item(name)
+        assert item is not None, "it was found there"
+        for run_name, _ in found:
+            with site.open(run_name) as run:
+                if is_same_item(first, item, run):
+                    runs.append(_history_run(run, run_name, item, suite))
+                else:
+                    others.append(run_name)
+    return page(
+        "history.html",
+        suite=suite,
+        item=item,
+        level=level_name(suite, item.level),
+        chosen=chosen,
+        runs=runs,
+        summary=_summary(runs),
+        others=[(run_name, history_url(suite.name, name, run_name)) for run_name in others],
+        max_samples=_MAX_SAMPLES,
+    )
+
+
+def _runs_with(site: Site, suite: Suite, item: str) -> Iterator[tuple[str, RunManifest]]:
+    """Yield the runs that have an item of this id; unreadable runs are reported on the first page."""
+    for found in site.runs():
+        try:
+            with site.open(found.name) as run:
+                if run.manifest.suite == suite.name and run.item(item) is not None:
+                    yield found.name, run.manifest
+        except READ_ERRORS:
+            continue
+
+
+def _history_run(run: StoredRun, name: str, item: PlannedItem, suite: Suite) -> _HistoryRun:
+    samples = run.manifest.samples
+    every = list(run.judged([(item.id, sample) for sample in range(samples)]))
+    passed = [judged.outcome.passed for judged in every if judged.outcome.passed is not None]
+    return _HistoryRun(
+        name,
+        build_url("/run", run=name),
+        run.manifest,
+        [_history_image(run, name, item, judged, suite) for judged in every[:_MAX_SAMPLES]],
+        sum(passed),
+        len(passed),
+        samples,
+    )
+
+
+def _history_image(run: StoredRun, name: str, item: PlannedItem, judged: Judged, suite: Suite) -> _HistoryImage:
+    outcome, sample = outcome_name(judged.outcome.passed), judged.outcome.sample
+    found = run.image_file(item.id, sample)
+    return _HistoryImage(
+        sample,
+        outcome,
+        SIGNS[outcome],
+        [one.text for one in failure_sentences(judged.verdict, suite, item.formula)] if outcome != "pass" else [],
+        build_url("/item", run=name, item=item.id, sample=sample),
+        "" if found is None else thumbnail_url(name, item.id, sample, found.sha256),
+    )
+
+
+def _summary(runs: Sequence[_HistoryRun]) -> str:
+    """Return in how many runs all images of the item pass."""
+    scored = [run for run in runs if run.scored]
+    passed = sum(run.passed == run.scored for run in scored)
+    return f"passes in {passed} of {len(scored)} run{'' if len(scored) == 1 else 's'} that have a verdict"

@@ -1,0 +1,213 @@
+"""The comparison of runs: any of them is the baseline, and items are chosen by how the others fared against it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from formalimg import load
+from formalimg.judges import open_judge
+from formalimg.models import open_image_model
+from formalimg.reporting import compare
+from formalimg.runs import RunConfig, Selection, execute, open_run
+from formalimg.web import Site, create_viewer_app
+from tests.support.browser import PATIENCE, needs_browser, served_at
+from tests.web.sites import visitor
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NAMES = ("oracle", "reader", "scatter")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same items by three built-in models."""
+    folder = tmp_path_factory.mktemp("compared")
+    for name in NAMES:
+        order = RunConfig(load("knolling"), open_image_model(f"builtin/{name}"), Selection(None, 2), size=256)
+        execute(order, folder / name, open_judge("knolling"))
+    return folder
+
+
+def _page(folder: Path, names: Sequence[str] = NAMES, **chosen: str) -> str:
+    answer = visitor(folder).get("/compare", params={"run": list(names), **chosen})
+    assert answer.status_code == 200
+    return unescape(answer.text)
+
+
+def _passed(folder: Path) -> dict[str, dict[str, bool | None]]:
+    found = {}
+    for name in NAMES:
+        with closing(open_run(folder / name)) as run:
+            found[name] = {one.item: one.passed for one in run.outcomes()}
+    return found
+
+
+def _shown(page: str) -> list[str]:
+    return re.findall(r'<article class="compared" aria-label="Item ([^"]+)">', page)
+
+
+@pytest.mark.parametrize("baseline", NAMES)
+def test_the_paired_numbers_are_those_of_a_report_with_this_baseline(folder: Path, baseline: str) -> None:
+    page = _page(folder, baseline=baseline)
+    runs = [open_run(folder / name) for name in NAMES]
+    (section,) = compare(runs, baseline=folder / baseline).sections
+    for run in runs:
+        run.close()
+    table = next(one for one in section.tables if one.name == "paired differences")
+    shown = re.findall(r'(?s)<table aria-label="Paired differences">(.*?)</table>', page)[0]
+    assert shown.count(f"builtin/{baseline}</td>") == len(table.rows) == 2
+    assert "by Holm's method, for 2 comparisons" in page
+    chart = re.search(r"(?s)<svg[^>]*differences-chart.*?</svg>", page)
+    assert chart
+    assert f"difference to builtin/{baseline} in percentage points" in chart[0]
+    (details,) = [one for one in section.tables if one.name == "paired differences in detail"]
+    levels = [
+        row for row in details.rows if str(row.cells[2]).startswith("K ") and "value=None" not in str(row.cells[3])
+    ]
+    assert chart[0].count('class="point"') == len(levels) > 10
+
+
+def test_without_a_baseline_each_is_compared_with_each(folder: Path) -> None:
+    page = _page(folder, baseline="*")
+    assert "by Holm's method, for 3 comparisons" in page
+    assert "differences-chart" not in page
+
+
+def test_items_are_chosen_by_how_a_run_fared_against_the_baseline(folder: Path) -> None:
+    passed = _passed(folder)
+    known = [item for item in passed["reader"] if None not in (passed["reader"][item], passed["oracle"][item])]
+    before, after = ({item: passed[name][item] for item in known} for name in ("reader", "oracle"))
+    expected = {
+        "won": [item for item in after if after[item] and not before[item]],
+        "lost": [item for item in after if before[item] and not after[item]],
+        "pass": [item for item in after if before[item] and after[item]],
+        "fail": [item for item in after if not before[item] and not after[item]],
+    }
+    assert expected["won"]
+    for group, items in expected.items():
+        page = _page(folder, baseline="reader", compared="oracle", group=group)
+        assert _shown(page) == items[:24], group
+        assert f">{len(items)} item" in page
+        (facet,) = re.findall(r'(?s)aria-label="oracle against reader">.*?</section>', page)
+        assert [int(number) for number in re.findall(r"<small>(\d+)</small>", facet)] == [
+            len(expected[name]) for name in ("won", "lost", "fail", "pass")
+        ]
+
+
+def test_items_come_by_disagreement_if_wanted(folder: Path) -> None:
+    passed = _passed(folder)
+    shown = _shown(_page(folder, sort="disagreement", group="all"))
+    spread = [len({passed[name][item] for name in NAMES} - {None}) for item in shown]
+    assert spread == sorted(spread, reverse=True)
+    assert {*spread} == {1, 2}
+
+
+def test_levels_are_a_choice_too_and_all_choices_stay_in_the_address(folder: Path) -> None:
+    page = _page(folder, baseline="oracle", level="2", sort="disagreement", group="all")
+    links = re.findall(r'href="(/compare[^"]+)"', page)
+    kept = [link for link in links if "compared=scatter" in link and "group=lost" in link]
+    assert kept
+    assert all("level=2" in link and "sort=disagreement" in link and "baseline=oracle" in link for link in kept)
+    assert len(_shown(page)) == 2
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"baseline": "nobody"}, {"compared": "nobody", "group": "won"}, {"group": "won"}, {"sort": "x"}, {"level": "x"}],
+)
+def test_what_cannot_be_chosen_is_said(folder: Path, chosen: dict[str, str]) -> None:
+    assert visitor(folder).get("/compare", params={"run": list(NAMES), **chosen}).status_code == 400
+
+
+def test_images_stand_side_by_side_with_the_boxes_of_what_failed(folder: Path) -> None:
+    page = _page(folder, compared="reader", group="won", baseline="scatter")
+    (_, reader, scatter) = page.split('<article class="compared"')[1].split('<p class="compared-run">')[1:]
+    assert "✓</span> pass" in reader
+    assert 'class="detected"' in reader
+    assert "detected fault" not in reader
+    assert "detected fault" in scatter
+    assert re.search(r"<li>the [^<]+ not [^<]+</li>", scatter)
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_the_page_of_a_run_draws_its_own_line_in_full(folder: Path, model: str) -> None:
+    page = visitor(folder).get(f"/run?run={model}").text
+    assert re.search(rf'class="label tone-0"><path[^>]*></path><text[^>]*>builtin/{model}', page)
+    others = {"oracle", "scatter"} - {model}
+    assert page.count('class="run bound"') == len(others)
+
+
+@needs_browser
+def test_a_baseline_is_chosen_and_items_follow(folder: Path, browser: Browser) -> None:
+    with served_at(create_viewer_app(Site(folder), token=None)) as address:
+        context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto("/compare?run=oracle&run=reader&run=scatter")
+        page.get_by_label("Baseline").get_by_role("link", name="reader").click()
+        page.wait_for_url("**baseline=reader")
+        won = page.get_by_label("oracle against reader").get_by_role("link", name="won")
+        number = won.locator("small").inner_text()
+        won.click()
+        page.wait_for_url("**group=won#items")
+        assert page.get_by_role("status").inner_text().startswith(f"{number} item")
+        page.get_by_role("link", name="most disagreement first").click()
+        page.wait_for_url("**sort=disagreement#items")
+        hidden = page.locator("#items .detected:not(.fault)").first
+        page.mouse.move(1, 1)
+        assert hidden.evaluate("(box) => getComputedStyle(box).opacity") == "0"
+        page.get_by_label("all boxes").check()
+        assert hidden.evaluate("(box) => getComputedStyle(box).opacity") == "1"
+        page.locator("article .said-more summary").first.click()
+        assert page.locator("article .said-more code").first.is_visible()
+        page.get_by_role("article").first.locator("h3 a").click()
+        page.wait_for_url("**/items/knolling/**")
+        assert page.locator(".history > li").count() == 3
+        for width in (360, 1100):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        context.close()
+    assert not errors
+
+
+@pytest.fixture(scope="module")
+def dated(folder: Path) -> Iterator[Path]:
+    """The runs in another order than that of their names, and one whose items are others."""
+    created = {"reader": "2021", "scatter": "2022", "oracle": "2023"}
+    before = {}
+    for name, year in created.items():
+        manifest = folder / name / "run.toml"
+        before[manifest] = manifest.read_text(encoding="utf-8")
+        manifest.write_text(re.sub(r'created = "\d+', f'created = "{year}', before[manifest]), encoding="utf-8")
+    yield folder
+    for manifest, text in before.items():
+        manifest.write_text(text, encoding="utf-8")
+
+
+def test_an_item_is_followed_over_all_runs_by_date(dated: Path) -> None:
+    guest, passed = visitor(dated), _passed(dated)
+    item = next(item for item in passed["reader"] if passed["oracle"][item] and not passed["scatter"][item])
+    (link,) = re.findall(r'href="(/items/[^"]+)"', guest.get(f"/item?run=reader&item={item}").text)
+    page = unescape(guest.get(unescape(link)).text)
+    runs = page.split('<ol class="history">')[1].split("<header>")[1:]
+    assert [re.search(r"<b>builtin/(\w+)</b>", run)[1] for run in runs] == ["reader", "scatter", "oracle"]  # type: ignore[index]
+    assert [re.search(r"datetime=\"(\d+)", run)[1] for run in runs] == ["2021", "2022", "2023"]  # type: ignore[index]
+    assert re.search(r"<li>the [^<]+ not [^<]+</li>", runs[1])
+    assert "✓</span> pass" in runs[2]
+    assert 'class="said"' not in runs[2]
+    held = sum(bool(passed[name][item]) for name in NAMES)
+    assert f"passes in {held} of 3 runs" in page
+    assert guest.get(f"/items/knolling/{item}").status_code == 200
+    assert guest.get("/items/knolling/nothing").status_code == 404
+    assert guest.get(f"/items/knolling/{item}?run=nobody").status_code == 404
+    assert guest.get("/items/nonsense/1").status_code == 422
