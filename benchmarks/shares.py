@@ -1,4 +1,4 @@
-"""What of published prompts logic can decide: the tables of docs/translate.md.
+"""What of published prompts logic can decide: the tables of docs/guides/translate.md.
 
 Each file is loaded as its suite loads it. Its prompts are read by our reader alone, without a model, with three
 vocabularies; its own data is translated where it says what to look for; the rest stays questions. The files are not

@@ -64,7 +64,7 @@ def test_other_copies_are_named_by_the_package(site: Path, note: str | None) -> 
 
 def test_every_extra_that_is_named_exists() -> None:
     """In commands and sentences of the docs, in messages, and in the calls that make them."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     pages += [page for folder in ("src", "tests_local", "examples") for page in (ROOT / folder).rglob("*.py")]
     named = re.compile(r"""(?:formalimg|'\.|\.whl)\[([a-z, ]+)\]|install_line\(["']([a-z]+)["']""")
     found = {

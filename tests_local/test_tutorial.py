@@ -20,7 +20,7 @@ from tests.support.loopback import Asked, Loopback
 from formalimg.judges import Grounding, LoadedImage, open_grounder
 from formalimg.scenes import Scene, drawable_classes
 
-PAGE = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "tutorial" / "first-ten-minutes.md").read_text(encoding="utf-8")
 INSTALLING, *STEPS = re.findall(r"^```(sh|python)\n(.*?)^```$", PAGE.replace("\n```\n\n```", "\n```\n```"), re.M | re.S)
 SERVER = "http://127.0.0.1:8000"
 

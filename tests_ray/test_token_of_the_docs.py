@@ -1,4 +1,4 @@
-"""What docs/cluster.md says about the token works on a machine that has none yet."""
+"""What docs/guides/cluster.md says about the token works on a machine that has none yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @pytest.mark.parametrize("block", ["get-auth-token", "SBATCH"])
 def test_the_token_is_made_and_only_its_owner_can_read_it(cluster: Any, root: Path, tmp_path: Path, block: str) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", (root / "docs/cluster.md").read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```sh\n(.*?)```", (root / "docs/guides/cluster.md").read_text(encoding="utf-8"), re.DOTALL)
     script = next(text for text in blocks if block in text)
     about_token = [line for line in script.splitlines() if "AUTH" in line or "auth" in line]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}

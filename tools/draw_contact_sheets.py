@@ -39,13 +39,16 @@ def main(names: Sequence[str], folder: Path = IMAGES) -> None:
         except (ImportError, AttributeError) as error:
             print(f"drawn-{name}.png skipped: {error}")
             continue
-        path = folder / f"drawn-{name}.png"
-        # 256 tones are enough to look at, and a quarter of the bytes.
-        sheet = draw().convert("RGB")
-        tones = sheet.quantize(256, Image.Quantize.MEDIANCUT)
-        sheet.quantize(palette=tones, dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
-        size = path.stat().st_size
-        print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))
+        save_small(draw(), folder / f"drawn-{name}.png", Image.Dither.FLOYDSTEINBERG)
+
+
+def save_small(image: Image.Image, path: Path, dither: Image.Dither = Image.Dither.NONE) -> None:
+    """Write an image with 256 tones: enough to look at, and a quarter of the bytes. Textures need dithering."""
+    image = image.convert("RGB")
+    tones = image.quantize(256, Image.Quantize.MEDIANCUT)
+    image.quantize(palette=tones, dither=dither).save(path, optimize=True)
+    size = path.stat().st_size
+    print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the figure of docs/trust.md: what two judges say, what people say, and what 100 labels make of it.
+"""Draw the figure of docs/explanation/trust.md: what two judges say, what people say, and what 100 labels make of it.
 
     python tools/draw_trust.py docs/images/trust.svg
 
@@ -112,7 +112,11 @@ def print_coverage(judge: JudgedByPeople) -> None:
     )
 
 
+def main(path: Path) -> None:
+    path.write_text(draw(JUDGES).svg(), encoding="utf-8")
+    for judge in JUDGES:
+        print_coverage(judge)
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(draw(JUDGES).svg(), encoding="utf-8")
-    for one in JUDGES:
-        print_coverage(one)
+    main(Path(sys.argv[1]))

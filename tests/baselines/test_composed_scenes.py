@@ -121,7 +121,7 @@ def test_a_text_without_objects_makes_an_empty_scene(compose: Compose) -> None:
 @only_in_full
 @pytest.mark.parametrize(("row", "compose"), [("reader", read), ("scatter", scatter)])
 def test_the_table_in_the_documentation_is_true(row: str, compose: Compose) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "builtin-models.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "builtin-models.md").read_text(encoding="utf-8")
     [line] = [line for line in page.splitlines() if line.startswith(f"| {row} |") and "oracle" not in line]
     documented = [float(cell) for cell in line.strip("| ").split("|")[1:]]
     for level in (2, 5):

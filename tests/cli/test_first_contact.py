@@ -19,7 +19,7 @@ NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False, 
 ASKED_FOR_A_BOX = "shown a drawing of a red bottle at the lower left and asked where the bottle is, openai/looker "
 ONE_ITEM = ("--levels", "1", "--per-level", "1", "--size", "64")
 QUICK = "initial_backoff=0"
-PAGE = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "troubleshooting.md").read_text(encoding="utf-8")
 """The page with the table of all this."""
 
 Reply = Callable[[Asked], str]

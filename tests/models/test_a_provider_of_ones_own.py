@@ -31,7 +31,7 @@ from formalimg.models import (
 from tests.support.installed import install
 from tests.support.sizes import only_in_full
 
-PAGE = Path(__file__).parents[2] / "docs" / "adding-a-model.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "adding-a-model.md"
 
 
 @pytest.fixture

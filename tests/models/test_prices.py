@@ -204,7 +204,7 @@ def test_a_price_that_cannot_be_read_says_how_to_write_it(text: str) -> None:
     assert len(str(raised.value)) < 200
 
 
-DOCS = [Path(__file__).parents[2] / "README.md", *sorted(Path(__file__).parents[2].glob("docs/*.md"))]
+DOCS = [Path(__file__).parents[2] / "README.md", *sorted(Path(__file__).parents[2].glob("docs/**/*.md"))]
 _REMOTE = re.compile(r"(?<![\w/.-])(?:openai|gemini|anthropic|hf)/[A-Za-z0-9][\w./-]*[A-Za-z0-9](?![\w*…])")
 
 

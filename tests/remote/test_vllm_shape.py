@@ -1,4 +1,4 @@
-"""The commands of docs/vllm.md against a server that takes what vLLM's protocol takes, and nothing else."""
+"""The commands of docs/guides/vllm.md against a server that takes what vLLM's protocol takes, and nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.remote_models import PLANTED, stand_alone
 
 pytest.importorskip("openai", reason="pip install 'formalimg[openai]'")
 
-PAGE = (Path(__file__).parents[2] / "docs" / "vllm.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "vllm.md").read_text(encoding="utf-8")
 LINES = [shlex.split(line) for line in re.findall(r"^(?:vllm|formalimg) .*$", PAGE, re.MULTILINE)]
 SERVED = [line[2] for line in LINES if line[0] == "vllm"]
 JUDGING = [line[1:] for line in LINES if line[0] == "formalimg"]

@@ -190,7 +190,7 @@ def test_different_models_have_different_folders(one: str, other: str) -> None:
 def test_the_queries_in_the_docs_work(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     execute(order(samples=2), folder, NumberJudge())
-    page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "runs.md").read_text(encoding="utf-8")
     queries = page.split("```sql\n")[1].split("```")[0].split(";")[:-1]
     missing, by_level, clauses, slowest = (rows(folder, query) for query in queries)
     assert missing == []

@@ -149,7 +149,7 @@ def test_the_solver_agrees_with_z3_on_random_relations() -> None:
 
 
 def possible_by_z3(stated: list[tuple[str, int, int]], count: int) -> bool:
-    """The axioms of docs/natural.md, written down once more, over real numbers."""
+    """The axioms of docs/reference/suites/natural.md, written down once more, over real numbers."""
     solver = z3.Solver()
     x0, y0, x1, y1 = ([z3.Real(f"{name}{n}") for n in range(count)] for name in ("x", "y", "r", "b"))
     for n in range(count):

@@ -8,7 +8,7 @@ from pathlib import Path
 from formalimg.logic import complexity, parse
 from formalimg.suites.formula.wording import realize
 
-DOCS = Path(__file__).parents[2] / "docs" / "wording.md"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "wording.md"
 _EXAMPLE = re.compile(r"^(\w+), K = (\d+), seed (\d+)\n\n```text\n(.+)\n```\n\n> (.+)$", re.MULTILINE)
 
 

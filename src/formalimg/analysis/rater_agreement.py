@@ -30,8 +30,11 @@ from formalimg.stats import (
     within_level_correlation,
 )
 
-MAJORITY, JUDGE = "majority", "judge"
-"""The names of the raters' majority and of the judge among the raters."""
+MAJORITY = "majority"
+"""The name of the raters' majority among the raters."""
+
+JUDGE = "judge"
+"""The name of the judge among the raters."""
 
 
 ALL_RUNS = "all runs"

@@ -83,7 +83,9 @@ COMMANDS = {
         "Find the threshold of CF-World's gate that agrees best with human labels.",
         "calibrate runs/a --labels labels.csv",
     ),
-    "certify": CommandEntry(_JUDGE, "Measure precision and recall of a grounder.", "certify --scenes 10"),
+    "certify": CommandEntry(
+        _JUDGE, "Measure a judge or grounder by images whose content is known.", "certify --scenes 10"
+    ),
     "bundle": CommandEntry(
         _SHARE,
         "Write runs to one file that can be cited and verified.",

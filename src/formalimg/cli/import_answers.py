@@ -13,13 +13,14 @@ from formalimg.cli.help_groups import GroupedCommand
 from formalimg.cli.streams import echo
 
 import_app = typer.Typer(
+    add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
     help="Import answers and ratings that were made elsewhere: they become runs and studies without images.",
 )
 
 
-@import_app.command("answers", cls=GroupedCommand)
+@import_app.command("answers", cls=GroupedCommand, short_help="Make runs of answers to questions about images.")
 def import_answers_command(
     file: Annotated[
         Path,
@@ -98,7 +99,7 @@ def import_answers_command(
     echo(f"`formalimg report {folders}` compares them; there are no images to show", err=True)
 
 
-@import_app.command("ratings", cls=GroupedCommand)
+@import_app.command("ratings", cls=GroupedCommand, short_help="Make a study of Likert ratings.")
 def import_ratings_command(
     file: Annotated[
         Path,

@@ -16,13 +16,14 @@ _NAMED = 10
 """So many groups are named in a line; review.json has all of them."""
 
 review_app = typer.Typer(
+    add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
     help="Review written CF-World groups: export a queue, decide in the browser, import the decisions.",
 )
 
 
-@review_app.command("export", cls=GroupedCommand)
+@review_app.command("export", cls=GroupedCommand, short_help="Write groups to a queue file.")
 def export_queue_command(
     source: Annotated[
         str,
@@ -45,7 +46,7 @@ def export_queue_command(
     echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
 
 
-@review_app.command("open", cls=GroupedCommand)
+@review_app.command("open", cls=GroupedCommand, short_help="Review the groups of a queue in the browser.")
 def open_queue_command(
     queue: Annotated[
         Path, typer.Argument(metavar="FILE", help="The queue, as `review export` wrote it.", show_default=False)
@@ -63,7 +64,7 @@ def open_queue_command(
     serve_review(queue, host=host, port=port, open_browser=browser, on_ready=print_address)
 
 
-@review_app.command("import", cls=GroupedCommand)
+@review_app.command("import", cls=GroupedCommand, short_help="Read the decisions, write what was accepted.")
 def import_queue_command(
     queue: Annotated[Path, typer.Argument(metavar="FILE", help="The queue with its decisions.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from formalimg.config.available_judges import Words
 
 NAME = "formalimg.toml"
-ICONS, DRAWN = "builtin/icons", "builtin/drawn"
+ICONS = "builtin/icons"
+DRAWN = "builtin/drawn"
 _BUILT_IN = "builtin/"
 
 JUDGE_VARIABLE = "FORMALIMG_JUDGE"

@@ -1,7 +1,7 @@
 """Best binding, the soft score: which clauses of a formula hold when each variable stands for the best object.
 
 `verify` decides whether a formula holds. Where it does not, this scores how much of it does: the share of its clauses,
-which is 1 if and only if the formula holds. The definition is in docs/semantics.md.
+which is 1 if and only if the formula holds. The definition is in docs/explanation/semantics.md.
 """
 
 from __future__ import annotations
@@ -101,8 +101,7 @@ def best_binding(
 
     Raises:
         FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding
-        would
-            take too long to find (a problem of the kind `size`).
+            would take too long to find (a problem of the kind `size`).
     """
     return prepare_formula(formula, semantics, weights, credit).best_binding(scene, style)
 

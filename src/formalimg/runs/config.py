@@ -37,8 +37,11 @@ from formalimg.suites import (
 if TYPE_CHECKING:
     from formalimg.runs.rewriting import Rewriter, RewriteStore
 
-MIN_SIZE, MAX_SIZE = 16, 16_384
-"""Limits of the requested width and height, in pixels."""
+MIN_SIZE = 16
+"""The smallest width and height that can be requested, in pixels."""
+
+MAX_SIZE = 16_384
+"""The largest width and height that can be requested, in pixels."""
 
 MAX_SAMPLES = 1000
 """The largest number of images of one item."""

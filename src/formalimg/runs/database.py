@@ -49,7 +49,7 @@ def open_for_writing(folder: Path) -> UntrustedConnection:
                 _require_schema(connection, folder)
                 _require_plausible(connection)
             connection.execute("PRAGMA journal_mode = WAL")
-            # In WAL mode this loses nothing when the process is killed, and never corrupts; see docs/runs.md.
+            # In WAL mode this loses nothing when the process is killed, and never corrupts; see docs/guides/runs.md.
             connection.execute("PRAGMA synchronous = NORMAL")
             if is_new:
                 connection.executescript(f"BEGIN; {table_definitions()} PRAGMA user_version = {SCHEMA}; COMMIT;")

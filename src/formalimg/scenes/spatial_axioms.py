@@ -3,8 +3,9 @@
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
 relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
 `RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
-which instructions no image can satisfy. They are necessary conditions, stated in docs/natural.md; solver and check use
-this one definition. So do drawn scenes, where they decide what an image shows (docs/drawn-scenes.md).
+which instructions no image can satisfy. They are necessary conditions, stated in docs/reference/suites/natural.md;
+solver and check use this one definition. So do drawn scenes, where they decide what an image shows
+(docs/explanation/drawn-scenes.md).
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class PromptItemBuilder:
             if self.form == "formula":
                 raise FormalimgError(
                     f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({found}): give --as auto, or write it "
-                    "in the words of docs/wording.md"
+                    "in the words of docs/explanation/wording.md"
                 )
         if self.form == "whole" or self.writer is None:
             self._specs[prompt] = QuestionSpec(whole_question(prompt))

@@ -32,7 +32,7 @@ NAME = "detector/coco"
 
 THRESHOLD = 0.5
 MAX_OVERLAP = 0.5
-"""With these, most photographs of a few large objects were read as they are; docs/detectors.md has the numbers."""
+"""With these, most photographs of a few large objects were read as they are: see docs/reference/detectors.md."""
 
 
 class CocoGrounder:

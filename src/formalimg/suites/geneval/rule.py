@@ -1,7 +1,7 @@
 """The authors' rule for detections: what passes, and for which reasons an image fails.
 
 Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
-have exactly the number of boxes, with its graded score. `docs/geneval.md` states both.
+have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rules by which T2I-CompBench scores images: probabilities of noun phrases, positions and numbers of boxes.
 
 Pure functions on what a prompt asks for and what a model saw. `as_code` follows the published code where it does
-something else than the paper says; `docs/t2i-compbench.md` lists these places.
+something else than the paper says; `docs/reference/suites/t2i-compbench.md` lists these places.
 """
 
 from __future__ import annotations

@@ -1,0 +1,140 @@
+"""What the documentation site needs besides docs/: pages of the root, files that pages link to, and exported names.
+
+MkDocs knows the files of docs/ only. In the repository, links out of docs/ are relative, so that they work wherever
+Markdown is shown; here, they lead to copies inside the site.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import griffe
+from markdown_it import MarkdownIt
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+
+ROOT_PAGES = {
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "SECURITY.md": "project/security.md",
+}
+"""Pages of the root, and where the site has them."""
+
+_log = get_plugin_logger("formalimg")
+
+_FENCE = re.compile(r"^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<place>#[^)\s]*)?(?=\))")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages of the root."""
+    for name, page in ROOT_PAGES.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links out of docs/ lead to where the site has what they name; code blocks stay as they are."""
+    written = {site: name for name, site in ROOT_PAGES.items()}
+    place = written.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]  # here: a header in the file would be shown by other readers
+
+    def resolve(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(place), link["target"]))
+        if target.startswith("docs/") and place.startswith("docs/"):
+            return link[0]  # checked by MkDocs itself
+        found = _site_path(target, config, files)
+        return posixpath.relpath(found, posixpath.dirname(page.file.src_uri) or ".") + (link["place"] or "")
+
+    parts, end = [], 0
+    for fence in _FENCE.finditer(markdown):
+        parts += [_LINK.sub(resolve, markdown[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join([*parts, _LINK.sub(resolve, markdown[end:])])
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Complain about pages that a reader of the repository sees otherwise: its renderer follows CommonMark."""
+    if ":::" in (page.markdown or ""):  # filled from docstrings
+        return
+    plain = MarkdownIt("commonmark").enable("table").render(page.markdown)
+    for tag in ("li", "td", "pre", "blockquote", "img", "h2", "h3"):
+        there, here = (len(re.findall(rf"<{tag}\b", text)) for text in (plain, html))
+        if there != here:
+            _log.warning("%s: %d <%s> in CommonMark, but %d here", page.file.src_uri, there, tag, here)
+    if re.search(r"<code>[^<]*\\\|", html):
+        _log.warning("%s: \\| inside code in a table is shown with its backslash", page.file.src_uri)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Complain about names that packages export and their pages do not have."""
+    for page in Path(config.site_dir, "reference", "api").glob("formalimg*.html"):
+        shown = set(re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8")))
+        for name in getattr(import_module(page.stem), "__all__", ()):
+            if not name.startswith("_") and f"{page.stem}.{name}" not in shown:
+                _log.warning("%s.%s is exported, but %s does not show it", page.stem, name, page.name)
+
+
+def _site_path(target: str, config: MkDocsConfig, files: Files) -> str:
+    """Return where the site has a file of the repository; a file that is no page is copied into it."""
+    if target.startswith("docs/"):
+        return target.removeprefix("docs/")
+    if target == "README.md":
+        return "index.md"
+    if target in ROOT_PAGES:
+        return ROOT_PAGES[target]
+    copy = f"files/{target}"
+    # What is not there becomes a link to nothing, which fails the build.
+    if (ROOT / target).is_file() and files.get_file_from_path(copy) is None:
+        files.append(File.generated(config, copy, content=(ROOT / target).read_bytes()))
+    return copy
+
+
+class ExportedNames(griffe.Extension):  # type: ignore[misc]
+    """Shows what packages export: names that a module of the same name hides, and those that have no docstring."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Let `formalimg.logic.check` be the function and not the module, in all packages."""
+        for module in _modules(pkg):
+            if module.docstring:  # its page begins with the summary
+                module.docstring.value = module.docstring.value.partition("\n\n")[2]
+            for name in map(str, module.exports or ()):
+                member = module.members.get(name)
+                if member and not member.is_alias and member.is_module and name in member.members:
+                    module.set_member(name, griffe.Alias(name, member.members[name], parent=module))
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Show the fields of named tuples as a signature, as those of dataclasses are."""
+        if "__init__" not in cls.members and any(str(base).endswith("NamedTuple") for base in cls.bases):
+            kind = griffe.ParameterKind.positional_or_keyword
+            fields = [
+                griffe.Parameter(field.name, annotation=field.annotation, kind=kind, default=field.value)
+                for field in cls.members.values()
+                if field.is_attribute and field.annotation and "property" not in field.labels
+            ]
+            parameters = griffe.Parameters(griffe.Parameter("self", kind=kind), *fields)
+            cls.set_member("__init__", griffe.Function("__init__", parameters=parameters, returns="None"))
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Show type aliases and constants with their value alone; members of classes are explained by the class."""
+        if attr.docstring is None and attr.parent and attr.parent.is_module and not attr.name.startswith("_"):
+            kind = "A constant." if attr.name.isupper() else "A type."
+            attr.docstring = griffe.Docstring(kind, parent=attr)
+
+
+def _modules(module: griffe.Module) -> Iterator[griffe.Module]:
+    """Yield a module and all modules below it, the innermost first."""
+    for member in list(module.members.values()):
+        if not member.is_alias and member.is_module:
+            yield from _modules(member)
+    yield module

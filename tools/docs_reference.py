@@ -1,0 +1,206 @@
+"""Write the generated pages of the reference: the help of every command, and one page for each public package.
+
+    python tools/docs_reference.py
+
+The pages are kept in the repository, so that they can be read without a site; a test compares them with the code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from inspect import getdoc
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.testing import CliRunner
+
+import formalimg
+from formalimg.cli import COMMANDS, app
+
+DOCS = Path(__file__).parents[1] / "docs"
+CLI, API = Path("reference/cli"), Path("reference/api")
+
+GUIDES: Mapping[str, tuple[str, ...]] = {
+    "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/adaptive.md", "guides/cluster.md"),
+    "plan": ("guides/adaptive.md",),
+    "generate": ("guides/runs.md", "guides/conditions.md"),
+    "judge": ("guides/runs.md", "guides/vllm.md", "reference/judges.md"),
+    "score": ("guides/scoring.md",),
+    "report": ("guides/reports.md", "guides/paper-table.md", "explanation/numbers.md"),
+    "view": ("guides/viewing.md",),
+    "show": ("reference/data.md",),
+    "diagnose": ("guides/diagnosis.md",),
+    "serve": ("guides/reward-server.md", "guides/rl.md"),
+    "synth": ("guides/synthesis.md",),
+    "write": ("guides/writing.md",),
+    "review": ("guides/writing.md",),
+    "census": ("reference/data.md",),
+    "captions": ("guides/captions.md",),
+    "translate": ("guides/translate.md",),
+    "export": ("guides/exporting.md", "guides/premade-images.md"),
+    "pull": ("reference/data.md", "reference/papers.md"),
+    "import": ("guides/importing.md",),
+    "agree": ("guides/agreement.md",),
+    "annotate": ("guides/human-judges.md",),
+    "calibrate": ("guides/diagnosis.md",),
+    "certify": ("explanation/certification.md", "explanation/grounding.md"),
+    "bundle": ("guides/sharing.md",),
+    "verify-bundle": ("guides/sharing.md",),
+    "card": ("guides/sharing.md",),
+    "push": ("guides/sharing.md",),
+    "log": ("guides/sharing.md",),
+    "check": ("explanation/semantics.md",),
+    "verify": ("explanation/semantics.md",),
+    "solve": ("explanation/solving.md",),
+    "vocabulary": ("explanation/semantics.md",),
+    "models": ("reference/models.md",),
+    "config": ("reference/configuration.md",),
+    "doctor": ("guides/troubleshooting.md",),
+}
+"""The pages that say what each command is for."""
+
+PACKAGES = (
+    "analysis",
+    "baselines",
+    "config",
+    "errors",
+    "human_eval",
+    "judges",
+    "logic",
+    "models",
+    "reporting",
+    "results",
+    "rewards",
+    "rewards.server",
+    "rewards.trainers",
+    "runs",
+    "scenes",
+    "scoring",
+    "sharing",
+    "stats",
+    "suites",
+    "tables",
+)
+"""The packages that have a page, beside `formalimg` itself."""
+
+
+def write_pages() -> list[Path]:
+    """Write all generated pages, remove those of commands and packages that are gone, and return what has changed."""
+    pages = dict(generated_pages())
+    changed = []
+    for path in [*(DOCS / CLI).glob("*.md"), *(DOCS / API).glob("*.md")]:
+        if path.relative_to(DOCS) not in pages:
+            path.unlink()
+            changed.append(path)
+    for name, text in pages.items():
+        path = DOCS / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            changed.append(path)
+    return changed
+
+
+def generated_pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path below docs/ and the text of every generated page."""
+    yield CLI / "index.md", _command_index()
+    for name in COMMANDS:
+        yield CLI / f"{name}.md", _command_page(name)
+    yield API / "index.md", _api_index()
+    for package in ("", *PACKAGES):
+        yield _package_page_path(package), _package_page(package)
+
+
+def help_text(*words: str) -> str:
+    """Return what `formalimg WORDS --help` prints in a terminal of 80 columns."""
+    result = CliRunner().invoke(app, [*words, "--help"], prog_name="formalimg", env={"COLUMNS": "80"})
+    if result.exit_code != 0:
+        raise RuntimeError(f"formalimg {' '.join(words)} --help failed") from result.exception
+    return "\n".join(line.rstrip() for line in result.output.splitlines())
+
+
+def _command_index() -> str:
+    lines = [
+        "# Command line",
+        "",
+        "All commands of `formalimg`, each with the output of its `--help` and the pages that say what it is for.",
+    ]
+    for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
+        lines += ["", f"## {section}", "", "| command | what it does | read more |", "| --- | --- | --- |"]
+        for name, entry in COMMANDS.items():
+            if entry.section == section:
+                lines.append(f"| [`{name}`]({name}.md) | {entry.summary} | {_guide_links(name)} |")
+    lines += [
+        "",
+        "`formalimg --version` prints the version, `--verbose` logs retries and waits, and the exit code says "
+        "[how a command ended](../../explanation/architecture.md#exit-codes). "
+        "Defaults come from [`formalimg.toml`](../configuration.md).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _command_page(name: str) -> str:
+    lines = [f"# formalimg {name}", "", COMMANDS[name].summary, "", f"Read more: {_guide_links(name)}."]
+    group: Any = typer.main.get_command(app)
+    below = getattr(group.commands[name], "commands", {})
+    lines += ["", "```text", help_text(name), "```"]
+    for subcommand in below:
+        lines += ["", f"## formalimg {name} {subcommand}", "", "```text", help_text(name, subcommand), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _guide_links(name: str) -> str:
+    return ", ".join(f"[{_title(page)}]({os.path.relpath(page, CLI)})" for page in GUIDES[name])
+
+
+def _title(page: str) -> str:
+    heading = (DOCS / page).read_text(encoding="utf-8").partition("\n")[0]
+    return heading.removeprefix("# ")
+
+
+def _package_page_path(package: str) -> Path:
+    return API / f"{'.'.join(filter(None, ('formalimg', package)))}.md"
+
+
+def _package_page(package: str) -> str:
+    name = _package_page_path(package).stem
+    return f"# {name}\n\n{_summary(import_module(name))}\n\n::: {name}\n"
+
+
+def _api_index() -> str:
+    lines = [
+        "# Python API",
+        "",
+        "Everything that `import formalimg` offers, and the packages below it. The site shows signatures and "
+        "docstrings; [Python and notebooks](../../guides/notebooks.md) shows how they are used.",
+        "",
+        "## Names of `formalimg`",
+        "",
+        "| name | what it is |",
+        "| --- | --- |",
+    ]
+    lines += [
+        f"| [`{name}`](formalimg.md#formalimg.{name}) | {_summary(getattr(formalimg, name))} |"
+        for name in formalimg.__all__
+        if not name.startswith("_")
+    ]
+    lines += ["", "## Packages", "", "| package | what it is |", "| --- | --- |"]
+    for package in PACKAGES:
+        path = _package_page_path(package)
+        lines.append(f"| [`{path.stem}`]({path.name}) | {_summary(import_module(path.stem))} |")
+    lines += ["", "Other packages are internal: their names may change without notice."]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(documented: object) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return re.sub(r"\s+", " ", (getdoc(documented) or "").partition("\n\n")[0]).replace("|", r"\|")
+
+
+if __name__ == "__main__":
+    for changed in write_pages():
+        print(changed.relative_to(DOCS.parent))
