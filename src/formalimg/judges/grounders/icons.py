@@ -36,7 +36,8 @@ class IconGrounder:
     """
 
     name = "builtin/icons"
-    settings: Mapping[str, Setting] = {"version": 2, "least_confidence": MIN_CONFIDENCE}
+    # Raised when it reads an image otherwise than before; images of 128 pixels it did not read at all.
+    settings: Mapping[str, Setting] = {"version": 1, "least_confidence": MIN_CONFIDENCE}
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
