@@ -53,8 +53,7 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     """
     # Lazily, for a quick start of what does not need numpy.
     from formalimg.judges.grounders.icon_recognition import recognize
-    from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects
-    from formalimg.judges.grounders.small_icons import reduce_blocks
+    from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects, reduce_blocks
 
     image = _reduce(image)
     small = reduce_blocks(image)
