@@ -72,7 +72,7 @@
   // The list is loaded again when runs begin, end or are tagged elsewhere; not while somebody edits or has a manifest open.
   const BUSY = ".tag-editor, details[open]";
   const SECONDS_BETWEEN = 3, SECONDS_OF_FIGURES = 15;
-  let state = null, outdated = Boolean(list()?.hasAttribute("data-pending")), loaded = Date.now(), isLoading = false;
+  let state = list()?.dataset.state ?? null, outdated = Boolean(list()?.hasAttribute("data-pending")), loaded = Date.now(), isLoading = false;
   const reload = async () => {
     if (isLoading || list().querySelector(BUSY) || Date.now() - loaded < 1000 * SECONDS_BETWEEN) return;
     isLoading = true;
@@ -89,6 +89,7 @@
       if (found.querySelector(".wide")) found.querySelector(".wide").scrollLeft = across;
       if (focused !== undefined) [...found.querySelectorAll("tr[data-run]")].find((row) => row.dataset.run === focused)?.querySelector(".step").focus({ preventScroll: true });
       outdated = found.hasAttribute("data-pending");
+      state = found.dataset.state ?? state;
       loaded = Date.now();
     } catch { /* the viewer has ended: the page stays as it is */ } finally { isLoading = false; }
   };

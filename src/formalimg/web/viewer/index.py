@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -167,13 +168,14 @@ class RunIndex:
             if found is not None:
                 yield run.name, found
 
-    def state(self) -> tuple[object, ...]:
+    def state_digest(self) -> str:
         """Return what changes when another page would be shown, apart from the figures of runs in progress."""
-        return tuple(
+        state = [
             (run.name, file_stamp(run.folder / TAGS_FILE), is_running or run_state(run.folder))
             for run in self.site.runs()
             for is_running in [is_in_progress(run.folder)]
-        )
+        ]
+        return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
 
     def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
         """Write the tags and the note of a run; see `formalimg.runs.write_tags`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 from collections.abc import AsyncIterator
 from time import monotonic
@@ -98,5 +97,4 @@ class LiveRuns:
 
     def _look(self) -> str:
         running = {name: progress_text(found)._asdict() for name, found in self._index.in_progress()}
-        state = hashlib.sha256(repr(self._index.state()).encode("utf-8", "replace")).hexdigest()[:16]
-        return f"event: runs\ndata: {json.dumps({'state': state, 'running': running})}\n\n"
+        return f"event: runs\ndata: {json.dumps({'state': self._index.state_digest(), 'running': running})}\n\n"

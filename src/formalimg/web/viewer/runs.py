@@ -88,6 +88,7 @@ class ProgressText(NamedTuple):
 def overview_page(index: RunIndex, request: Request) -> Response:
     """Return the list of runs; unreadable ones are listed with the reason."""
     query = parse_runs_query(request.query_params)
+    state = index.state_digest()  # before the runs are read: what changes meanwhile is news to the page
     found = index.listing()
     baseline = next((run for run in found.runs if run.name == query.baseline), None)
     shown = select_runs(found.runs, query, lambda run: index.difference(run, baseline) if baseline else None)
@@ -95,6 +96,7 @@ def overview_page(index: RunIndex, request: Request) -> Response:
     return page(
         "overview.html",
         folder=str(index.site.folder),
+        state=state,
         count=len(found.runs),
         query=query,
         kept=query.kept,
