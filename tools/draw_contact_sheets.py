@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 from PIL import Image
 
@@ -51,7 +52,8 @@ def save_small(image: Image.Image, path: Path, dither: Image.Dither = Image.Dith
     page have few pixels.
     """
     image = image.convert("RGB")
-    found = [tone for _, tone in sorted(image.getcolors(image.width * image.height) or [], reverse=True)]
+    counted = cast("list[tuple[int, tuple[int, ...]]]", image.getcolors(image.width * image.height))
+    found = [tone for _, tone in sorted(counted, reverse=True)]
     rare = Image.new("RGB", (max(1, len(found) - _EXACT_TONES), 1), found[-1])
     rare.putdata(found[_EXACT_TONES:] or found[-1:])
     mixed = rare.quantize(256 - _EXACT_TONES, Image.Quantize.MEDIANCUT).getpalette() or []

@@ -226,7 +226,7 @@ SHOTS = (
         _RATING,
         (
             Step("press", "n"),
-            Step("wait", "text=You answered"),
+            Step("wait", f"{_RATING}:has-text('You answered')"),
             Step("press", "n"),
             Step("wait", "input:checked"),
             Step("press", "c"),
