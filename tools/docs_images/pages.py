@@ -85,7 +85,7 @@ SHOTS = (
     Shot(
         "viewer-runs",
         "viewer-many",
-        "/?baseline=knolling-reader&sort=difference&order=desc",
+        "/?baseline=knolling-reader&suite=knolling&sort=overall&order=desc",
         height=1240,
         title="Runs",
         purpose="Every run of a folder, to search, filter, tag, and compare with a pinned baseline.",
