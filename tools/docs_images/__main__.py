@@ -114,6 +114,8 @@ def _do(page: Page, kind: str, target: str, value: str, names: Mapping[str, str]
             page.keyboard.press(target)
         case "scroll":
             page.locator(target).first.evaluate("element => element.scrollIntoView({block: 'start'})")
+        case "select":
+            page.locator(target).first.select_option(value)
         case "upload":
             page.set_input_files(target, value.format(**names))
         case "wait":

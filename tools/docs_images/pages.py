@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-StepKind: TypeAlias = Literal["click", "fill", "press", "scroll", "upload", "wait"]
+StepKind: TypeAlias = Literal["click", "fill", "press", "scroll", "select", "upload", "wait"]
 
 
 class Step(NamedTuple):
@@ -188,7 +188,13 @@ SHOTS = (
         title="Report, ConceptMix",
         purpose="The same for a suite that is judged by questions.",
     ),
-    Shot("report-images", "report", steps=(Step("scroll", "[id^=images-]"),), width=1180, height=960),
+    Shot(
+        "report-images",
+        "report",
+        steps=(Step("select", "[data-filter=outcome]", "fail"), Step("scroll", "[id^=images-]")),
+        width=1180,
+        height=960,
+    ),
     Shot("report-people", "report-people", steps=(Step("scroll", "[id^=people-]"),), width=1180, height=1230),
     Shot("figures", "figures", width=1256, full=True),
     Shot("notebook", "notebook", width=900, full=True),
