@@ -136,6 +136,48 @@ def test_a_training_that_is_stopped_goes_on(build: Path, tmp_path: Path) -> None
     assert load_tiny(tmp_path / "w.npz").plan("A cup.", 1) == load_tiny(tmp_path / "w.npz").plan("A cup.", 1)
 
 
+def test_the_detector_is_trained_and_read_with_numpy_as_with_torch(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "small_icons.npz"
+    assert "detector step 4" in _run("train_detector.py", str(build), "--steps", "4", "--batch", "4", "--out", str(out))
+    monkeypatch.syspath_prepend(str(TRAINING))
+    from train import to_patches  # type: ignore[import-not-found]
+    from train_detector import Detector  # type: ignore[import-not-found]
+
+    from formalimg._util.transformer import Weights, encoder_layer, grid_positions, norm
+    from formalimg._util.transformer import to_patches as to_numpy_patches
+
+    with np.load(out) as file:
+        arrays = {name: file[name].astype(np.float32) for name in file.files if name not in ("classes", "colors")}
+        detector = Detector(len(file["classes"]), len(file["colors"]))
+    detector.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    pixels = np.random.default_rng(1).uniform(-1, 1, (128, 128, 3)).astype(np.float32)
+    with torch.no_grad():
+        expected = detector(to_patches(torch.from_numpy(pixels)[None]))[0].numpy()
+    weights = Weights(arrays)
+    x = weights.linear("patch", to_numpy_patches(pixels, PATCH)) + grid_positions(GRID, arrays["patch.bias"].shape[0])
+    for layer in weights.parts("layers"):
+        x = encoder_layer(layer, x)
+    np.testing.assert_allclose(weights.linear("out", norm(x)), expected, atol=2e-4)
+
+
+def test_the_model_learns_from_the_reward(tmp_path: Path) -> None:
+    """One round with a few prompts, from the weights of the package: numbers come out, and weights that run."""
+    from formalimg.suites import Recipe, make_items, write_items
+
+    items = make_items(Recipe("knolling", (3,), 4, seed=3), jobs=1).items
+    path = write_items(items, tmp_path)
+    script = str(TRAINING.parent / "examples" / "train_with_reward.py")
+    few = ["--rounds", "1", "--prompts", "4", "--group", "3", "--steps", "2", "--measure", "1", "--jobs", "1"]
+    for reward in ("formalimg", "vacuous"):
+        out = tmp_path / f"{reward}.npz"
+        printed = _run(script, "--items", str(path), "--out", str(out), "--reward", reward, *few)
+        assert "round 1, reward 0." in printed
+        assert "where both images are read:" in printed
+        assert load_tiny(out).plan("A cup.", 1).objects
+
+
 def test_no_training_prompt_holds_what_is_held_out(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TRAINING))
     from data import draw_level

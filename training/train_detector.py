@@ -111,9 +111,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the detector of small images.")
     parser.add_argument("folder", type=Path, help="where data.py wrote its files")
     parser.add_argument("--out", type=Path, required=True, help="the file of weights to write")
-    parser.add_argument("--steps", type=int, default=8_000)
-    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--small", action="store_true", help="a short training, for a CPU")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--batch", type=int)
     args = parser.parse_args()
+    steps, batch = args.steps or (50 if args.small else 8_000), args.batch or (16 if args.small else 256)
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -129,10 +131,10 @@ def main() -> None:
     forward = compiled(detector)
     optimizer = torch.optim.AdamW(detector.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01)
     started = time.perf_counter()
-    for step in range(args.steps):
+    for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, args.steps, 1e-3)
-        number = torch.randint(len(images) - held, (args.batch,), device=device)
+            group["lr"] = learning_rate(step, steps, 1e-3)
+        number = torch.randint(len(images) - held, (batch,), device=device)
         varied = vary(images[number].permute(0, 3, 1, 2).float() / 127.5 - 1).permute(0, 2, 3, 1)
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             predicted = forward(to_patches(varied))
@@ -141,7 +143,7 @@ def main() -> None:
         loss.backward()
         nn.utils.clip_grad_norm_(detector.parameters(), 1.0)
         optimizer.step()
-        if (step + 1) % max(1, args.steps // 10) == 0:
+        if (step + 1) % max(1, steps // 10) == 0:
             result = check(detector, images[-held:], boxes[-held:], classes[-held:], colors[-held:])
             print(f"detector step {step + 1:,}, {time.perf_counter() - started:.0f} s, {result}", flush=True)
     arrays = {name: value.cpu().numpy().astype(np.float16) for name, value in detector.state_dict().items()}

@@ -37,14 +37,14 @@ def test_a_model_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in BASELINES if name != "painter"])
 def test_the_same_request_gives_the_same_bytes(name: str) -> None:
     item = knolling()[900]
-    request = ImageRequest(item.id, 1, item.prompt, 11, 200, item.spec)
+    request = ImageRequest(item.id, 1, item.prompt, 11, 256, item.spec)
     first, second = _answers(open_baseline(name, {}), request, request)
     [third] = _answers(open_baseline(name, {}), request)
     assert isinstance(first, Generated)
     assert first == second == third
-    assert first.served == {"size": 200}
+    assert first.served == {"size": 256}
     with Image.open(io.BytesIO(first.data)) as image:
-        assert (image.format, image.size, image.info) == ("PNG", (200, 200), {})
+        assert (image.format, image.size, image.info) == ("PNG", (256, 256), {})
 
 
 @pytest.mark.parametrize("name", ["reader", "scatter"])

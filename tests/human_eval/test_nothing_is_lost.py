@@ -74,7 +74,7 @@ def test_many_windows_of_one_rater_give_one_answer_to_the_whole(tmp_path: Path) 
 
 
 def test_what_was_answered_before_a_process_was_killed_is_there(tmp_path: Path) -> None:
-    with opened(rated_run(tmp_path / "run", concept_items(60))) as runs:
+    with opened(rated_run(tmp_path / "run", concept_items(300))) as runs:
         made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
     process = subprocess.Popen(
         [sys.executable, "-c", _ANSWERING, str(made.folder)], cwd=_ROOT, text=True, stdout=subprocess.PIPE

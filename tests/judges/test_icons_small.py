@@ -12,8 +12,8 @@ from PIL import Image
 from formalimg import Box, Scene, SceneObject, draw
 from formalimg.baselines.tiny import enlarge
 from formalimg.judges import Grounding, Unscored
+from formalimg.judges.grounders.icon_segmentation import reduce_blocks
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.judges.grounders.small_icons import reduce_blocks
 from formalimg.logic import vocabulary
 from formalimg.scenes import natural_aspect
 

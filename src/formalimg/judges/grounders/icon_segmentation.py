@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+SMALL_SIDE = 128
+"""The width and height of small images, whose objects a detector reads."""
+
+
 class Cells(NamedTuple):
     """A half-open rectangle on a grid: from the first column and row to the ones after the last."""
 
@@ -132,6 +136,19 @@ class NotADrawing(NamedTuple):
     """Why an image cannot be a drawing."""
 
     why: str
+
+
+def reduce_blocks(image: Image.Image) -> Image.Image | None:
+    """Return a small image that was enlarged by a whole factor with its pixels as squares; None for any other image."""
+    factor, rest = divmod(image.width, SMALL_SIDE)
+    if image.height != image.width or rest or not factor:
+        return None
+    pixels = np.asarray(image)
+    small = pixels[::factor, ::factor]
+    blocks = pixels.reshape(SMALL_SIDE, factor, SMALL_SIDE, factor, -1)
+    if not (blocks == small[:, None, :, None]).all():
+        return None
+    return Image.fromarray(np.ascontiguousarray(small))
 
 
 def find_objects(image: Image.Image) -> list[tuple[PixelBox, ...]] | NotADrawing:

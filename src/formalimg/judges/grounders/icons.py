@@ -36,7 +36,8 @@ class IconGrounder:
     """
 
     name = "builtin/icons"
-    settings: Mapping[str, Setting] = {"version": 2, "least_confidence": MIN_CONFIDENCE}
+    # Raised when it reads an image otherwise than before; images of 128 pixels it did not read at all.
+    settings: Mapping[str, Setting] = {"version": 1, "least_confidence": MIN_CONFIDENCE}
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
@@ -52,8 +53,7 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     """
     # Lazily, for a quick start of what does not need numpy.
     from formalimg.judges.grounders.icon_recognition import recognize
-    from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects
-    from formalimg.judges.grounders.small_icons import reduce_blocks
+    from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects, reduce_blocks
 
     image = _reduce(image)
     small = reduce_blocks(image)

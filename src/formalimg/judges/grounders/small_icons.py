@@ -12,16 +12,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from PIL import Image as PillowImage
 
 from formalimg._util.transformer import Floats, Weights, encoder_layer, grid_positions, norm, softmax, to_patches
-from formalimg.judges.grounders.icon_segmentation import PixelBox
+from formalimg.judges.grounders.icon_segmentation import SMALL_SIDE, PixelBox
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-SMALL_SIDE = 128
-"""The width and height of the images that it reads."""
 
 _PATCH = 8
 _GRID = SMALL_SIDE // _PATCH
@@ -55,19 +51,6 @@ class SmallIcon(NamedTuple):
     color: str
     confidence: float
     rival: str
-
-
-def reduce_blocks(image: Image) -> Image | None:
-    """Return a small image that was enlarged by a whole factor with its pixels as squares; None for any other image."""
-    factor, rest = divmod(image.width, SMALL_SIDE)
-    if image.height != image.width or rest or not factor:
-        return None
-    pixels = np.asarray(image)
-    small = pixels[::factor, ::factor]
-    blocks = pixels.reshape(SMALL_SIDE, factor, SMALL_SIDE, factor, -1)
-    if not (blocks == small[:, None, :, None]).all():
-        return None
-    return PillowImage.fromarray(np.ascontiguousarray(small))
 
 
 def detect_icons(image: Image) -> list[SmallIcon]:

@@ -69,7 +69,7 @@ class _Header(NamedTuple):
     sorted: str
 
 
-class _Group(NamedTuple):
+class _RunGroup(NamedTuple):
     title: str
     size: int
     rows: list[_Row]
@@ -175,11 +175,11 @@ def _header(column: SortColumn | None, label: str, query: RunsQuery) -> _Header:
     return _Header(label, query.url(sort=column, order=turned), f"{query.order}ending")
 
 
-def _groups(rows: list[_Row], query: RunsQuery, sizes: Mapping[str, int]) -> list[_Group]:
+def _groups(rows: list[_Row], query: RunsQuery, sizes: Mapping[str, int]) -> list[_RunGroup]:
     if not query.group:
-        return [_Group("", len(rows), rows)]
+        return [_RunGroup("", len(rows), rows)]
     return [
-        _Group(suite(name).title, sizes[name], list(those))
+        _RunGroup(suite(name).title, sizes[name], list(those))
         for name, those in groupby(rows, key=lambda row: row.summary.suite)
     ]
 
