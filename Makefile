@@ -56,7 +56,7 @@ docs-serve: $(VENV)/.installed-docs  ## Show the documentation site on a loopbac
 	$(MKDOCS) serve
 
 docs-reference: $(VENV)/.installed-core  ## Write the pages of commands and packages that are generated from the code
-	$(BIN)/python tools/docs_reference.py
+	$(BIN)/python -m tools.docs_reference
 
 docs-images: $(VENV)/.installed-test  ## Make the figures of the README and the docs again; needs chromium
 	$(BIN)/python -m tools.docs_images

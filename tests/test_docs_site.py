@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tools.docs_images.drawings import BY_HAND, DRAWINGS, OTHER_TOOLS
 from tools.docs_images.pages import SHOTS
-from tools.docs_reference import API, CLI, DOCS, PACKAGES, generated_pages, help_text
+from tools.docs_reference import API, CLI, DOCS, PACKAGES, SCREENS, generated_pages, help_text
 
 import formalimg
 from formalimg.cli import COMMANDS
@@ -29,7 +29,7 @@ def test_generated_pages_are_what_the_code_says(page: Path) -> None:
 
 def test_no_generated_page_is_left_over() -> None:
     kept = {path.relative_to(DOCS) for folder in (CLI, API) for path in (DOCS / folder).glob("*.md")}
-    assert kept == set(GENERATED)
+    assert kept | {SCREENS} == set(GENERATED)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -64,7 +64,8 @@ def test_pages_are_of_four_kinds() -> None:
 
 def test_every_image_is_shown_and_can_be_made_again() -> None:
     there = {path.name for path in (DOCS / "images").iterdir()}
-    made = {f"{name}.png" for name in (*DRAWINGS, *(shot.name for shot in SHOTS))}
+    photographed = [f"{shot.name}{screen.suffix}" for shot in SHOTS for screen in shot.screens]
+    made = {f"{name}.png" for name in (*DRAWINGS, *photographed)}
     assert there == made | OTHER_TOOLS | BY_HAND
     texts = [page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *PAGES)]
     assert there == {name for text in texts for name in _IMAGE.findall(text)}

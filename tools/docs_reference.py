@@ -1,6 +1,6 @@
-"""Write the generated pages of the reference: the help of every command, and one page for each public package.
+"""Write the generated pages of the reference: the help of every command, one page for each public package, all screens.
 
-    python tools/docs_reference.py
+    python -m tools.docs_reference
 
 The pages are kept in the repository, so that they can be read without a site; a test compares them with the code.
 """
@@ -20,9 +20,10 @@ from typer.testing import CliRunner
 
 import formalimg
 from formalimg.cli import COMMANDS, app
+from tools.docs_images.pages import SHOTS, Shot
 
 DOCS = Path(__file__).parents[1] / "docs"
-CLI, API = Path("reference/cli"), Path("reference/api")
+CLI, API, SCREENS = Path("reference/cli"), Path("reference/api"), Path("reference/screens.md")
 
 GUIDES: Mapping[str, tuple[str, ...]] = {
     "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/adaptive.md", "guides/cluster.md"),
@@ -62,6 +63,14 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("guides/troubleshooting.md",),
 }
 """The pages that say what each command is for."""
+
+SITES = {
+    "viewer": "guides/viewing.md",
+    "report": "guides/reports.md",
+    "rating": "guides/human-judges.md",
+    "review": "guides/writing.md",
+}
+"""What the names of screenshots begin with, and the guides to these pages."""
 
 PACKAGES = (
     "analysis",
@@ -113,6 +122,7 @@ def generated_pages() -> Iterator[tuple[Path, str]]:
     yield API / "index.md", _api_index()
     for package in ("", *PACKAGES):
         yield _package_page_path(package), _package_page(package)
+    yield SCREENS, _screens_page()
 
 
 def help_text(*words: str) -> str:
@@ -194,6 +204,37 @@ def _api_index() -> str:
         lines.append(f"| [`{path.stem}`]({path.name}) | {_summary(import_module(path.stem))} |")
     lines += ["", "Other packages are internal: their names may change without notice."]
     return "\n".join(lines) + "\n"
+
+
+def _screens_page() -> str:
+    lines = [
+        "# Screens",
+        "",
+        "Every page of the viewer, the reports, the studies and the review, on a desktop and a phone, in light and in "
+        "dark colours. `make docs-images` takes these screenshots of runs of the built-in models; click to enlarge.",
+    ]
+    for kind, guide in SITES.items():
+        lines += [
+            "",
+            f"## {kind.capitalize()}",
+            "",
+            f"Read more: [{_title(guide)}]({os.path.relpath(guide, SCREENS.parent)}).",
+        ]
+        for shot in SHOTS:
+            if shot.title and shot.name.startswith(kind):
+                lines += ["", f"### {shot.title}", "", shot.purpose, "", *_screen_images(shot)]
+    return "\n".join(lines) + "\n"
+
+
+def _screen_images(shot: Shot) -> Iterator[str]:
+    """Yield the lines of a page's images: desktop and phone side by side, light above dark."""
+    for screen in shot.screens:
+        image = f"../images/{shot.name}{screen.suffix}.png"
+        words = f"{shot.title}, {'dark' if screen.dark else 'light'}{', on a phone' if screen.size else ''}"
+        width = "23%" if screen.size else "74%"  # of the same height, where the page has that of the window
+        yield f'<a href="{image}"><img src="{image}" alt="{words}" width="{width}" align="top" loading="lazy"></a>'
+        if screen.size and screen != shot.screens[-1]:
+            yield ""
 
 
 def _summary(documented: object) -> str:

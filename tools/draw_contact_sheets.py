@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
+from typing import cast
 
 from PIL import Image
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 600_000
+_EXACT_TONES = 64
 
 SHEETS = {
     "living": "formalimg.scenes.drawn.icon_sheet:living_sheet",
@@ -43,9 +46,19 @@ def main(names: Sequence[str], folder: Path = IMAGES) -> None:
 
 
 def save_small(image: Image.Image, path: Path, dither: Image.Dither = Image.Dither.NONE) -> None:
-    """Write an image with 256 tones: enough to look at, and a quarter of the bytes. Textures need dithering."""
+    """Write an image with 256 tones: enough to look at, and a quarter of the bytes. Textures need dithering.
+
+    The most frequent tones are kept as they are. The others count once each, however rare: red and green words on a
+    page have few pixels.
+    """
     image = image.convert("RGB")
-    tones = image.quantize(256, Image.Quantize.MEDIANCUT)
+    counted = cast("list[tuple[int, tuple[int, ...]]]", image.getcolors(image.width * image.height))
+    found = [tone for _, tone in sorted(counted, reverse=True)]
+    rare = Image.new("RGB", (max(1, len(found) - _EXACT_TONES), 1), found[-1])
+    rare.putdata(found[_EXACT_TONES:] or found[-1:])
+    mixed = rare.quantize(256 - _EXACT_TONES, Image.Quantize.MEDIANCUT).getpalette() or []
+    tones = Image.new("P", (1, 1))
+    tones.putpalette([*chain.from_iterable(found[:_EXACT_TONES]), *mixed][: 3 * 256])
     image.quantize(palette=tones, dither=dither).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size:,} bytes" + (f", more than {MAX_BYTES:,}" if size > MAX_BYTES else ""))

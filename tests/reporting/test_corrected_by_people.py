@@ -105,7 +105,9 @@ def test_every_other_format_has_the_same_numbers(run: Path, study: Path, tmp_pat
     part = page[page.index('id="corrected-0"') : page.index('id="people-0"')]
     assert shown in part
     assert part.count('src="data:image/svg+xml;base64,') == 1
-    assert "corrected by people" in (tmp_path / "f" / "knolling-corrected.svg").read_text(encoding="utf-8")
+    figure = (tmp_path / "f" / "knolling-corrected.svg").read_text(encoding="utf-8")
+    assert "corrected by people" in figure
+    assert re.search(r"G \d+ → \d+<", figure), "raw, then corrected"
 
 
 def test_labels_of_a_file_are_used_and_odd_lines_are_counted(run: Path, tmp_path: Path) -> None:

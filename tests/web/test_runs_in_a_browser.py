@@ -121,3 +121,15 @@ def test_sorting_filtering_and_a_baseline_are_in_the_address(page: Page) -> None
     assert "sort=overall" in page.url
     page.get_by_role("link", name="show all").click()
     page.wait_for_url("**/?baseline=one")
+
+
+def test_on_a_phone_the_filters_are_one_tap_away(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/")
+    model = page.locator("select[name=model]")
+    playwright.expect(page.locator("tr[data-run=one]")).to_be_in_viewport()
+    playwright.expect(model).to_be_hidden()
+    page.get_by_role("button", name="Filters").click()
+    model.select_option("test/other")
+    page.wait_for_url("**model=test%2Fother**")
+    assert page.locator("tr[data-run]").count() == 1

@@ -1,7 +1,7 @@
 """Make the figures of the README and the docs: `python -m tools.docs_images [NAME …]`.
 
-Runs are made with the built-in models, sites are started on this machine, and chromium takes the screenshots. With
-`--screens all`, every page is also shown on a phone and in dark colours, to look at and not to keep.
+Runs are made with the built-in models, sites are started on this machine, and chromium takes the screenshots: of every
+page on a desktop and a phone, in light and dark colours.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from PIL import Image
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from tools.docs_images.drawings import DRAWINGS, OTHER_TOOLS, write_drawings
 from tools.docs_images.material import Material, SiteAddress
-from tools.docs_images.pages import SHOTS, Shot
+from tools.docs_images.pages import DESKTOP, SHOTS, Screen, Shot
 from tools.draw_contact_sheets import save_small
 
 ROOT = Path(__file__).parents[2]
@@ -36,24 +35,12 @@ _DECODED = """() => Promise.all([...document.images]
 """Waits for the images that can be seen; others may never load."""
 
 
-class Screen(NamedTuple):
-    """A kind of screen: what its images are called besides, its size if it has its own, and its colours."""
-
-    suffix: str
-    size: tuple[int, int] | None
-    dark: bool | None
-
-
-AS_LISTED = Screen("", None, None)
-OTHERS = (Screen("-dark", None, True), Screen("-phone", (390, 844), False), Screen("-phone-dark", (390, 844), True))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.docs_images", description="Make the figures of the docs.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="the images to make, without their ending")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images", help="where the images go")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "docs-images", help="runs, studies and reports")
-    parser.add_argument("--screens", choices=("listed", "all"), default="listed", help="all: also phone and dark")
+    parser.add_argument("--screens", choices=("desktop", "all"), default="all", help="all: also phone and dark")
     options = parser.parse_args()
     known = {*DRAWINGS, *(Path(name).stem for name in OTHER_TOOLS), *(shot.name for shot in SHOTS)}
     unknown = [name for name in options.names if name not in known]
@@ -63,9 +50,8 @@ def main() -> None:
     write_drawings(options.names, options.out)
     shots = [shot for shot in SHOTS if not options.names or shot.name in options.names]
     if shots:
-        screens = (AS_LISTED, *OTHERS) if options.screens == "all" else (AS_LISTED,)
         failed = []
-        for name, image in taken(shots, Material(options.work), screens):
+        for name, image in taken(shots, Material(options.work), desktop_only=options.screens == "desktop"):
             if isinstance(image, Image.Image):
                 save_small(image, options.out / f"{name}.png")
             else:
@@ -76,29 +62,30 @@ def main() -> None:
 
 
 def taken(
-    shots: list[Shot], material: Material, screens: tuple[Screen, ...]
+    shots: list[Shot], material: Material, *, desktop_only: bool = False
 ) -> Iterator[tuple[str, Image.Image | Error]]:
     """Take the screenshots; a page that is not as expected is an error, and the others are taken all the same."""
     with sync_playwright() as playwright:
         path = CHROMIUM if CHROMIUM.exists() else None
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         for shot in shots:
-            for screen in screens:
-                with material.site(shot.site) as address:  # anew for each: what was answered on a page stays answered
-                    try:
-                        image: Image.Image | Error = _screenshot(browser, shot, address, screen)
-                    except Error as error:
-                        image = error
-                yield f"{shot.name}{screen.suffix}", image
+            screens = (DESKTOP,) if desktop_only else shot.screens
+            for together in [(screen,) for screen in screens] if shot.stores else [screens]:
+                with material.site(shot.site) as address:
+                    for screen in together:
+                        try:
+                            image: Image.Image | Error = _screenshot(browser, shot, address, screen)
+                        except Error as error:
+                            image = error
+                        yield f"{shot.name}{screen.suffix}", image
         browser.close()
 
 
 def _screenshot(browser: Browser, shot: Shot, site: SiteAddress, screen: Screen) -> Image.Image:
     width, height = screen.size or (shot.width, shot.height)
-    dark = shot.dark if screen.dark is None else screen.dark
     context = browser.new_context(
         viewport={"width": width, "height": height},
-        color_scheme="dark" if dark else "light",
+        color_scheme="dark" if screen.dark else "light",
         reduced_motion="reduce",
         locale="en-GB",
         timezone_id="UTC",
@@ -108,15 +95,16 @@ def _screenshot(browser: Browser, shot: Shot, site: SiteAddress, screen: Screen)
     page.goto(site.address + shot.path.format(**site.names))
     page.locator(shot.ready).first.wait_for()
     for step in shot.steps:
-        _do(page, *step)
+        _do(page, *step, site.names)
     page.wait_for_load_state("networkidle")
     page.evaluate(_DECODED)
-    image = Image.open(io.BytesIO(page.screenshot(full_page=shot.full, animations="disabled", caret="hide")))
+    full = shot.full and screen.size is None
+    image = Image.open(io.BytesIO(page.screenshot(full_page=full, animations="disabled", caret="hide")))
     context.close()
     return image
 
 
-def _do(page: Page, kind: str, target: str, value: str) -> None:
+def _do(page: Page, kind: str, target: str, value: str, names: Mapping[str, str]) -> None:
     match kind:
         case "click":
             page.locator(target).first.click()
@@ -126,6 +114,10 @@ def _do(page: Page, kind: str, target: str, value: str) -> None:
             page.keyboard.press(target)
         case "scroll":
             page.locator(target).first.evaluate("element => element.scrollIntoView({block: 'start'})")
+        case "select":
+            page.locator(target).first.select_option(value)
+        case "upload":
+            page.set_input_files(target, value.format(**names))
         case "wait":
             page.locator(target).first.wait_for()
 

@@ -11,28 +11,15 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from formalimg.human_eval import NewStudy, RatingProtocol, Study, StudyRules, create_study, open_study
-from formalimg.runs import open_run
+from formalimg.runs import open_run, read_tags, write_tags
 from tools.docs_images.notebook import notebook_page
-
-MODELS = ("oracle", "reader", "scatter")
-RUNS = {
-    f"{suite}-builtin-{model}": [suite, "--model", f"builtin/{model}", *how]
-    for suite, models, how in (
-        ("knolling", MODELS, ["--per-level", "20", "--size", "768"]),
-        ("conceptmix", ("reader",), ["--per-level", "4", "--size", "512"]),
-    )
-    for model in models
-}
-"""The runs, by the names of their folders, and how they are made."""
-
-MADE_AT = "2026-01-15T12:00:00Z"
-"""When all runs were made, as far as pages say: the same image must not differ from day to day."""
+from tools.docs_images.runs import MANY_RUNS, MODELS, RUNS, PlannedRun
 
 
 class SiteAddress(NamedTuple):
@@ -56,11 +43,7 @@ class Material:
         """Make what is missing in the folder."""
         self._folder = folder.absolute()
         self._folder.mkdir(parents=True, exist_ok=True)
-        for name, how in RUNS.items():
-            self._make(f"runs/{name}", "run", *how, "--out", f"runs/{name}")
-            manifest = self._folder / "runs" / name / "run.toml"
-            text = re.sub(r'(?<=created = ")[^"]+', MADE_AT, manifest.read_text(encoding="utf-8"))
-            manifest.write_text(text, encoding="utf-8")
+        self._make_runs(RUNS)
 
     @contextmanager
     def site(self, name: str) -> Iterator[SiteAddress]:
@@ -69,13 +52,22 @@ class Material:
             yield address
 
     @contextmanager
-    def _viewer(self, _name: str) -> Iterator[SiteAddress]:
-        with self._serving("view", "runs") as printed:
-            yield SiteAddress(_address(next(printed)))
+    def _viewer(self, name: str) -> Iterator[SiteAddress]:
+        if name == "viewer-many":
+            self._make_runs(MANY_RUNS)
+        image = self._folder / "runs" / "knolling-builtin-reader" / "images" / "408.png"
+        with self._serving("view", "many" if name == "viewer-many" else "runs") as printed:
+            yield SiteAddress(_address(next(printed)), {"image": str(image)})
+
+    @contextmanager
+    def _export(self, name: str) -> Iterator[SiteAddress]:
+        self._make(name, "view", "runs", "--export", name, "--export-size", "thumbnail")
+        yield SiteAddress((self._folder / name).as_uri())
 
     @contextmanager
     def _report(self, name: str) -> Iterator[SiteAddress]:
-        out, runs = f"{name}.html", [f"runs/knolling-builtin-{model}" for model in MODELS]
+        suite = "conceptmix" if name == "report-conceptmix" else "knolling"
+        out, runs = f"{name}.html", [f"runs/{suite}-builtin-{model}" for model in MODELS]
         human = ["--human", str(self._rated_study())] if name == "report-people" else ["--reference"]
         self._make(out, "report", *runs, *human, "--out", out)
         yield SiteAddress(f"{(self._folder / out).as_uri()}#")
@@ -148,7 +140,7 @@ class Material:
                 raters=5 if folder.name == "rated" else 3,
                 per_image=3,
                 per_level=4 if folder.name == "rated" else 1,
-                checks=None,
+                checks=None if folder.name in ("rated", "rating-progress") else 0,
                 rules=StudyRules(),
                 instructions=instructions,
             )
@@ -173,14 +165,23 @@ class Material:
     def _judged_images(self) -> dict[str, JudgedImage]:
         """Return the images of all runs, by their digests."""
         found: dict[str, JudgedImage] = {}
-        for name in RUNS:
-            folder = self._folder / "runs" / name
+        for planned in RUNS:
+            folder = self._folder / planned.folder
             lines = (folder / "images" / "metadata.jsonl").read_text(encoding="utf-8").splitlines()
             with closing(open_run(folder)) as run:
                 passed = {it.item for it in run.outcomes() if it.passed}
             for row in map(json.loads, lines):
                 found[row["sha256"]] = JudgedImage(row["prompt"], row["item"] in passed)
         return found
+
+    def _make_runs(self, runs: Iterable[PlannedRun]) -> None:
+        for planned in runs:
+            self._make(planned.folder, "run", *planned.arguments, "--out", planned.folder)
+            folder = self._folder / planned.folder
+            manifest = folder / "run.toml"
+            text = re.sub(r'(?<=created = ")[^"]+', planned.made_at, manifest.read_text(encoding="utf-8"))
+            manifest.write_text(text, encoding="utf-8")
+            write_tags(folder, planned.tags, planned.note, version=read_tags(folder).version)
 
     def _make(self, made: str, *arguments: str) -> None:
         """Run a command, unless what it makes is there."""

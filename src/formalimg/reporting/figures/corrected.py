@@ -48,4 +48,4 @@ def _panel(section: Section, run: CorrectedRun) -> LinePanel:
         else f"G {' → '.join(NOTHING if one.value is None else str(one.value) for one in run.held)}"
     )
     series = (Series(_CORRECTED, PEOPLE, known_points(corrected)), Series(_RAW, JUDGE, known_points(raw)))
-    return LinePanel(run.name, series, remark=f"G {' → '.join(held)}" if held else "")
+    return LinePanel(run.name, series, remark=held)

@@ -121,7 +121,7 @@ def _drawn(
 
 def _narrow_plane(section: Section) -> _Plane:
     """Return the area for a narrow screen, with room for slanted names of levels where they are long."""
-    plane = _Plane(section.levels, width=360, height=280, left=40, margin_right=6, top=12)
+    plane = _Plane(section.levels, width=360, height=280, left=46, margin_right=6, top=12)
     return plane._replace(margin_bottom=96, height=320) if _is_slanted(section, plane) else plane
 
 

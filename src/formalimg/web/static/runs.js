@@ -12,6 +12,14 @@
   const filters = document.querySelector("form.filters");
   filters?.addEventListener("change", (event) => { if (event.target.type === "date") filters.requestSubmit(); });
 
+  // On a small screen the filters would hide the runs; without a script they are all shown.
+  const fold = filters?.querySelector(".fold");
+  if (fold && matchMedia("(max-width: 45rem)").matches) {
+    fold.hidden = false;
+    filters.classList.add("folded");
+    fold.addEventListener("click", () => fold.setAttribute("aria-expanded", String(!filters.classList.toggle("folded"))));
+  }
+
   // Tags and notes. What was typed stays until it is saved or cancelled, also if somebody else was faster.
   const showTags = (place, found) => {
     place.dataset.version = found.version;
