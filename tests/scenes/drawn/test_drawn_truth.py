@@ -165,7 +165,7 @@ def test_every_natural_witness_passes_and_a_change_fails_exactly_what_it_concern
         true = [expected(fact, elsewhere) for fact in facts.facts]
         read = [world.scene.seconds(fact.predicate, 1 << fact.first, 1 << fact.second) > 0 for fact in facts.facts]
         assert (read, world.passed) == (true, all(true)), name
-    assert tried >= tries(3, 80)
+    assert tried >= tries(3, 40)
 
 
 # --- ConceptMix
