@@ -12,8 +12,9 @@ from PIL import Image
 from formalimg import Box, Scene, SceneObject, draw
 from formalimg.baselines.tiny import enlarge
 from formalimg.judges import Grounding, Unscored
-from formalimg.judges.grounders.icon_segmentation import reduce_blocks
+from formalimg.judges.grounders.icon_segmentation import PixelBox, reduce_blocks
 from formalimg.judges.grounders.icons import ground_icons
+from formalimg.judges.grounders.small_icons import SmallIcon, unexplained
 from formalimg.logic import vocabulary
 from formalimg.scenes import natural_aspect
 
@@ -77,12 +78,23 @@ def test_what_is_no_drawing_is_refused(factor: int) -> None:
         assert isinstance(ground_icons(enlarge(image, 128 * factor)), Unscored)
 
 
-def test_something_beside_the_drawings_is_refused() -> None:
+def test_drawings_on_another_background_are_refused() -> None:
     scene = Scene.of([SceneObject("cup", Box(100, 100, 300, 300), "red")])
-    assert isinstance(ground_icons(draw(scene, 128)), Grounding)
     image = draw(scene, 128)
-    image.paste(Image.effect_noise((40, 3), 100).convert("RGB"), (70, 90))
-    assert isinstance(ground_icons(image), Unscored)
+    assert isinstance(ground_icons(image), Grounding)
+    pixels = np.array(image)
+    pixels[(pixels == pixels[0, 0]).all(axis=-1)] = (255, 255, 255)
+    found = ground_icons(Image.fromarray(pixels))
+    assert isinstance(found, Unscored)
+    assert "background" in found.detail
+
+
+def test_what_the_detector_does_not_name_is_not_passed_over() -> None:
+    component = PixelBox(60, 60, 90, 70)
+    cup = SmallIcon(PixelBox(10, 10, 30, 30), "cup", "red", 0.9, "bowl")
+    assert unexplained([PixelBox(10, 10, 30, 30)], [cup]) is None
+    assert unexplained([PixelBox(10, 10, 30, 30), component], [cup]) == component
+    assert unexplained([PixelBox(10, 10, 45, 30)], [cup]) == PixelBox(10, 10, 45, 30)
 
 
 def test_only_images_whose_pixels_are_squares_are_reduced() -> None:

@@ -74,8 +74,10 @@ def ground_icons(image: Image) -> Grounding | Unscored:
 
 def _ground_small(image: Image, components: Sequence[PixelBox]) -> Grounding | Unscored:
     """Find the objects in a small drawing, given what stands out from its background."""
-    from formalimg.judges.grounders.small_icons import detect_icons, unexplained
+    from formalimg.judges.grounders.small_icons import detect_icons, has_drawn_background, unexplained
 
+    if not has_drawn_background(image):
+        return _not_understood("the background of this image is another")
     icons = detect_icons(image)
     objects = [SceneObject(icon.label, _box(icon.edges, image), icon.color) for icon in icons]
     evidence = {

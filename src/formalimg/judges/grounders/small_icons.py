@@ -1,7 +1,8 @@
 """Detection of icons in images of 128 pixels, where objects are too small for templates: a transformer over patches.
 
 Its weights (`small_icons.npz`) were trained by `training/train_detector.py` on drawings. What it says is believed only
-if all of it is clear, and if it explains every pixel that is not background; otherwise the image is unscored.
+on the background of drawings, if all of it is clear, and if it explains every part that stands out; otherwise the image
+is unscored. It knows nothing but drawings: a blot on such a background may be taken for one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from formalimg._util.transformer import Floats, Weights, encoder_layer, grid_positions, norm, softmax, to_patches
-from formalimg.judges.grounders.icon_segmentation import SMALL_SIDE, PixelBox
+from formalimg.judges.grounders.icon_segmentation import SMALL_SIDE, PixelBox, drawing_background
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,6 +31,9 @@ _MIN_PATCH_SCORE = 0.03
 
 _SAME_OBJECT = 0.5
 """Two boxes whose intersection is more than this share of their union are the same object."""
+
+_BACKGROUND_NOISE, _MIN_BACKGROUND = 16, 0.4
+"""Levels by which a pixel of the background may differ, and the least share of such pixels."""
 
 _SLACK = 2.0
 """An object may extend by so many pixels beyond its box."""
@@ -51,6 +55,12 @@ class SmallIcon(NamedTuple):
     color: str
     confidence: float
     rival: str
+
+
+def has_drawn_background(image: Image) -> bool:
+    """Return whether the background of drawings makes up a good part of an image."""
+    distance = np.abs(np.asarray(image, dtype=np.int16) - np.array(drawing_background(), dtype=np.int16)).max(axis=-1)
+    return bool((distance <= _BACKGROUND_NOISE).mean() >= _MIN_BACKGROUND)
 
 
 def detect_icons(image: Image) -> list[SmallIcon]:
