@@ -30,9 +30,11 @@ from torch import Tensor
 
 from formalimg import load, verify
 from formalimg.baselines.tiny import IMAGE_SIZE, WEIGHTS, load_tiny
+from formalimg.baselines.tiny.model import fit_boxes
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.logic import Formula, best_binding
 from formalimg.rewards import Scorer
+from formalimg.scenes import CANVAS
 from formalimg.stats import Observation, PairedDifference, compare_paired
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
@@ -125,9 +127,8 @@ class Networks:
 
     def paint(self, sample: Sample) -> NDArray[np.uint8]:
         """Return the images of layouts."""
-        edges = ((sample.boxes + 1) / 2).unflatten(-1, (2, 2)).sort(dim=-2).values.clamp(0, 1)
-        low = edges[..., 0, :].clamp(max=0.98)
-        boxes = (torch.cat([low, torch.maximum(edges[..., 1, :], low + 0.02)], dim=-1) * 1000).round() / 1000
+        fitted = fit_boxes(sample.boxes.cpu().numpy()).reshape(sample.boxes.shape)
+        boxes = torch.from_numpy((fitted * CANVAS).round() / CANVAS).to(self.device)
         patches = paint(self.painter, boxes, sample.classes, sample.colors)
         pixels = patches.reshape(-1, GRID, GRID, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
         pixels = pixels.reshape(-1, IMAGE_SIZE, IMAGE_SIZE, 3)

@@ -41,13 +41,15 @@ class PlannerNetwork:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
+        # Found once: the decoder runs at every step.
+        self._encoder, self._decoder = weights.parts("encoder"), weights.parts("decoder")
 
     def encode(self, tokens: Integers) -> Floats:
         """Return the features of the tokens of a prompt."""
         weights = self._weights
         x = weights["token.weight"][tokens]
         rotation = rotary(np.arange(len(tokens)))
-        for layer in weights.parts("encoder"):
+        for layer in self._encoder:
             x = encoder_layer(layer, x, rotation)
         return norm(x)
 
@@ -58,8 +60,7 @@ class PlannerNetwork:
     def text_keys(self, features: Floats) -> list[KeysValues]:
         """Return what each layer of the decoder sees of a prompt; it is the same at each step."""
         rotation = rotary(np.arange(len(features)))
-        layers = self._weights.parts("decoder")
-        return [keys_values(layer.part("cross"), features, rotation) for layer in layers]
+        return [keys_values(layer.part("cross"), features, rotation) for layer in self._decoder]
 
     def predict(
         self, boxes: Floats, time: float, features: Floats, anchors: Integers, text: list[KeysValues]
@@ -77,7 +78,7 @@ class PlannerNetwork:
         x = weights.linear("box", boxes) + weights.linear("anchor", features[anchors])
         rotation = rotary(anchors)
         condition = _condition(weights, time)
-        for layer, seen in zip(weights.parts("decoder"), text, strict=True):
+        for layer, seen in zip(self._decoder, text, strict=True):
             shift, scale, gate, shift_2, scale_2, gate_2 = condition + layer["modulation"]
             normal = norm(x) * (1 + scale) + shift
             attention = layer.part("attention")
@@ -92,6 +93,7 @@ class PainterNetwork:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
+        self._layers = weights.parts("layers")
 
     def place(self, boxes: Floats, classes: Integers, colors: Integers) -> Floats:
         """Return for each patch of the image what of which object it shows.
@@ -115,7 +117,7 @@ class PainterNetwork:
         weights = self._weights
         x = weights.linear("patch", patches) + places + grid_positions(GRID, places.shape[1])
         condition = _condition(weights, time)
-        for layer in weights.parts("layers"):
+        for layer in self._layers:
             shift, scale, gate, shift_2, scale_2, gate_2 = condition + layer["modulation"]
             normal = norm(x) * (1 + scale) + shift
             attention = layer.part("attention")

@@ -65,11 +65,7 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     recognitions = recognize(image, found)
     objects = [SceneObject(seen.look.label, _box(seen.edges, image), seen.look.color) for seen in recognitions]
     evidence = {"things": [_describe(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
-    confidence = min((seen.confidence for seen in recognitions), default=1.0)
-    if confidence < MIN_CONFIDENCE:
-        worst = min(range(len(objects)), key=lambda index: recognitions[index].confidence)
-        return _not_understood(f"what is at {objects[worst].box} looks like none of the drawings", evidence)
-    return Grounding(Scene.of(objects), round(confidence, 3), evidence)
+    return _grounding(objects, [seen.confidence for seen in recognitions], evidence)
 
 
 def _ground_small(image: Image, components: Sequence[PixelBox]) -> Grounding | Unscored:
@@ -86,13 +82,19 @@ def _ground_small(image: Image, components: Sequence[PixelBox]) -> Grounding | U
             for icon in icons
         ]
     }
-    confidence = min((icon.confidence for icon in icons), default=1.0)
+    found = _grounding(objects, [icon.confidence for icon in icons], evidence)
+    rest = unexplained(components, icons) if isinstance(found, Grounding) else None
+    return found if rest is None else _not_understood(f"something at {_box(rest, image)} is no drawing", evidence)
+
+
+def _grounding(
+    objects: Sequence[SceneObject], confidences: Sequence[float], evidence: Mapping[str, object]
+) -> Grounding | Unscored:
+    """Return the scene, or `Unscored` if the confidence in an object is too low."""
+    confidence = min(confidences, default=1.0)
     if confidence < MIN_CONFIDENCE:
-        worst = min(range(len(icons)), key=lambda index: icons[index].confidence)
+        worst = confidences.index(confidence)
         return _not_understood(f"what is at {objects[worst].box} looks like none of the drawings", evidence)
-    rest = unexplained(components, icons)
-    if rest is not None:
-        return _not_understood(f"something at {_box(rest, image)} is no drawing", evidence)
     return Grounding(Scene.of(objects), round(confidence, 3), evidence)
 
 
