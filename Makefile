@@ -71,10 +71,11 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/drawn.py
 
 # On one GPU (of the H200 kind) and 16 cores about ten minutes. TINY=--small for a first look on a CPU.
+SEED = 1
 train-tiny: $(VENV)/.installed-local  ## Train the learned image model, and the detector that reads it, from scratch
 	$(BIN)/python training/data.py training/build $(TINY)
-	$(BIN)/python training/train.py training/build --out training/build/weights.npz $(TINY)
-	$(BIN)/python training/train_detector.py training/build --out training/build/small_icons.npz $(TINY)
+	$(BIN)/python training/train.py training/build --seed $(SEED) --out training/build/weights.npz $(TINY)
+	$(BIN)/python training/train_detector.py training/build --seed $(SEED) --out training/build/small_icons.npz $(TINY)
 
 clean:  ## Remove everything that was installed, cached or made by the demo
 	rm -rf $(VENV) demo site training/build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -328,9 +328,8 @@ def main() -> None:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows(rows)
-    export(
-        args.out, networks.planner, networks.painter, {name: np.array(words) for name, words in networks.words.items()}
-    )
+    words = {name: np.array(words) for name, words in networks.words.items()}
+    export(args.out, {"planner.": networks.planner, "painter.": networks.painter}, words)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def test_the_detector_is_trained_and_read_with_numpy_as_with_torch(
     build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "small_icons.npz"
-    assert "detector step 4" in _run("train_detector.py", str(build), "--steps", "4", "--batch", "4", "--out", str(out))
+    assert "detector step 4 of 4" in _run("train_detector.py", str(build), "--small", "--steps", "4", "--out", str(out))
     monkeypatch.syspath_prepend(str(TRAINING))
     from train import to_patches  # type: ignore[import-not-found]
     from train_detector import Detector  # type: ignore[import-not-found]

@@ -335,11 +335,11 @@ def _average(averages: Sequence[Tensor], weights: Sequence[Tensor], count: Tenso
     torch._foreach_lerp_(list(averages), list(weights), max(1 - AVERAGE, 1 / (1 + int(count) / 10)))
 
 
-def export(out: Path, planner: nn.Module, painter: nn.Module, words: Mapping[str, np.ndarray]) -> None:
-    """Write the weights with half precision, and the words that go with them."""
+def export(out: Path, networks: Mapping[str, nn.Module], words: Mapping[str, np.ndarray]) -> None:
+    """Write the weights of networks, each with a prefix, with half precision, and the words that go with them."""
     arrays = {
-        f"{name}.{key}": value.detach().cpu().numpy().astype(np.float16)
-        for name, network in (("planner", planner), ("painter", painter))
+        f"{prefix}{key}": value.detach().cpu().numpy().astype(np.float16)
+        for prefix, network in networks.items()
         for key, value in network.state_dict().items()
     }
     with out.open("wb") as file:
@@ -411,7 +411,7 @@ def main() -> None:
         raise SystemExit(f"stopped at {stopped}: start again to resume") from None
     with np.load(args.folder / "instructions.npz") as file:
         words = {"words": file["words"], "classes": file["class_names"], "colors": file["color_names"]}
-    export(args.out, planner, painter, words)
+    export(args.out, {"planner.": planner, "painter.": painter}, words)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ painter gets wrong. Noise, blur and exposure are varied, so that it does not ins
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import torch
 from model import EncoderLayer, norm
 from torch import Tensor, nn
 from torch.nn import functional
-from train import compiled, learning_rate, to_patches
+from train import StoppedError, compiled, export, to_patches, train
 
 from formalimg._util.transformer import grid_positions
 from formalimg.baselines.tiny.networks import GRID, PATCH
@@ -109,14 +110,14 @@ def check(detector: nn.Module, images: Tensor, boxes: Tensor, classes: Tensor, c
 def main() -> None:
     """Train, and write the weights."""
     parser = argparse.ArgumentParser(description="Train the detector of small images.")
-    parser.add_argument("folder", type=Path, help="where data.py wrote its files")
+    parser.add_argument("folder", type=Path, help="where data.py wrote its files; checkpoints are kept there")
     parser.add_argument("--out", type=Path, required=True, help="the file of weights to write")
     parser.add_argument("--small", action="store_true", help="a short training, for a CPU")
+    parser.add_argument("--stop-after", type=float, default=math.inf, metavar="SECONDS")
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--batch", type=int)
+    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    steps, batch = args.steps or (50 if args.small else 8_000), args.batch or (16 if args.small else 256)
-    torch.manual_seed(1)
+    torch.manual_seed(args.seed)
     torch.set_float32_matmul_precision("high")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with np.load(args.folder / "instructions.npz") as file:
@@ -129,27 +130,27 @@ def main() -> None:
     held = min(HELD_OUT, len(images) // 10)
     detector = Detector(len(words["classes"]), len(words["colors"])).to(device)
     forward = compiled(detector)
-    optimizer = torch.optim.AdamW(detector.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01)
-    started = time.perf_counter()
-    for step in range(steps):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, 1e-3)
-        number = torch.randint(len(images) - held, (batch,), device=device)
+
+    def loss_of() -> Tensor:
+        number = torch.randint(len(images) - held, (16 if args.small else 256,), device=device)
         varied = vary(images[number].permute(0, 3, 1, 2).float() / 127.5 - 1).permute(0, 2, 3, 1)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            predicted = forward(to_patches(varied))
-        loss = detector_loss(predicted.float(), boxes[number], classes[number], colors[number], detector.classes)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(detector.parameters(), 1.0)
-        optimizer.step()
-        if (step + 1) % max(1, steps // 10) == 0:
-            result = check(detector, images[-held:], boxes[-held:], classes[-held:], colors[-held:])
-            print(f"detector step {step + 1:,}, {time.perf_counter() - started:.0f} s, {result}", flush=True)
-    arrays = {name: value.cpu().numpy().astype(np.float16) for name, value in detector.state_dict().items()}
-    with args.out.open("wb") as out:
-        np.savez_compressed(out, **words, **arrays)
-    print(f"{args.out}: {args.out.stat().st_size / 2**20:.1f} MiB")
+        predicted = forward(to_patches(varied)).float()
+        return detector_loss(predicted, boxes[number], classes[number], colors[number], detector.classes)
+
+    try:
+        trained = train(
+            "detector",
+            detector,
+            loss_of,
+            lambda network: check(network, images[-held:], boxes[-held:], classes[-held:], colors[-held:]),
+            args.steps or (50 if args.small else 8_000),
+            args.folder,
+            time.perf_counter() + args.stop_after,
+            args.seed,
+        )
+    except StoppedError as stopped:
+        raise SystemExit(f"stopped at {stopped}: start again to resume") from None
+    export(args.out, {"": trained}, words)
 
 
 if __name__ == "__main__":
