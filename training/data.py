@@ -74,9 +74,21 @@ class Instruction(NamedTuple):
 
 def draw_instruction(level: int, seed: str) -> Instruction | None:
     """Draw an instruction; None if it is rejected, or if a part of it is held out."""
+    found = draw_prompt(level, seed, held_out=False)
+    return None if found is None else found[1]
+
+
+def draw_prompt(level: int, seed: str, *, held_out: bool) -> tuple[Formula, Instruction] | None:
+    """Draw a formula and its prompt; None if it is rejected, or if an item of the default suite states the same.
+
+    Args:
+        level: of the formula.
+        seed: of its choices.
+        held_out: whether it may have a part that is held out of the training.
+    """
     rng = random.Random(seed)
     formula = draw_knolling(level, rng)
-    if formula is None or unseen_in(formula, level):
+    if formula is None or (not held_out and unseen_in(formula, level)):
         return None
     formula = parse(str(rename_apart(formula)))
     try:
@@ -84,7 +96,9 @@ def draw_instruction(level: int, seed: str) -> Instruction | None:
     except WordingError:
         return None
     found = read_instruction(formula, prompt)
-    return None if found is None or (level > 1 and signature(found) in _default_signatures()) else found
+    if found is None or (level > 1 and signature(found) in _default_signatures()):
+        return None
+    return formula, found
 
 
 def read_instruction(formula: Formula, prompt: str) -> Instruction | None:

@@ -144,27 +144,55 @@ class PlanData:
 
 
 def plan_loss(
-    planner: Planner,
     forward: Callable[..., tuple[Tensor, Tensor, Tensor]],
     batch: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
 ) -> Tensor:
     """Return the loss of a batch: boxes by their distance, tags of tokens by their likelihood."""
     tokens, anchors, classes, colors, boxes = batch
+    noisy, moment = add_noise(boxes)
+    predicted, class_scores, color_scores = forward(noisy, moment, tokens, anchors)
+    there = (anchors >= 0).repeat_interleave(len(boxes) // len(tokens), 0)
+    tags = tag_loss((class_scores, color_scores), tokens, anchors, classes, colors)
+    return box_loss(predicted, boxes, moment, there) + tags
+
+
+def add_noise(boxes: Tensor) -> tuple[Tensor, Tensor]:
+    """Return boxes at random moments between noise and themselves, and these moments."""
     moment = torch.rand(len(boxes), device=boxes.device)
     now = moment[:, None, None]
-    noisy = now * boxes + (1 - now) * torch.randn_like(boxes)
-    predicted, class_scores, color_scores = forward(noisy, moment, tokens, anchors)
-    there = anchors >= 0
-    group = len(boxes) // len(tokens)
+    return now * boxes + (1 - now) * torch.randn_like(boxes), moment
+
+
+def box_loss(predicted: Tensor, boxes: Tensor, moment: Tensor, there: Tensor) -> Tensor:
+    """Return how far the predicted boxes of layouts are off, where there are objects."""
     # Late moments count more: there the small steps are made that settle a relation.
-    weight = (1 / (1 - moment).clamp(min=0.1)).square() / there.sum(1).repeat_interleave(group, 0) / len(boxes)
-    miss = ((predicted.float() - boxes).square().sum(-1) * there.repeat_interleave(group, 0)).sum(1)
-    tags = torch.where(tokens != 0, planner.classes, -100)
-    prompt, obj = there.nonzero(as_tuple=True)
+    weight = (1 / (1 - moment).clamp(min=0.1)).square() / there.sum(1).clamp(min=1) / len(boxes)
+    miss = ((predicted.float() - boxes).square().sum(-1) * there).sum(1)
+    return (weight * miss).sum()
+
+
+def tag_loss(
+    scores: tuple[Tensor, Tensor],
+    tokens: Tensor,
+    anchors: Tensor,
+    classes: Tensor,
+    colors: Tensor,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Return how unlikely the tags of prompts are, which may have weights: of all tokens, and of colours."""
+    class_scores, color_scores = (part.float() for part in scores)
+    prompt, obj = (anchors >= 0).nonzero(as_tuple=True)
+    tags = torch.full_like(tokens, class_scores.shape[-1] - 1)
     tags[prompt, anchors[prompt, obj]] = classes[prompt, obj]
-    named = functional.cross_entropy(class_scores.float().flatten(0, 1), tags.flatten())
-    colored = functional.cross_entropy(color_scores.float()[prompt, anchors[prompt, obj]], colors[prompt, obj])
-    return (weight * miss).sum() + named + 0.2 * colored
+    named = functional.cross_entropy(class_scores.transpose(1, 2), tags, reduction="none")
+    hue = functional.cross_entropy(color_scores[prompt, anchors[prompt, obj]], colors[prompt, obj], reduction="none")
+    weight = torch.ones(len(tokens), device=tokens.device) if weight is None else weight
+    each = weight[:, None] * (tokens != 0)
+    return _mean(named, each) + 0.2 * _mean(hue, weight[prompt])
+
+
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum() / weights.sum().clamp(min=1e-6)
 
 
 @torch.no_grad()
@@ -379,7 +407,7 @@ def train_planner(args: argparse.Namespace, device: torch.device, schedule: Sche
     return train(
         "planner",
         planner,
-        lambda: plan_loss(planner, forward, data.batch(schedule.plan_batch, schedule.group)),
+        lambda: plan_loss(forward, data.batch(schedule.plan_batch, schedule.group)),
         lambda network: check_planner(network, data),
         args.plan_steps or schedule.plan_steps,
         args.folder,

@@ -14,6 +14,7 @@ from formalimg.scenes import CANVAS, Box, Scene, SceneObject
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from formalimg._util.transformer import Floats
     from formalimg.judges.grounders.icon_recognition import Recognition
     from formalimg.judges.grounders.icon_segmentation import PixelBox
 
@@ -45,11 +46,13 @@ class IconGrounder:
         return await asyncio.to_thread(ground_icons, image.pil)
 
 
-def ground_icons(image: Image) -> Grounding | Unscored:
+def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | Unscored:
     """Find the objects in a drawing by formalimg; `Unscored` for any other image, or if some object is not clear.
 
     Args:
         image: the image, of any size and shape; it is taken to show the whole canvas.
+        predicted: what the network for small images predicts for this one (`small_icons.predict_icons`), if that is
+            known already, because a GPU computed it for many images at once.
     """
     # Lazily, for a quick start of what does not need numpy.
     from formalimg.judges.grounders.icon_recognition import recognize
@@ -61,20 +64,20 @@ def ground_icons(image: Image) -> Grounding | Unscored:
     if isinstance(found, NotADrawing):
         return _not_understood(found.why)
     if small is not None:
-        return _ground_small(small, [boxes[0] for boxes in found])
+        return _ground_small(small, [boxes[0] for boxes in found], predicted)
     recognitions = recognize(image, found)
     objects = [SceneObject(seen.look.label, _box(seen.edges, image), seen.look.color) for seen in recognitions]
     evidence = {"things": [_describe(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
     return _grounding(objects, [seen.confidence for seen in recognitions], evidence)
 
 
-def _ground_small(image: Image, components: Sequence[PixelBox]) -> Grounding | Unscored:
+def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
     """Find the objects in a small drawing, given what stands out from its background."""
-    from formalimg.judges.grounders.small_icons import detect_icons, has_drawn_background, unexplained
+    from formalimg.judges.grounders.small_icons import decode_icons, has_drawn_background, predict_icons, unexplained
 
     if not has_drawn_background(image):
         return _not_understood("the background of this image is another")
-    icons = detect_icons(image)
+    icons = decode_icons(predict_icons(image) if predicted is None else predicted)
     objects = [SceneObject(icon.label, _box(icon.edges, image), icon.color) for icon in icons]
     evidence = {
         "things": [

@@ -63,11 +63,10 @@ def has_drawn_background(image: Image) -> bool:
     return bool((distance <= _BACKGROUND_NOISE).mean() >= _MIN_BACKGROUND)
 
 
-def detect_icons(image: Image) -> list[SmallIcon]:
-    """Return the objects in an image of `SMALL_SIDE` pixels, the most certain first.
+def predict_icons(image: Image) -> Floats:
+    """Return what the network predicts for each patch of an image of `SMALL_SIDE` pixels.
 
-    An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
-    confidence as there is that it is none.
+    That is the score of an object whose centre is there, edges of its box, and scores of classes and colours.
     """
     network = _network()
     pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
@@ -75,10 +74,16 @@ def detect_icons(image: Image) -> list[SmallIcon]:
     x = x + grid_positions(_GRID, x.shape[1])
     for layer in network.weights.parts("layers"):
         x = encoder_layer(layer, x)
-    return _decode(network, network.weights.linear("out", norm(x)))
+    return network.weights.linear("out", norm(x))
 
 
-def _decode(network: _Network, predicted: Floats) -> list[SmallIcon]:
+def decode_icons(predicted: Floats) -> list[SmallIcon]:
+    """Return the objects of an image, the most certain first, from what the network predicts for its patches.
+
+    An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
+    confidence as there is that it is none.
+    """
+    network = _network()
     scores = 1 / (1 + np.exp(-predicted[:, 0]))
     nouns = 5 + len(network.classes)
     kept: list[tuple[int, PixelBox]] = []
