@@ -1,10 +1,10 @@
-"""Improve a text-to-image model with the dense reward: reinforcement learning of `builtin/tiny`, on one GPU.
+"""Improve a text-to-image model with the dense reward: best-of-n distillation of `builtin/tiny`, on one GPU.
 
     python examples/train_with_reward.py --out tuned.npz
 
 In each round the model makes a group of images of each of many prompts, which are new in every round; `formalimg` reads
-and scores them; and the planner learns to make more layouts like those that are better than others of their group,
-and fewer like those that are worse. The default suite is only used to measure, before and after.
+and scores them; and the planner learns from the best of each group, of this round and the last ones. The default suite
+is only used to measure, before and after.
 
 `--reward vacuous` learns from a reward that can be gamed instead: the share of clauses that hold, where "every cup is
 on the left" holds if there is no cup. To give both rewards the same chance, an object is left out now and then.
@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +35,7 @@ from torch import Tensor, nn
 from formalimg import load, verify
 from formalimg.baselines.tiny import IMAGE_SIZE, WEIGHTS, load_tiny
 from formalimg.baselines.tiny.model import MAX_OBJECTS, fit_boxes
+from formalimg.baselines.tiny.tokenizer import MAX_TOKENS
 from formalimg.judges import Grounding, ground_icons
 from formalimg.logic import Formula, best_binding
 from formalimg.rewards import Scorer
@@ -41,7 +45,7 @@ from formalimg.stats import Observation, PairedDifference, compare_paired
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 from data import CLASSES, COLORS, Instruction, draw_prompt, read_instruction
 from model import GRID, PATCH, Painter, Planner
-from train import add_noise, box_loss, export, learning_rate, paint, sample_boxes, tag_loss, to_patches
+from train import Mirror, export, paint, plan_loss, sample_boxes, to_patches
 from train_detector import Detector
 
 BANDS = {"Easy": (1, 2, 3), "Medium": (4, 5, 6), "Hard": (7, 8, 9, 10)}
@@ -51,11 +55,19 @@ SHARES = (0.02, 0.06, 0.12, *[0.8 / 7] * 7)
 LEFT_OUT = 0.02
 """How often an object is left out of an image while learning."""
 
-AVERAGE = 0.98
-"""Images are made with weights that are averaged over the last fifty steps or so."""
+AVERAGE = 0.99
+"""Images are made with weights that are averaged over the last hundred steps or so."""
 
 BATCH = 1024
-"""Layouts in a batch of training, and images in a batch of painting."""
+"""Images in a batch of painting."""
+
+WARM_UP = 100
+"""Steps in which the learning rate rises."""
+
+REMEMBERED = 8
+"""From the layouts of so many rounds is learned."""
+
+SHARED_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 class Task(NamedTuple):
@@ -75,7 +87,7 @@ class Score(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Layouts: anchors, classes and colours of objects, and boxes, where the image is 2 wide.
+    """Layouts: tokens that name the objects, their classes and colours, and boxes, where the image is 2 wide.
 
     Objects that are left out, and empty places, have -1 as anchor and class.
     """
@@ -131,13 +143,21 @@ class Networks:
         return nn.utils.rnn.pad_sequence(encoded, batch_first=True).to(self.device)
 
     @torch.no_grad()
-    def sample(self, tokens: Tensor, group: int, left_out: float, generator: torch.Generator) -> Sample:
+    def anchors(self, tokens: Tensor) -> Tensor:
+        """Return for each prompt the tokens that name objects; -1 in empty places."""
+        planner = self.policy
+        scores = torch.cat([planner.tag(planner.encode(part))[0] for part in tokens.split(BATCH)])
+        named = (scores.argmax(-1) < planner.classes) & (tokens != 0)
+        places = [row.nonzero()[:MAX_OBJECTS, 0] for row in named]
+        return nn.utils.rnn.pad_sequence(places, batch_first=True, padding_value=-1)
+
+    @torch.no_grad()
+    def sample(
+        self, tokens: Tensor, anchors: Tensor, group: int, left_out: float, generator: torch.Generator
+    ) -> Sample:
         """Return groups of layouts, one group after the other."""
         planner = self.policy
         class_scores, color_scores = planner.tag(planner.encode(tokens))
-        named = (class_scores.argmax(-1) < planner.classes) & (tokens != 0)
-        places = [row.nonzero()[:MAX_OBJECTS, 0] for row in named]
-        anchors = nn.utils.rnn.pad_sequence(places, batch_first=True, padding_value=-1)
         index = anchors.clamp(min=0)
         rows = torch.arange(len(tokens), device=self.device)[:, None]
         classes = torch.where(anchors >= 0, class_scores[rows, index].argmax(-1), -1).repeat_interleave(group, 0)
@@ -188,17 +208,22 @@ _scorer: list[Scorer] = []
 
 
 class Job(NamedTuple):
-    """The images of one prompt, to be read and scored."""
+    """The images of one prompt, to be read and scored; they are these rows of the arrays in two files.
+
+    Files are much quicker than a pipe for so many images, of which all but the main process read only a few.
+    """
 
     reward: str
     formula: Formula
-    pixels: NDArray[np.uint8]
-    predicted: NDArray[np.float32]
+    pixels: Path
+    predicted: Path
+    rows: slice
 
 
 def score_group(job: Job) -> list[Score]:
     """Read and score the images of one prompt; runs in a process of its own."""
-    read = [ground_icons(Image.fromarray(one), found) for one, found in zip(job.pixels, job.predicted, strict=True)]
+    pixels, predicted = (np.load(path, mmap_mode="r")[job.rows] for path in (job.pixels, job.predicted))
+    read = [ground_icons(Image.fromarray(one), found) for one, found in zip(pixels, predicted, strict=True)]
     scenes = [one.scene if isinstance(one, Grounding) else None for one in read]
     if job.reward == "vacuous":
         return [
@@ -235,89 +260,95 @@ def play(
     generator = torch.Generator(networks.device).manual_seed(seed)
     torch.manual_seed(seed)
     tokens = networks.tokens(tasks)
+    anchors = networks.anchors(tokens)
     per_batch = max(1, BATCH // group)
-    samples, pending = [], []
-    for start in range(0, len(tasks), per_batch):
-        part = tasks[start : start + per_batch]
-        sample = networks.sample(tokens[start : start + per_batch], group, left_out, generator)
-        images = (array.reshape(len(part), group, *array.shape[1:]) for array in networks.paint(sample))
-        jobs = [Job(reward, task.formula, *both) for task, *both in zip(part, *images, strict=True)]
-        samples.append(sample)
-        # The processes read these images while the GPU makes the next ones.
-        pending.append(pool.map(score_group, jobs, chunksize=4))
-    slots = max(sample.anchors.shape[1] for sample in samples)
-    whole = Sample(*(torch.cat([_pad(part, slots) for part in parts]) for parts in zip(*samples, strict=True)))
-    return Round(tasks, tokens, whole, [scores for part in pending for scores in part])
+    samples, scores = [], []
+    with TemporaryDirectory(dir=SHARED_MEMORY) as folder:
+        for start in range(0, len(tasks), per_batch):
+            part = slice(start, start + per_batch)
+            samples.append(networks.sample(tokens[part], anchors[part], group, left_out, generator))
+            paths = [Path(folder, f"{name}{start}.npy") for name in ("pixels", "predicted")]
+            for path, array in zip(paths, networks.paint(samples[-1]), strict=True):
+                np.save(path, array)
+            jobs = [
+                Job(reward, task.formula, *paths, slice(place * group, (place + 1) * group))
+                for place, task in enumerate(tasks[part])
+            ]
+            # The processes read these images while the GPU makes the next ones.
+            scores.append(pool.map(score_group, jobs))
+        found = [group_scores for part_scores in scores for group_scores in part_scores]
+    whole = Sample(*(torch.cat(parts) for parts in zip(*samples, strict=True)))
+    return Round(tasks, tokens, whole, found)
+
+
+def best_of(scores: Sequence[Score], keep: int) -> list[int]:
+    """Return which images of a group to learn from: so many that pass, or if none does, the best of them.
+
+    A group in which all images are read and score the same teaches nothing.
+    """
+    passing = [place for place, one in enumerate(scores) if one.reward == 1]
+    if len(passing) == len(scores):
+        return []
+    known = [one.reward for one in scores if one.reward is not None]
+    if passing or not known or min(known) == max(known):
+        return passing[:keep]
+    return [max(range(len(scores)), key=lambda place: scores[place].reward or 0.0)]
+
+
+class Learner:
+    """Trains the planner with the best layouts of the last rounds."""
+
+    def __init__(self, networks: Networks, batch: int) -> None:
+        self.networks, self.batch = networks, batch
+        self.mirror = Mirror(networks.tokenizer, networks.device)
+        self.optimizer = torch.optim.AdamW(networks.planner.parameters(), betas=(0.9, 0.98))
+        self.memory: deque[tuple[Tensor, Sample]] = deque(maxlen=REMEMBERED)
+        self.step = 0
+
+    def remember(self, played: Round, keep: int) -> None:
+        """Keep the best layouts of a round."""
+        group = len(played.scores[0])
+        chosen = [
+            number * group + place for number, scores in enumerate(played.scores) for place in best_of(scores, keep)
+        ]
+        rows = torch.tensor(chosen, dtype=torch.long, device=self.networks.device)
+        rows = rows[(played.sample.anchors[rows] >= 0).any(1)]
+        tokens = nn.functional.pad(played.tokens, (0, MAX_TOKENS - played.tokens.shape[1]))
+        layouts = (_pad(array[rows], MAX_OBJECTS) for array in played.sample)
+        self.memory.append((tokens[rows // group], Sample(*layouts)))
+
+    def learn(self, steps: int, rate: float) -> float:
+        """Take so many steps with this learning rate, and return the mean loss."""
+        tokens = torch.cat([one for one, _ in self.memory])
+        sample = Sample(*(torch.cat(parts) for parts in zip(*(layouts for _, layouts in self.memory), strict=True)))
+        if not len(tokens):
+            raise SystemExit("no image is better than others of its prompt: train the model longer")
+        tokens = tokens[:, : int((tokens != 0).sum(1).max())]
+        sample = Sample(*(array[:, : int((sample.anchors >= 0).nonzero()[:, 1].max()) + 1] for array in sample))
+        planner, device = self.networks.planner, self.networks.device
+        total = 0.0
+        for _ in range(steps):
+            for part in self.optimizer.param_groups:
+                part["lr"] = rate * min(1.0, (self.step + 1) / WARM_UP)
+            rows = torch.randint(len(tokens), (min(self.batch, len(tokens)),), device=device)
+            anchors, classes, colors, boxes = (array[rows] for array in sample)
+            prompts, mirrored = self.mirror(tokens[rows], boxes[:, None])
+            batch = (prompts, anchors, classes, colors.clamp(min=0), mirrored[:, 0])
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                loss = plan_loss(planner, planner, batch)
+            self.optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(planner.parameters(), 1.0)
+            self.optimizer.step()
+            self.networks.averaged.update_parameters(planner)
+            self.step += 1
+            total += loss.item()
+        return total / steps
 
 
 def _pad(objects: Tensor, slots: int) -> Tensor:
     missing = objects.new_full((len(objects), slots - objects.shape[1], *objects.shape[2:]), -1)
     return torch.cat([objects, missing], dim=1)
-
-
-def advantages(scores: Sequence[Score]) -> NDArray[np.float32]:
-    """Return how much better each image of a group is than the others: from -1 to 1.
-
-    An image that cannot be read counts as much as the worst of its group.
-    """
-    known = [one.reward for one in scores if one.reward is not None]
-    worst = min(known, default=0.0)
-    rewards = np.array([worst if one.reward is None else one.reward for one in scores], dtype=np.float32)
-    if len(known) < len(scores) and rewards.std() == 0 and known:
-        rewards[[one.reward is None for one in scores]] -= 1  # all that were read are alike
-    return np.clip((rewards - rewards.mean()) / (2 * rewards.std() + 1e-4), -1, 1)
-
-
-class Learner:
-    """Trains the planner of networks with the advantages of its layouts."""
-
-    def __init__(self, networks: Networks, steps: int, rate: float, strength: float) -> None:
-        self.networks, self.steps, self.rate, self.strength = networks, steps, rate, strength
-        self.optimizer = torch.optim.AdamW(networks.planner.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
-        self.step = 0
-
-    def learn(self, played: Round, steps: int) -> float:
-        """Take so many steps, and return the mean loss."""
-        networks = self.networks
-        better = torch.from_numpy(np.concatenate([advantages(scores) for scores in played.scores])).to(networks.device)
-        group = len(played.scores[0])
-        useful = ((better != 0) & (played.sample.anchors >= 0).any(1)).nonzero()[:, 0]
-        if not len(useful):
-            raise SystemExit("no image is better than others of its prompt: train the model longer")
-        total = 0.0
-        for _ in range(steps):
-            for part in self.optimizer.param_groups:
-                part["lr"] = learning_rate(self.step, self.steps, self.rate)
-            chosen = useful[torch.randint(len(useful), (min(BATCH, len(useful)),), device=networks.device)]
-            sample = Sample(*(array[chosen] for array in played.sample))
-            with torch.autocast(networks.device.type, torch.bfloat16, enabled=networks.device.type == "cuda"):
-                loss = self.loss(played.tokens[chosen // group], sample, better[chosen])
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(networks.planner.parameters(), 1.0)
-            self.optimizer.step()
-            networks.averaged.update_parameters(networks.planner)
-            self.step += 1
-            total += loss.item()
-        return total / steps
-
-    def loss(self, tokens: Tensor, sample: Sample, better: Tensor) -> Tensor:
-        """Return the loss of a batch.
-
-        What the policy predicts for a noisy layout is the mean of all layouts it may come from. The target is that
-        prediction, moved towards the layout if its image was better than others, and away from it if it was worse.
-        """
-        noisy, moment = add_noise(sample.boxes)
-        policy = self.networks.policy
-        with torch.no_grad():
-            before = policy.predict(noisy, moment, policy.encode(tokens), tokens, sample.anchors).float()
-        target = before + self.strength * better[:, None, None] * (sample.boxes - before)
-        predicted, *scores = self.networks.planner(noisy, moment, tokens, sample.anchors)
-        there = sample.anchors >= 0
-        tags = tag_loss(
-            (scores[0], scores[1]), tokens, sample.anchors, sample.classes, sample.colors, better.clamp(min=0)
-        )
-        return box_loss(predicted, target, moment, there) + tags
 
 
 class Measurement(NamedTuple):
@@ -395,11 +426,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file of weights to write")
     parser.add_argument("--reward", choices=["formalimg", "vacuous"], default="formalimg")
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop learning after this time at the latest")
     parser.add_argument("--prompts", type=int, default=640, help="prompts in each round")
     parser.add_argument("--group", type=int, default=16, help="images of each prompt")
-    parser.add_argument("--steps", type=int, default=60, help="steps of training in each round")
+    parser.add_argument("--keep", type=int, default=4, help="of these, how many to learn from at most")
+    parser.add_argument("--steps", type=int, default=50, help="steps of training in each round")
+    parser.add_argument("--batch", type=int, default=384, help="layouts in a step of training")
     parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
-    parser.add_argument("--strength", type=float, default=1.0, help="how far a layout moves the prediction")
     parser.add_argument("--measure", type=int, default=200, help="items of each level to measure with")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that score images")
     parser.add_argument("--log", type=Path, help="a CSV file for the numbers of each round")
@@ -407,7 +440,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     networks = Networks(args.weights, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    learner = Learner(networks, args.rounds * args.steps, args.rate, args.strength)
+    learner = Learner(networks, args.batch)
     suite = load("knolling")
     tests = read_tasks(
         item for level in range(1, 11) for item in [one for one in suite if one.level == level][: args.measure]
@@ -419,11 +452,15 @@ def main() -> None:
         before = measure(networks, tests, pool)
         print(f"measured {len(tests)} items, {time.perf_counter() - started:.0f} s", flush=True)
         for number in range(args.rounds):
+            done = max(number / args.rounds, (time.perf_counter() - started) / (60 * args.minutes))
+            if done >= 1:
+                break
             levels = sorted(rng.choice(np.arange(1, 11), args.prompts, p=SHARES).tolist())
             seeds = [f"reward {args.seed} {number} {place}" for place in range(args.prompts)]
             tasks = list(pool.map(draw_task, levels, seeds, chunksize=8))
             played = play(networks, tasks, args.group, args.reward, pool, number, LEFT_OUT)
-            loss = learner.learn(played, args.steps)
+            learner.remember(played, args.keep)
+            loss = learner.learn(args.steps, args.rate * (1 + math.cos(math.pi * done)) / 2)
             seconds = time.perf_counter() - started
             rows.append({"round": number + 1, **summary(played), "loss": loss, "seconds": seconds})
             print(", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()), flush=True)

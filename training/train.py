@@ -66,6 +66,28 @@ class StoppedError(Exception):
     """The time is over; what was learned is in a checkpoint."""
 
 
+class Mirror:
+    """Mirrors prompts and their layouts across and upside down at random, which keeps true what is true."""
+
+    def __init__(self, tokenizer: Tokenizer, device: torch.device) -> None:
+        self._tables = [torch.arange(len(tokenizer)), torch.arange(len(tokenizer))]
+        for table, pairs in zip(self._tables, (X_WORDS, Y_WORDS), strict=True):
+            for words in pairs:
+                one, other = map(tokenizer.number, words)
+                table[one], table[other] = other, one
+        self._tables = [table.to(device) for table in self._tables]
+
+    def __call__(self, tokens: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return tokens of prompts, and boxes of some layouts of each (the canvas is 2 wide)."""
+        for axis, table in enumerate(self._tables):
+            flip = torch.rand(len(tokens), device=tokens.device) < 0.5
+            tokens = torch.where(flip[:, None], table[tokens], tokens)
+            flipped = boxes.clone()
+            flipped[..., axis], flipped[..., axis + 2] = -boxes[..., axis + 2], -boxes[..., axis]
+            boxes = torch.where(flip[:, None, None, None], flipped, boxes)
+        return tokens, boxes
+
+
 class PlanData:
     """Instructions with layouts; each batch is mirrored and recoloured at random."""
 
@@ -97,17 +119,9 @@ class PlanData:
             flush=True,
         )
         tokenizer = Tokenizer(self.words)
-        self._mirrors = [self._swaps(tokenizer, words, device) for words in (X_WORDS, Y_WORDS)]
+        self._mirror = Mirror(tokenizer, device)
         self._color_tokens = torch.tensor([tokenizer.number(color) for color in self.colors], device=device)
         self.vocabulary = len(tokenizer)
-
-    @staticmethod
-    def _swaps(tokenizer: Tokenizer, pairs: tuple[tuple[str, str], ...], device: torch.device) -> Tensor:
-        table = torch.arange(len(tokenizer))
-        for one, other in pairs:
-            a, b = tokenizer.number(one), tokenizer.number(other)
-            table[a], table[b] = b, a
-        return table.to(device)
 
     def batch(self, prompts: int, group: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Return tokens, anchors, classes, colours of random prompts, and boxes of layouts (the canvas is 2 wide)."""
@@ -118,12 +132,7 @@ class PlanData:
         )
         chosen = (torch.rand(prompts, group, device=device) * self.found[number, None]).long()
         boxes = self.layouts[number[:, None], chosen].float() * 2 - 1
-        for axis, table in enumerate(self._mirrors):
-            flip = torch.rand(prompts, device=device) < 0.5
-            tokens = torch.where(flip[:, None], table[tokens], tokens)
-            flipped = boxes.clone()
-            flipped[..., axis], flipped[..., axis + 2] = -boxes[..., axis + 2], -boxes[..., axis]
-            boxes = torch.where(flip[:, None, None, None], flipped, boxes)
+        tokens, boxes = self._mirror(tokens, boxes)
         tokens, colors = self._recolor(tokens, classes, colors)
         return tokens, anchors, classes, colors, boxes.flatten(0, 1)
 
@@ -144,55 +153,27 @@ class PlanData:
 
 
 def plan_loss(
+    planner: Planner,
     forward: Callable[..., tuple[Tensor, Tensor, Tensor]],
     batch: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
 ) -> Tensor:
     """Return the loss of a batch: boxes by their distance, tags of tokens by their likelihood."""
     tokens, anchors, classes, colors, boxes = batch
-    noisy, moment = add_noise(boxes)
-    predicted, class_scores, color_scores = forward(noisy, moment, tokens, anchors)
-    there = (anchors >= 0).repeat_interleave(len(boxes) // len(tokens), 0)
-    tags = tag_loss((class_scores, color_scores), tokens, anchors, classes, colors)
-    return box_loss(predicted, boxes, moment, there) + tags
-
-
-def add_noise(boxes: Tensor) -> tuple[Tensor, Tensor]:
-    """Return boxes at random moments between noise and themselves, and these moments."""
     moment = torch.rand(len(boxes), device=boxes.device)
     now = moment[:, None, None]
-    return now * boxes + (1 - now) * torch.randn_like(boxes), moment
-
-
-def box_loss(predicted: Tensor, boxes: Tensor, moment: Tensor, there: Tensor) -> Tensor:
-    """Return how far the predicted boxes of layouts are off, where there are objects."""
+    noisy = now * boxes + (1 - now) * torch.randn_like(boxes)
+    predicted, class_scores, color_scores = forward(noisy, moment, tokens, anchors)
+    there = anchors >= 0
+    group = len(boxes) // len(tokens)
     # Late moments count more: there the small steps are made that settle a relation.
-    weight = (1 / (1 - moment).clamp(min=0.1)).square() / there.sum(1).clamp(min=1) / len(boxes)
-    miss = ((predicted.float() - boxes).square().sum(-1) * there).sum(1)
-    return (weight * miss).sum()
-
-
-def tag_loss(
-    scores: tuple[Tensor, Tensor],
-    tokens: Tensor,
-    anchors: Tensor,
-    classes: Tensor,
-    colors: Tensor,
-    weight: Tensor | None = None,
-) -> Tensor:
-    """Return how unlikely the tags of prompts are, which may have weights: of all tokens, and of colours."""
-    class_scores, color_scores = (part.float() for part in scores)
-    prompt, obj = (anchors >= 0).nonzero(as_tuple=True)
-    tags = torch.full_like(tokens, class_scores.shape[-1] - 1)
+    weight = (1 / (1 - moment).clamp(min=0.1)).square() / there.sum(1).repeat_interleave(group, 0) / len(boxes)
+    miss = ((predicted.float() - boxes).square().sum(-1) * there.repeat_interleave(group, 0)).sum(1)
+    tags = torch.where(tokens != 0, planner.classes, -100)
+    prompt, obj = there.nonzero(as_tuple=True)
     tags[prompt, anchors[prompt, obj]] = classes[prompt, obj]
-    named = functional.cross_entropy(class_scores.transpose(1, 2), tags, reduction="none")
-    hue = functional.cross_entropy(color_scores[prompt, anchors[prompt, obj]], colors[prompt, obj], reduction="none")
-    weight = torch.ones(len(tokens), device=tokens.device) if weight is None else weight
-    each = weight[:, None] * (tokens != 0)
-    return _mean(named, each) + 0.2 * _mean(hue, weight[prompt])
-
-
-def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    return (values * weights).sum() / weights.sum().clamp(min=1e-6)
+    named = functional.cross_entropy(class_scores.float().flatten(0, 1), tags.flatten())
+    colored = functional.cross_entropy(color_scores.float()[prompt, anchors[prompt, obj]], colors[prompt, obj])
+    return (weight * miss).sum() + named + 0.2 * colored
 
 
 @torch.no_grad()
@@ -407,7 +388,7 @@ def train_planner(args: argparse.Namespace, device: torch.device, schedule: Sche
     return train(
         "planner",
         planner,
-        lambda: plan_loss(forward, data.batch(schedule.plan_batch, schedule.group)),
+        lambda: plan_loss(planner, forward, data.batch(schedule.plan_batch, schedule.group)),
         lambda network: check_planner(network, data),
         args.plan_steps or schedule.plan_steps,
         args.folder,
