@@ -52,9 +52,6 @@ BANDS = {"Easy": (1, 2, 3), "Medium": (4, 5, 6), "Hard": (7, 8, 9, 10)}
 SHARES = (0.02, 0.06, 0.12, *[0.8 / 7] * 7)
 """How much of the prompts is of each level from 1 on."""
 
-LEFT_OUT = 0.02
-"""How often an object is left out of an image while learning."""
-
 AVERAGE = 0.99
 """Images are made with weights that are averaged over the last hundred steps or so."""
 
@@ -427,6 +424,8 @@ def main() -> None:
     parser.add_argument("--reward", choices=["formalimg", "vacuous"], default="formalimg")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop learning after this time at the latest")
+    parser.add_argument("--levels", type=int, nargs="+", default=list(range(1, 11)), metavar="K")
+    parser.add_argument("--left-out", type=float, default=0.02, help="how often an object is left out while learning")
     parser.add_argument("--prompts", type=int, default=640, help="prompts in each round")
     parser.add_argument("--group", type=int, default=16, help="images of each prompt")
     parser.add_argument("--keep", type=int, default=4, help="of these, how many to learn from at most")
@@ -443,8 +442,9 @@ def main() -> None:
     learner = Learner(networks, args.batch)
     suite = load("knolling")
     tests = read_tasks(
-        item for level in range(1, 11) for item in [one for one in suite if one.level == level][: args.measure]
+        item for level in args.levels for item in [one for one in suite if one.level == level][: args.measure]
     )
+    shares = np.array([SHARES[level - 1] for level in args.levels])
     rng = np.random.default_rng(args.seed)
     rows: list[dict[str, float]] = []
     started = time.perf_counter()
@@ -455,10 +455,10 @@ def main() -> None:
             done = max(number / args.rounds, (time.perf_counter() - started) / (60 * args.minutes))
             if done >= 1:
                 break
-            levels = sorted(rng.choice(np.arange(1, 11), args.prompts, p=SHARES).tolist())
+            levels = sorted(rng.choice(args.levels, args.prompts, p=shares / shares.sum()).tolist())
             seeds = [f"reward {args.seed} {number} {place}" for place in range(args.prompts)]
             tasks = list(pool.map(draw_task, levels, seeds, chunksize=8))
-            played = play(networks, tasks, args.group, args.reward, pool, number, LEFT_OUT)
+            played = play(networks, tasks, args.group, args.reward, pool, number, args.left_out)
             learner.remember(played, args.keep)
             loss = learner.learn(args.steps, args.rate * (1 + math.cos(math.pi * done)) / 2)
             seconds = time.perf_counter() - started
