@@ -106,7 +106,7 @@ class ConstraintBuilder:
             block.bound += bound
         for name, predicate, word, positive in unary:  # as `block.narrow` does; every instruction comes by here
             before = domains[name]
-            left = before & having(predicate, word) if positive else before & ~having(predicate, word)
+            left = having(predicate, word, before) if positive else before & ~having(predicate, word, before)
             if not left or (left != before and name == whole):
                 return False
             domains[name] = left

@@ -9,6 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from formalimg.logic import members
 from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:
@@ -32,36 +33,69 @@ class _SortedObjects(NamedTuple):
 
 
 class Ranking:
-    """The objects of a scene, ranked by one measure; sets of objects are bit sets."""
+    """The objects of a scene, ranked by one measure; sets of objects are bit sets.
 
-    def __init__(self, values: Sequence[float]) -> None:
-        self.values = values
+    Most formulas leave each variable a few objects: an object is measured when it is first asked about, and all are
+    sorted when it is first asked about many.
+    """
 
-    @cached_property
-    def _order(self) -> _SortedObjects:
-        order = sorted(range(len(self.values)), key=self.values.__getitem__)
-        lowest = [0]
-        for obj in order:
-            lowest.append(lowest[-1] | 1 << obj)
-        return _SortedObjects([self.values[obj] for obj in order], lowest)
+    __slots__ = ("_boxes", "_get", "_measured", "_order", "_values")
+
+    def __init__(self, boxes: Sequence[Box], measure: Measure) -> None:
+        self._boxes = boxes
+        self._get = _GETTERS[measure]
+        self._values = [0.0] * len(boxes)
+        self._measured = 0
+        self._order: _SortedObjects | None = None
+
+    def values(self, objects: int) -> Sequence[float]:
+        """Return a list of the measures of all objects, in which those of a set are filled in."""
+        missing = objects & ~self._measured
+        if missing:
+            values, boxes, get, left = self._values, self._boxes, self._get, missing
+            while left:
+                obj = left.bit_length() - 1
+                values[obj] = get(boxes[obj])
+                left ^= 1 << obj
+            self._measured |= missing  # last, so that no other thread takes them for measured before they are
+        return self._values
+
+    def _sorted(self) -> _SortedObjects:
+        if self._order is None:
+            values = self.values((1 << len(self._boxes)) - 1)
+            order = sorted(range(len(values)), key=values.__getitem__)
+            lowest = [0]
+            for obj in order:
+                lowest.append(lowest[-1] | 1 << obj)
+            self._order = _SortedObjects([values[obj] for obj in order], lowest)
+        return self._order
 
     def smallest(self, objects: int) -> float:
         """Return the smallest measure in a set of objects."""
+        values = self.values(objects)
         if objects & (objects - 1) == 0:
-            return self.values[objects.bit_length() - 1]
-        return min([value for obj, value in enumerate(self.values) if objects >> obj & 1])
+            return values[objects.bit_length() - 1]
+        if objects.bit_count() > _SCAN_LIMIT:
+            order = self._sorted()
+            return order.values[bisect_left(order.lowest, True, key=lambda lowest: lowest & objects != 0) - 1]
+        return min([values[obj] for obj in members(objects)])
 
     def largest(self, objects: int) -> float:
         """Return the largest measure in a set of objects."""
+        values = self.values(objects)
         if objects & (objects - 1) == 0:
-            return self.values[objects.bit_length() - 1]
-        return max([value for obj, value in enumerate(self.values) if objects >> obj & 1])
+            return values[objects.bit_length() - 1]
+        if objects.bit_count() > _SCAN_LIMIT:
+            order = self._sorted()
+            return order.values[bisect_left(order.lowest, True, key=lambda lowest: objects & ~lowest == 0) - 1]
+        return max([values[obj] for obj in members(objects)])
 
     def below(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly less than the value."""
         if among.bit_count() > _SCAN_LIMIT:
-            return among & self._order.lowest[bisect_left(self._order.values, value)]
-        values, found = self.values, 0
+            order = self._sorted()
+            return among & order.lowest[bisect_left(order.values, value)]
+        values, found = self.values(among), 0
         while among:
             lowest = among & -among
             if values[lowest.bit_length() - 1] < value:
@@ -72,8 +106,9 @@ class Ranking:
     def above(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly greater than the value."""
         if among.bit_count() > _SCAN_LIMIT:
-            return among & ~self._order.lowest[bisect_right(self._order.values, value)]
-        values, found = self.values, 0
+            order = self._sorted()
+            return among & ~order.lowest[bisect_right(order.values, value)]
+        values, found = self.values(among), 0
         while among:
             lowest = among & -among
             if values[lowest.bit_length() - 1] > value:
@@ -83,16 +118,22 @@ class Ranking:
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
+        values, found = self.values(among), 0
+        while among:
+            lowest = among & -among
+            if low < values[lowest.bit_length() - 1] < high:
+                found |= lowest
+            among ^= lowest
+        return found
 
     def near(self, value: float, bound: float, among: int) -> int:
         """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
-            # The differences are computed as the rule computes them: value + bound could round to the other side.
-            start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
-            end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
-            return among & (self._order.lowest[end] ^ self._order.lowest[start])
-        values, found = self.values, 0
+            order = self._sorted()
+            start = bisect_left(order.values, True, key=lambda other: value - other < bound)
+            end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
+            return among & (order.lowest[end] ^ order.lowest[start])
+        values, found = self.values(among), 0
         while among:
             lowest = among & -among
             if abs(values[lowest.bit_length() - 1] - value) < bound:
@@ -101,11 +142,18 @@ class Ranking:
         return found
 
 
-class RankedPair(NamedTuple):
-    """The objects of a scene, ranked by the two measures that a rule compares."""
+class Rankings(dict[Measure, Ranking]):
+    """The objects of a scene, ranked by each measure that was asked for."""
 
-    first: Ranking
-    second: Ranking
+    __slots__ = ("_boxes",)
+
+    def __init__(self, boxes: Sequence[Box]) -> None:
+        super().__init__()
+        self._boxes = boxes
+
+    def __missing__(self, measure: Measure) -> Ranking:
+        ranking = self[measure] = Ranking(self._boxes, measure)
+        return ranking
 
 
 _EXACT = 2**25
@@ -114,20 +162,12 @@ _EXACT = 2**25
 _NUMBERS = frozenset({int, float})
 
 
-class Measures:
-    """The measures of the boxes of a scene; each is computed on first use."""
+class BoxArrays:
+    """The measures of the boxes of a scene as arrays; each is computed on first use."""
 
     def __init__(self, boxes: Sequence[Box]) -> None:
         self._boxes = boxes
-        self._rankings: dict[Measure, Ranking] = {}
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
-
-    def ranked_by(self, measure: Measure) -> Ranking:
-        """Return the boxes ranked by one measure."""
-        known = self._rankings.get(measure)
-        if known is None:
-            known = self._rankings[measure] = Ranking([*map(_GETTERS[measure], self._boxes)])
-        return known
 
     def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
         """Return where a rule holds, by first and second box; None if an array would round the numbers."""
