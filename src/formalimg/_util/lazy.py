@@ -7,8 +7,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     import functools
+    from collections.abc import Callable, Mapping, Sequence
 
     lazy_property = functools.cached_property
 else:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from formalimg.logic.link_graph import AtomRelations
+from formalimg.logic.relations import AtomRelation
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Variable
 
 
@@ -19,21 +21,13 @@ class UnaryClaim(NamedTuple):
     holds: bool
 
 
-class BinaryClaim(NamedTuple):
-    """That a predicate holds, or fails, for two different variables."""
-
-    predicate: str
-    variables: tuple[str, str]
-    holds: bool
-
-
 class FlatClaim(NamedTuple):
     """What all must be so.
 
     Attributes:
         bound: the variables that are bound by `exists`.
         unary: literals of one variable.
-        binary: literals of two variables.
+        relations: literals of two variables.
         others: other atoms: about the style, or about one variable twice.
         postponed: claims that are more than literals.
         steps: how many claims they came from.
@@ -41,7 +35,7 @@ class FlatClaim(NamedTuple):
 
     bound: tuple[str, ...]
     unary: tuple[UnaryClaim, ...]
-    binary: tuple[BinaryClaim, ...]
+    relations: AtomRelations
     others: tuple[tuple[Atom, bool], ...]
     postponed: tuple[tuple[Formula, bool], ...]
     steps: int
@@ -84,7 +78,7 @@ class _Flattening:
         self.strict = strict
         self.bound: list[str] = []
         self.unary: list[UnaryClaim] = []
-        self.binary: list[BinaryClaim] = []
+        self.relations: list[AtomRelation] = []
         self.others: list[tuple[Atom, bool]] = []
         self.postponed: list[tuple[Formula, bool]] = []
         self.steps = 0
@@ -93,7 +87,7 @@ class _Flattening:
         return FlatClaim(
             tuple(self.bound),
             tuple(self.unary),
-            tuple(self.binary),
+            AtomRelations(self.relations),
             tuple(self.others),
             tuple(self.postponed),
             self.steps,
@@ -129,7 +123,7 @@ class _Flattening:
     def add_atom(self, atom: Atom, holds: bool) -> None:
         match atom.arguments:
             case (Variable(name), Variable(other)) if name != other:
-                self.binary.append(BinaryClaim(atom.predicate, (name, other), holds))
+                self.relations.append(AtomRelation(atom.predicate, (name, other), holds))
             case (Variable(), Variable()):
                 self.others.append((atom, holds))
             case (Variable(name), word):
