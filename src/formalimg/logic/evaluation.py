@@ -69,7 +69,9 @@ class Evaluator:
             return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
         try:
             block = self._builder.block(variables, formulas, _as_domains(binding))
-            return block is not None and bool(join(block.relations, tuple(binding), block.domains, self.query).rows)
+            if block is None or not binding:
+                return block is not None
+            return bool(join(block.relations, tuple(binding), block.domains, self.query).rows)
         except TooWideError:
             return self._satisfiable_by_value(variables, formulas, binding)
 

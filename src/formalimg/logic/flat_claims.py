@@ -5,20 +5,14 @@ This does not depend on the world, so that a formula which is verified in many s
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.link_graph import AtomRelations
 from formalimg.logic.relations import AtomRelation
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Variable
 
-
-class UnaryClaim(NamedTuple):
-    """That a predicate of one variable holds, or fails."""
-
-    name: str
-    predicate: str
-    word: str | None
-    holds: bool
+UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
+"""That a predicate of one variable holds, or fails: the variable, the predicate, its word, and whether it holds."""
 
 
 class FlatClaim(NamedTuple):
@@ -127,8 +121,8 @@ class _Flattening:
             case (Variable(), Variable()):
                 self.others.append((atom, holds))
             case (Variable(name), word):
-                self.unary.append(UnaryClaim(name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
+                self.unary.append((name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
             case (Variable(name),):
-                self.unary.append(UnaryClaim(name, atom.predicate, None, holds))
+                self.unary.append((name, atom.predicate, None, holds))
             case _:
                 self.others.append((atom, holds))

@@ -64,14 +64,15 @@ class LinkGraph:
             The bound variables that are left and still linked; None if a variable has no value, or `whole` lost one.
         """
         neighbours, degrees = self._neighbours, self.degrees
-        left = {name for name in bound if name in degrees}
-        ready = [name for name in bound if name in left and _is_ready(degrees[name], domains[name])]
+        left = set(bound)
+        ready = [name for name in bound if degrees.get(name, 0) == 1 or not domains[name] & (domains[name] - 1)]
         while ready:
             name = ready.pop()
             if name not in left:
                 continue
             left.remove(name)
-            del degrees[name]
+            if degrees.pop(name, 0) == 0:
+                continue
             values = domains[name]
             is_single = not values & (values - 1)
             for other, relations in neighbours[name]:
@@ -88,14 +89,9 @@ class LinkGraph:
                         return None
                     domains[other] = kept
                 degrees[other] = degree = degrees[other] - 1
-                if other in left and _is_ready(degree, kept):
+                if (degree < 2 or not kept & (kept - 1)) and other in left:
                     ready.append(other)
-        return [name for name in bound if name in left] if left else []
-
-
-def _is_ready(degree: int, values: int) -> bool:
-    """Return whether a variable can be eliminated without a table."""
-    return degree < 2 or not values & (values - 1)
+        return [name for name in bound if name in left and name in degrees] if left else []
 
 
 class AtomRelations(tuple[AtomRelation, ...]):

@@ -39,30 +39,27 @@ class Ranking:
     sorted when it is first asked about many.
     """
 
-    __slots__ = ("_boxes", "_get", "_measured", "_order", "_values")
+    __slots__ = ("_boxes", "_get", "_order", "_values")
 
     def __init__(self, boxes: Sequence[Box], measure: Measure) -> None:
         self._boxes = boxes
         self._get = _GETTERS[measure]
-        self._values = [0.0] * len(boxes)
-        self._measured = 0
+        self._values: list[float | None] = [None] * len(boxes)
         self._order: _SortedObjects | None = None
 
-    def values(self, objects: int) -> Sequence[float]:
-        """Return a list of the measures of all objects, in which those of a set are filled in."""
-        missing = objects & ~self._measured
-        if missing:
-            values, boxes, get, left = self._values, self._boxes, self._get, missing
-            while left:
-                obj = left.bit_length() - 1
-                values[obj] = get(boxes[obj])
-                left ^= 1 << obj
-            self._measured |= missing  # last, so that no other thread takes them for measured before they are
-        return self._values
+    def value(self, obj: int) -> float:
+        """Return the measure of one object."""
+        known = self._values[obj]
+        return self._measure(obj) if known is None else known
+
+    def _measure(self, obj: int) -> float:
+        value: float = self._get(self._boxes[obj])
+        self._values[obj] = value
+        return value
 
     def _sorted(self) -> _SortedObjects:
         if self._order is None:
-            values = self.values((1 << len(self._boxes)) - 1)
+            values = [*map(self._get, self._boxes)]
             order = sorted(range(len(values)), key=values.__getitem__)
             lowest = [0]
             for obj in order:
@@ -72,33 +69,33 @@ class Ranking:
 
     def smallest(self, objects: int) -> float:
         """Return the smallest measure in a set of objects."""
-        values = self.values(objects)
-        if objects & (objects - 1) == 0:
-            return values[objects.bit_length() - 1]
         if objects.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return order.values[bisect_left(order.lowest, True, key=lambda lowest: lowest & objects != 0) - 1]
-        return min([values[obj] for obj in members(objects)])
+        if not objects & (objects - 1):
+            return self.value(objects.bit_length() - 1)
+        return min([self.value(obj) for obj in members(objects)])
 
     def largest(self, objects: int) -> float:
         """Return the largest measure in a set of objects."""
-        values = self.values(objects)
-        if objects & (objects - 1) == 0:
-            return values[objects.bit_length() - 1]
         if objects.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return order.values[bisect_left(order.lowest, True, key=lambda lowest: objects & ~lowest == 0) - 1]
-        return max([values[obj] for obj in members(objects)])
+        if not objects & (objects - 1):
+            return self.value(objects.bit_length() - 1)
+        return max([self.value(obj) for obj in members(objects)])
 
     def below(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly less than the value."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & order.lowest[bisect_left(order.values, value)]
-        values, found = self.values(among), 0
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if values[lowest.bit_length() - 1] < value:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if (self._measure(obj) if other is None else other) < value:
                 found |= lowest
             among ^= lowest
         return found
@@ -108,20 +105,24 @@ class Ranking:
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & ~order.lowest[bisect_right(order.values, value)]
-        values, found = self.values(among), 0
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if values[lowest.bit_length() - 1] > value:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if (self._measure(obj) if other is None else other) > value:
                 found |= lowest
             among ^= lowest
         return found
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        values, found = self.values(among), 0
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if low < values[lowest.bit_length() - 1] < high:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if low < (self._measure(obj) if other is None else other) < high:
                 found |= lowest
             among ^= lowest
         return found
@@ -133,10 +134,12 @@ class Ranking:
             start = bisect_left(order.values, True, key=lambda other: value - other < bound)
             end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
             return among & (order.lowest[end] ^ order.lowest[start])
-        values, found = self.values(among), 0
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if abs(values[lowest.bit_length() - 1] - value) < bound:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if abs((self._measure(obj) if other is None else other) - value) < bound:
                 found |= lowest
             among ^= lowest
         return found

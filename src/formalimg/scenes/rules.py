@@ -150,10 +150,9 @@ class Near(NamedTuple):
     def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be second to some of the firsts."""
         ranking = rankings[self.measure]
-        values = ranking.values(firsts)
         found = 0
         for obj in members(firsts):
-            found |= ranking.near(values[obj], self.bound, among & ~found)
+            found |= ranking.near(ranking.value(obj), self.bound, among & ~found)
         return found
 
     def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
