@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-from backtracking import OutOfTimeError, backtrack
+from backtracking import OutOfTimeError, backtrack, hoist
 from instructions import draw_case, with_counts
 
 from formalimg.logic import (
@@ -84,6 +84,7 @@ def used_again(formulas: int) -> None:
     """(f) The same instructions as in (a), prepared once and verified in a scene that is new each time."""
     ours: list[float] = []
     theirs: list[float] = []
+    searches: list[float] = []
     for objects in (12, 30):
         for number in range(formulas):
             case = draw_case(number % 10 + 1, objects, number)
@@ -97,8 +98,13 @@ def used_again(formulas: int) -> None:
             with contextlib.suppress(OutOfTimeError):
                 assert backtrack(case.formula, case.scene, LIMIT) == passed, f"verdicts differ: {case.formula}"
             theirs.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            hoist(case.formula)
+            searches.append(theirs[-1] - (time.perf_counter() - start))
     print(f"(f) {2 * formulas} formulas that are used again, K = 1..10, 12 and 30 objects")
     show_quantiles(ours, theirs)
+    search = quantile(searches, 0.5)
+    print(f"    backtracking without its hoisting, median: {milliseconds(search)}, {search / quantile(ours, 0.5):.1f}x")
 
 
 def show_quantiles(ours: list[float], theirs: list[float]) -> None:

@@ -111,6 +111,7 @@ def test_sets_of_partners_are_what_the_rules_say_one_by_one(boxes: list[Box], da
     for predicate, rule in UNARY_RULES.items():
         holding = scene.having(predicate, None)
         assert [bool(holding >> i & 1) for i in range(len(boxes))] == [rule.holds(box) for box in boxes]
+        assert Scene(scene.objects).having(predicate, None, among) == holding & among
 
 
 def test_measures_of_a_box() -> None:

@@ -29,7 +29,7 @@ def steps_taken(formula: str, scene: Scene) -> int:
     """How many steps it takes to decide a formula."""
     evaluator = Evaluator(scene, "strict", None)
     evaluator.holds(rename_apart(parse(formula)), {})
-    return relations.MAX_STEPS - evaluator.steps.left
+    return relations.MAX_STEPS - evaluator.query.left
 
 
 def far_apart(variables: int) -> str:

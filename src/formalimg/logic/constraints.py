@@ -14,10 +14,9 @@ from formalimg.logic.elimination import ConstraintBlock
 from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim
 from formalimg.logic.relations import (
     AtomRelation,
-    CachedWorld,
     Domains,
     RelationTable,
-    StepBudget,
+    WorldQuery,
     complement,
     divide,
     join,
@@ -57,11 +56,10 @@ class ConstraintBuilder:
 
     def __init__(self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure) -> None:
         self.world = world
-        self.steps = StepBudget()
+        self.query = WorldQuery(world)
         self.strict = semantics == "strict"
         self.style = style
         self.everything = (1 << len(world)) - 1
-        self._cached_world = CachedWorld(world)
         self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
@@ -75,8 +73,8 @@ class ConstraintBuilder:
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
     ) -> ConstraintBlock | None:
         """Return all that the claims say; None if they cannot all be true, or not for every value of `whole`."""
-        self.steps.take(len(claims) + 10)
-        block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
+        self.query.take(len(claims) + 10)
+        block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.query, variables)
         block.whole = whole
         if isinstance(claims, ConjunctClaims):
             if not self._assume_flat(claims.flat(self.strict), block):
@@ -93,12 +91,12 @@ class ConstraintBuilder:
     def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
         """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
         if isinstance(claim, RelationTable):
-            return block.add(claim if holds else complement(claim, block.domains, self.steps))
+            return block.add(claim if holds else complement(claim, block.domains, self.query))
         return self._assume_flat(self._structure.flat(claim, holds, self.strict), block)
 
     def _assume_flat(self, flat: FlatClaim, block: ConstraintBlock) -> bool:
-        bound, unary, binary, others, postponed, steps = flat
-        self.steps.left -= steps
+        bound, unary, relations, others, postponed, steps = flat
+        self.query.left -= steps
         domains, having, whole = block.domains, self.world.having, block.whole
         if bound:
             for name in bound:
@@ -106,28 +104,28 @@ class ConstraintBuilder:
             block.bound += bound
         for name, predicate, word, positive in unary:  # as `block.narrow` does; every instruction comes by here
             before = domains[name]
-            left = before & having(predicate, word) if positive else before & ~having(predicate, word)
+            left = having(predicate, word, before) if positive else before & ~having(predicate, word, before)
             if not left or (left != before and name == whole):
                 return False
             domains[name] = left
-        if binary:
-            cached = self._cached_world
-            block.relations += [AtomRelation(cached, *relation) for relation in binary]
-        block.postponed += postponed
+        if relations:
+            block.relations = [*block.relations, *relations] if block.relations else relations
+        if postponed:
+            block.postponed += postponed
         return not others or all(self._assume_atom(atom, positive, block) for atom, positive in others)
 
     def _assume_complex(self, claim: Formula, holds: bool, block: ConstraintBlock) -> bool:
         match claim:
+            case Forall() if holds:
+                return self._assume_forall(claim, block)
             case And(parts) | Or(parts):
                 return self._assume_any([((), [(part, holds)]) for part in parts], block)
             case Implies(antecedent, consequent):
                 return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
             case Iff(left, right):
                 return self._assume_iff(left, right, holds, block)
-            case Forall(variable, Implies(antecedent, consequent)) if not holds:
+            case Forall(variable, Implies(antecedent, consequent)):
                 return self._assume_strict_failure(variable.name, antecedent, consequent, block)
-            case Forall(variable, body) if holds:
-                return self._assume_forall(variable.name, body, claim, block)
             case Count():
                 return self._assume_count(claim, holds, block)
             case _:
@@ -141,10 +139,10 @@ class ConstraintBuilder:
         if not isinstance(second, Variable):
             objects = self.world.having(atom.predicate, second.text if second else None)
         elif second.name != first.name:
-            block.relations.append(AtomRelation(self._cached_world, atom.predicate, (first.name, second.name), holds))
+            block.relations = [*block.relations, AtomRelation(atom.predicate, (first.name, second.name), holds)]
             return True
         else:
-            self.steps.take(len(self.world))
+            self.query.take(len(self.world))
             singles = [1 << obj for obj in range(len(self.world))]
             objects = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
         return block.narrow(first.name, objects if holds else ~objects)
@@ -161,7 +159,7 @@ class ConstraintBuilder:
             if table.rows and not table.variables:
                 return True  # it holds whatever the variables stand for
             tables.append(table)
-        return block.add(union(tables, block.domains, self.steps))
+        return block.add(union(tables, block.domains, self.query))
 
     def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: ConstraintBlock) -> bool:
         one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
@@ -169,46 +167,39 @@ class ConstraintBuilder:
         neither: list[_Claim] = [(one, False), (other, not holds)]
         return self._assume_any([((), both), ((), neither)], block)
 
-    def _assume_forall(self, name: str, body: Formula, forall: Formula, block: ConstraintBlock) -> bool:
+    def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
         """Assume a `forall`; where its condition mentions only its own variable, by its instances."""
-        antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
+        name, condition, is_own_condition, own, others = self._structure.forall_parts(forall)
+        if not is_own_condition:
+            return self._assume_all((), (), forall, True, block)
         instances = self.everything
-        if antecedent is not None:
-            if self._free_variables(antecedent) != (name,):
-                return self._assume_all((), (), forall, True, block)
-            chosen = self._build((), [(antecedent, True)], {name: instances})
+        if condition is not None:
+            chosen = self._build((), condition, {name: instances})
             if chosen is None:
                 return not self.strict
             instances = chosen.domains[name]
-        domains = {**block.domains, name: instances}
-        for variables, claims, mentioned in self._structure.groups(consequent):
-            if not variables and isinstance(claims[0][0], Atom):
-                if not self._assume_for_each(instances, name, claims[0][0], block):
-                    return False
-                continue
-            if mentioned <= {name, *variables}:  # about each instance alone: it is enough that none is lost
-                if self._build(variables, claims, {name: instances}, whole=name) is None:
-                    return False
-                continue
-            table = self._table(variables, claims, domains, last=name)
-            if not block.add(divide(table, instances) if table.variables[-1:] == (name,) else table):
+        # What is about each instance alone: it is enough that none is lost.
+        if own is not None and self._build(own.variables, own.claims, {name: instances}, whole=name) is None:
+            return False
+        for variables, claims, mentioned, is_literal in others:
+            if not is_literal:
+                table = self._table(variables, claims, {**block.domains, name: instances}, last=name)
+                fits = block.add(divide(table, instances) if name in mentioned else table)
+            elif name in mentioned:
+                fits = self._assume_for_each(name, instances, claims.flat(self.strict).relations[0], block)
+            else:
+                fits = self._assume_flat(claims.flat(self.strict), block)
+            if not fits:
                 return False
         return True
 
-    def _assume_for_each(self, instances: int, name: str, atom: Atom, block: ConstraintBlock) -> bool:
-        """Assume an atom for each of the objects that can be put for one of its variables."""
-        variables = atom.variables
-        if name not in variables:
-            return self._assume_atom(atom, True, block)
-        if variables in ((name,), (name, name)):
-            alone = ConstraintBlock({name: instances}, self.steps)
-            return self._assume_atom(atom, True, alone) and alone.domains[name] == instances
-        first, second = variables
+    def _assume_for_each(self, name: str, instances: int, relation: AtomRelation, block: ConstraintBlock) -> bool:
+        """Assume that a relation holds between each of the values of one variable and the other variable."""
+        first, second = relation.variables
         other = second if name == first else first
-        edge = AtomRelation(self._cached_world, atom.predicate, (first, second), True)
-        self.steps.take(instances.bit_count())
+        self.query.take(instances.bit_count())
         for obj in members(instances):
-            if not block.narrow(other, edge.partners(name, 1 << obj, block.domains[other], self.steps)):
+            if not block.narrow(other, relation.partners(name, 1 << obj, block.domains[other], self.query)):
                 return False
         return True
 
@@ -220,12 +211,12 @@ class ConstraintBuilder:
             number = len(self.world)
             if count.allows(number) is count.allows(0):
                 return count.allows(0) is holds
-            return block.add(table if count.allows(number) is holds else complement(table, block.domains, self.steps))
-        self.steps.take(len(table.rows) // 4)
+            return block.add(table if count.allows(number) is holds else complement(table, block.domains, self.query))
+        self.query.take(len(table.rows) // 4)
         # Rows without any object are not in the table: what is true of them is what the complement is taken of.
         empty_fits = count.allows(0) is holds
         chosen = keep_counts(table, lambda number: (count.allows(number) is holds) is not empty_fits)
-        return block.add(complement(chosen, block.domains, self.steps) if empty_fits else chosen)
+        return block.add(complement(chosen, block.domains, self.query) if empty_fits else chosen)
 
     def _assume_strict_failure(
         self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
@@ -273,7 +264,7 @@ class ConstraintBuilder:
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
-        return block.add(complement(counterexamples, block.domains, self.steps))
+        return block.add(complement(counterexamples, block.domains, self.query))
 
     # --- tables of formulas
 
@@ -292,7 +283,7 @@ class ConstraintBuilder:
             free[last] = None
         block = self._build(variables, claims, {name: domains[name] for name in free})
         return (
-            join(block.relations, tuple(free), block.domains, self.steps) if block else RelationTable(tuple(free), {})
+            join(block.relations, tuple(free), block.domains, self.query) if block else RelationTable(tuple(free), {})
         )
 
     def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:

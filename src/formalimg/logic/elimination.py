@@ -6,10 +6,11 @@ elimination order decides how large the intermediate tables become.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from formalimg.logic.relations import Domains, Relation, RelationTable, StepBudget, join, project
+from formalimg.logic.link_graph import AtomRelations, LinkGraph, semi_join
+from formalimg.logic.relations import Domains, Relation, RelationTable, WorldQuery, join, project
 from formalimg.logic.syntax import Formula
 from formalimg.logic.world import members
 
@@ -23,13 +24,14 @@ class ConstraintBlock:
     Claims that are more than literals are postponed until the domains are as narrow as literals make them.
     """
 
-    __slots__ = ("bound", "domains", "postponed", "relations", "steps", "tries_left", "whole")
+    __slots__ = ("bound", "domains", "graph", "postponed", "query", "relations", "tries_left", "whole")
 
-    def __init__(self, domains: Domains, steps: StepBudget, bound: Iterable[str] = ()) -> None:
+    def __init__(self, domains: Domains, query: WorldQuery, bound: Iterable[str] = ()) -> None:
         self.domains = domains
-        self.steps = steps
+        self.query = query
         self.bound = list(bound)
-        self.relations: list[Relation] = []
+        self.relations: Sequence[Relation] = ()
+        self.graph: LinkGraph | None = None  # of the relations, once it is known
         self.postponed: list[tuple[Formula, bool]] = []
         self.tries_left = _MAX_TRIES
         self.whole: str | None = None  # a variable that may lose no value: the block fails if it does
@@ -48,7 +50,7 @@ class ConstraintBlock:
         if len(table.variables) == 1:
             return self.narrow(table.variables[0], table.rows[()])
         if table.variables:
-            self.relations.append(table)
+            self.relations = [*self.relations, table]
         return True
 
     def eliminate_bound(self) -> bool:
@@ -58,18 +60,19 @@ class ConstraintBlock:
         narrowed; then a value is tried, if only a yes or no is needed, or the variable with the smallest table is
         eliminated.
         """
-        if not self.relations:
+        relations = self.relations
+        if not relations:
             return True
-        self.steps.left -= len(self.relations) ** 2 // 32  # each eliminated variable scans all of them
-        remaining: Collection[str] = self.bound
-        propagated = max([len(relation.variables) for relation in self.relations]) == 2
+        self.query.left -= len(relations) ** 2 // 32  # each eliminated variable scans all of them
+        remaining: Sequence[str] = self.bound
+        propagated = isinstance(relations, AtomRelations) or max([len(one.variables) for one in relations]) == 2
         if propagated:
-            peeled = self._peel(remaining)
-            if peeled:
-                peeled = self._peel(peeled) if self._propagate() else None
-            if not peeled:
-                return peeled is not None
-            remaining = peeled
+            linked = self._eliminate_without_tables(remaining)
+            if linked:
+                linked = self._eliminate_without_tables(linked) if self._propagate() else None
+            if not linked:
+                return linked is not None
+            remaining = linked
         around: dict[str, set[str]] = {name: {name} for name in remaining}
         for relation in self.relations:
             for name in relation.variables:
@@ -88,7 +91,7 @@ class ConstraintBlock:
                 ready = [name for name in around if self._is_cheap(name, around[name])]
                 continue
             else:
-                self.steps.take(len(around) + len(self.relations))
+                self.query.take(len(around) + len(self.relations))
                 name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
                 if self.tries_left and self._is_closed(around):
                     found = self._try_values(around)
@@ -108,43 +111,22 @@ class ConstraintBlock:
                     ready.append(other)
         return True
 
-    def _peel(self, bound: Collection[str]) -> Collection[str] | None:
-        """Eliminate variables with one value or one neighbour, as long as there are any; None if that is impossible.
+    def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
+        """Eliminate variables with one value or one neighbour; all relations must be of two variables.
 
-        Returns the bound variables that are left. All relations must be of two variables, as they nearly always are:
-        then this is much faster than with sets of neighbours.
+        Returns the bound variables that are left and still linked; None if it is impossible.
         """
-        links: dict[str, dict[str, list[Relation]]] = {}
-        for relation in self.relations:
-            first, second = relation.variables
-            links.setdefault(first, {}).setdefault(second, []).append(relation)
-            links.setdefault(second, {})[first] = links[first][second]
-        domains = self.domains
-        left = dict.fromkeys([name for name in bound if name in links])
-        ready = [name for name in left if len(links[name]) == 1 or not domains[name] & (domains[name] - 1)]
-        while ready:
-            name = ready.pop()
-            if name not in left:
-                continue
-            del left[name]
-            neighbours = links.pop(name)
-            domain = domains[name]
-            settled = domain & (domain - 1) == 0
-            for other, relations in neighbours.items():
-                if settled:
-                    for relation in relations:
-                        if not self.narrow(other, relation.partners(name, domain, domains[other], self.steps)):
-                            return None
-                elif not self._semi_join(name, other, relations):
-                    return None
-                linked = links[other]
-                del linked[name]
-                if other in left and (len(linked) < 2 or not domains[other] & (domains[other] - 1)):
-                    ready.append(other)
-        self.relations = [
-            relation for relation in self.relations if relation.variables[0] in links and relation.variables[1] in links
-        ]
-        return left
+        relations, graph = self.relations, self.graph
+        if graph is None:
+            graph = relations.graph.copy() if isinstance(relations, AtomRelations) else LinkGraph.of(relations)
+            self.graph = graph
+        remaining = graph.eliminate(bound, self.domains, self.whole, self.query)
+        linked = graph.degrees
+        if linked:
+            self.relations = [one for one in relations if one.variables[0] in linked and one.variables[1] in linked]
+        else:
+            self.relations = ()
+        return remaining
 
     def _is_closed(self, around: Mapping[str, object]) -> bool:
         """Return whether no relation has a variable other than the bound ones."""
@@ -160,12 +142,13 @@ class ConstraintBlock:
         for value in members(self.domains[name]):
             if not self.tries_left:
                 return None
-            trial = ConstraintBlock(dict(self.domains), self.steps, around)
+            trial = ConstraintBlock(dict(self.domains), self.query, around)
             trial.domains[name] = 1 << value
-            trial.relations = list(self.relations)
+            trial.relations = self.relations
+            trial.graph = self.graph.copy() if self.graph else None
             trial.tries_left = self.tries_left - 1
             if trial.eliminate_bound():
-                self.relations = []
+                self.relations = ()
                 return True
             self.tries_left = trial.tries_left
         return False
@@ -190,12 +173,12 @@ class ConstraintBlock:
             changed: set[str] = set()
             for relation in pairs:
                 first, second = relation.variables
-                self.steps.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
+                self.query.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
                 for name, other in ((first, second), (second, first)):
                     if stale is not None and name not in stale and name not in changed:
                         continue
                     before = self.domains[other]
-                    if not self._semi_join(name, other, [relation]):
+                    if not self.narrow(other, relation.partners(name, self.domains[name], before, self.query)):
                         return False
                     if self.domains[other] != before:
                         changed.add(other)
@@ -208,33 +191,19 @@ class ConstraintBlock:
         others: list[Relation] = []
         for relation in self.relations:
             (touching if name in relation.variables else others).append(relation)
-        self.relations = others
+        self.relations, self.graph = others, None
         if settled:
             return all(self._reduce(relation, name) for relation in touching)
         if len(neighbours) == 1:
-            return self._semi_join(name, next(iter(neighbours)), touching)
-        return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.steps)))
+            other = next(iter(neighbours))
+            return self.narrow(other, semi_join(touching, name, other, self.domains, self.query))
+        return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.query)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
         """Keep what a relation says once one of its variables has a single value."""
         if len(relation.variables) == 2:
             first, second = relation.variables
             other = second if name == first else first
-            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other], self.steps))
+            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other], self.query))
         others = [other for other in relation.variables if other != name]
-        return self.add(project(join([relation], (*others, name), self.domains, self.steps)))
-
-    def _semi_join(self, name: str, other: str, relations: list[Relation]) -> bool:
-        """Keep the values of the other variable for which some value of this one satisfies all relations."""
-        domain = self.domains[name]
-        if len(relations) == 1:
-            return self.narrow(other, relations[0].partners(name, domain, self.domains[other], self.steps))
-        self.steps.take(len(relations) * self.domains[other].bit_count())
-        kept = 0
-        for value in members(self.domains[other]):
-            fitting = domain
-            for relation in relations:
-                fitting = relation.partners(other, 1 << value, fitting, self.steps)
-            if fitting:
-                kept |= 1 << value
-        return self.narrow(other, kept)
+        return self.add(project(join([relation], (*others, name), self.domains, self.query)))

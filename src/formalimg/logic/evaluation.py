@@ -50,7 +50,7 @@ class Evaluator:
         self.strict = semantics == "strict"
         self.style = style
         self._builder = ConstraintBuilder(world, semantics, style, structure or FormulaStructure())
-        self.steps = self._builder.steps
+        self.query = self._builder.query
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
         """Return whether the formula holds when its free variables stand for these objects.
@@ -69,7 +69,9 @@ class Evaluator:
             return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
         try:
             block = self._builder.block(variables, formulas, _as_domains(binding))
-            return block is not None and bool(join(block.relations, tuple(binding), block.domains, self.steps).rows)
+            if block is None or not binding:
+                return block is not None
+            return bool(join(block.relations, tuple(binding), block.domains, self.query).rows)
         except TooWideError:
             return self._satisfiable_by_value(variables, formulas, binding)
 
@@ -80,7 +82,7 @@ class Evaluator:
             block = self._builder.block(others, formulas, domains)
             if block is None:
                 return 0
-            table = join(block.relations, (*binding, variable), block.domains, self.steps)
+            table = join(block.relations, (*binding, variable), block.domains, self.query)
             return table.rows.get(tuple(binding.values()), 0)
         except TooWideError:
             objects = range(len(self.world))
@@ -100,7 +102,7 @@ class Evaluator:
             block = self._builder.block((), [count.body], domains)
             if block is None:
                 return {}
-            table = join(block.relations, (*variables, name), block.domains, self.steps)
+            table = join(block.relations, (*variables, name), block.domains, self.query)
             return {objects: row.bit_count() for objects, row in table.rows.items()}
         except TooWideError:
             found = {}

@@ -5,26 +5,14 @@ This does not depend on the world, so that a formula which is verified in many s
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from formalimg.logic.link_graph import AtomRelations
+from formalimg.logic.relations import AtomRelation
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Variable
 
-
-class UnaryClaim(NamedTuple):
-    """That a predicate of one variable holds, or fails."""
-
-    name: str
-    predicate: str
-    word: str | None
-    holds: bool
-
-
-class BinaryClaim(NamedTuple):
-    """That a predicate holds, or fails, for two different variables."""
-
-    predicate: str
-    variables: tuple[str, str]
-    holds: bool
+UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
+"""That a predicate of one variable holds, or fails: the variable, the predicate, its word, and whether it holds."""
 
 
 class FlatClaim(NamedTuple):
@@ -33,7 +21,7 @@ class FlatClaim(NamedTuple):
     Attributes:
         bound: the variables that are bound by `exists`.
         unary: literals of one variable.
-        binary: literals of two variables.
+        relations: literals of two variables.
         others: other atoms: about the style, or about one variable twice.
         postponed: claims that are more than literals.
         steps: how many claims they came from.
@@ -41,7 +29,7 @@ class FlatClaim(NamedTuple):
 
     bound: tuple[str, ...]
     unary: tuple[UnaryClaim, ...]
-    binary: tuple[BinaryClaim, ...]
+    relations: AtomRelations
     others: tuple[tuple[Atom, bool], ...]
     postponed: tuple[tuple[Formula, bool], ...]
     steps: int
@@ -84,7 +72,7 @@ class _Flattening:
         self.strict = strict
         self.bound: list[str] = []
         self.unary: list[UnaryClaim] = []
-        self.binary: list[BinaryClaim] = []
+        self.relations: list[AtomRelation] = []
         self.others: list[tuple[Atom, bool]] = []
         self.postponed: list[tuple[Formula, bool]] = []
         self.steps = 0
@@ -93,7 +81,7 @@ class _Flattening:
         return FlatClaim(
             tuple(self.bound),
             tuple(self.unary),
-            tuple(self.binary),
+            AtomRelations(self.relations),
             tuple(self.others),
             tuple(self.postponed),
             self.steps,
@@ -129,12 +117,12 @@ class _Flattening:
     def add_atom(self, atom: Atom, holds: bool) -> None:
         match atom.arguments:
             case (Variable(name), Variable(other)) if name != other:
-                self.binary.append(BinaryClaim(atom.predicate, (name, other), holds))
+                self.relations.append(AtomRelation(atom.predicate, (name, other), holds))
             case (Variable(), Variable()):
                 self.others.append((atom, holds))
             case (Variable(name), word):
-                self.unary.append(UnaryClaim(name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
+                self.unary.append((name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
             case (Variable(name),):
-                self.unary.append(UnaryClaim(name, atom.predicate, None, holds))
+                self.unary.append((name, atom.predicate, None, holds))
             case _:
                 self.others.append((atom, holds))

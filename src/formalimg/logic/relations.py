@@ -23,17 +23,22 @@ class OutOfStepsError(Exception):
     """A question would take more than MAX_STEPS. Never leaves this package."""
 
 
-class StepBudget:
-    """The steps that are left for one question.
+class WorldQuery:
+    """What is asked of a world to decide one formula: the steps that are left for it, and the rows that were read.
+
+    Rows are cached, because a hard formula reads the same ones again and again.
 
     Attributes:
-        left: how many. Subtract a few steps here directly; call `take` for many.
+        world: the world.
+        left: how many steps. Subtract a few steps here directly; call `take` for many.
     """
 
-    __slots__ = ("left",)
+    __slots__ = ("_rows", "left", "world")
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
+        self.world = world
         self.left = MAX_STEPS
+        self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def take(self, steps: int) -> None:
         """Take some steps.
@@ -44,6 +49,21 @@ class StepBudget:
         self.left -= steps
         if self.left < 0:
             raise OutOfStepsError
+
+    def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
+        """Return a function from an object to those related to it, or not related: as first object if `forward`."""
+        read = self.world.seconds if forward else self.world.firsts
+        everything = (1 << len(self.world)) - 1
+        known = self._rows.setdefault((predicate, forward, positive), {})
+
+        def row(obj: int) -> int:
+            found = known.get(obj)
+            if found is None:
+                found = read(predicate, 1 << obj, everything)
+                known[obj] = found = found if positive else everything & ~found
+            return found
+
+        return row
 
 
 MAX_ROWS = 100_000
@@ -70,30 +90,30 @@ class RelationTable:
         self.rows = rows
         self._other_way: RelationTable | None = None
 
-    def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
+    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
         """In a relation of two variables, return the values of `among` related to some value of the known variable."""
         if known == self.variables[0]:
             rows = self.rows
         else:
             if self._other_way is None:
-                self._other_way = self._turned(self.variables[0], steps)
+                self._other_way = self._turned(self.variables[0], query)
             rows = self._other_way.rows
-        steps.left -= values.bit_count() // 4
+        query.left -= values.bit_count() // 4
         found = 0
         for value in members(values):
             found |= rows.get((value,), 0)
         return found & among
 
-    def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
         """Return a filter on the values of `last`, by the values of the others at their indices (`places`)."""
-        table = self if self.variables[-1] == last else self._turned(last, steps)
+        table = self if self.variables[-1] == last else self._turned(last, query)
         others = [places[name] for name in table.variables[:-1]]
         rows = table.rows
         return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
 
-    def _turned(self, last: str, steps: StepBudget) -> RelationTable:
+    def _turned(self, last: str, query: WorldQuery) -> RelationTable:
         """Return the same relation with another variable last."""
-        steps.take(sum(map(int.bit_count, self.rows.values())) // 4)
+        query.take(sum(map(int.bit_count, self.rows.values())) // 4)
         at = self.variables.index(last)
         rows: dict[tuple[int, ...], int] = {}
         for key, row in self.rows.items():
@@ -104,60 +124,34 @@ class RelationTable:
         return RelationTable((*self.variables[:at], *self.variables[at + 1 :], last), rows)
 
 
-class CachedWorld:
-    """A world with a cache of the rows read from it: a hard formula reads the same rows again and again."""
-
-    __slots__ = ("_rows", "world")
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
-
-    def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
-        """Return a function from an object to those related to it, or not related: as first object if `forward`."""
-        read = self.world.seconds if forward else self.world.firsts
-        everything = (1 << len(self.world)) - 1
-        known = self._rows.setdefault((predicate, forward, positive), {})
-
-        def row(obj: int) -> int:
-            found = known.get(obj)
-            if found is None:
-                found = read(predicate, 1 << obj, everything)
-                known[obj] = found = found if positive else everything & ~found
-            return found
-
-        return row
-
-
 class AtomRelation:
     """A relation that one atom of two variables states, read from the world when needed."""
 
-    __slots__ = ("cached_world", "positive", "predicate", "variables")
+    __slots__ = ("positive", "predicate", "variables")
 
-    def __init__(self, cached_world: CachedWorld, predicate: str, variables: tuple[str, str], positive: bool) -> None:
-        self.cached_world = cached_world
+    def __init__(self, predicate: str, variables: tuple[str, str], positive: bool) -> None:
         self.predicate = predicate
         self.variables = variables
         self.positive = positive
 
-    def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
+    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
         """Return the values of `among` related to some value of the known variable, as for tables."""
-        world = self.cached_world.world
+        world = query.world
         read = world.seconds if known == self.variables[0] else world.firsts
         if self.positive:
             return read(self.predicate, values, among)
-        steps.left -= values.bit_count()
+        query.left -= values.bit_count()
         found = 0
         for value in members(values):
             found |= among & ~read(self.predicate, 1 << value, among)
         return found
 
-    def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
         """Return a filter on the values of `last`, as for tables."""
         first, second = self.variables
         known = first if last == second else second
         place = places[known]
-        row = self.cached_world.rows(self.predicate, known == first, self.positive)
+        row = query.rows(self.predicate, known == first, self.positive)
         return lambda values, among: among & row(values[place])
 
 
@@ -165,7 +159,7 @@ Relation: TypeAlias = RelationTable | AtomRelation
 
 
 def join(
-    relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, steps: StepBudget
+    relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, query: WorldQuery
 ) -> RelationTable:
     """Return the values of the variables, within their domains, for which all relations hold.
 
@@ -177,7 +171,7 @@ def join(
     filters: list[list[_Filter]] = [[] for _ in variables]
     for relation in relations:
         last = max(relation.variables, key=places.__getitem__)
-        filters[places[last]].append(relation.fitting(last, places, steps))
+        filters[places[last]].append(relation.fitting(last, places, query))
     deepest = len(variables) - 1
     values = [0] * len(variables)
     rows: dict[tuple[int, ...], int] = {}
@@ -188,7 +182,7 @@ def join(
         nonlocal looked_at
         looked_at += 1
         if looked_at > MAX_ROWS:
-            steps.take(looked_at * (4 + len(relations)) // 4)
+            query.take(looked_at * (4 + len(relations)) // 4)
             raise TooWideError
         allowed = domains[variables[depth]]
         for fitting in filters[depth]:
@@ -200,7 +194,7 @@ def join(
             rows[tuple(values[:deepest])] = allowed
 
     fill(0, fill)
-    steps.take(looked_at * (4 + len(relations)) // 4)
+    query.take(looked_at * (4 + len(relations)) // 4)
     return RelationTable(variables, rows)
 
 
@@ -229,7 +223,7 @@ def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> Rela
     return RelationTable(table.variables[:-1], rows)
 
 
-def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> RelationTable:
+def complement(table: RelationTable, domains: Domains, query: WorldQuery) -> RelationTable:
     """Return the values within the domains for which the table does not hold."""
     if not table.variables:
         return RelationTable((), {} if table.rows else {(): 1})
@@ -237,7 +231,7 @@ def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> Rel
     looked_at = prod(domains[name].bit_count() for name in others)
     if looked_at > MAX_ROWS:
         raise TooWideError
-    steps.take(looked_at)
+    query.take(looked_at)
     whole = domains[last]
     rows = {}
     for key in product(*(members(domains[name]) for name in others)):
@@ -247,13 +241,13 @@ def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> Rel
     return RelationTable(table.variables, rows)
 
 
-def union(tables: Sequence[RelationTable], domains: Domains, steps: StepBudget) -> RelationTable:
+def union(tables: Sequence[RelationTable], domains: Domains, query: WorldQuery) -> RelationTable:
     """Return the values for which at least one of the tables holds, over the variables of all of them."""
     variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
     rows: dict[tuple[int, ...], int] = {}
     for table in tables:
         if table.rows:
-            spread = join([table] if table.variables else [], variables, domains, steps)
+            spread = join([table] if table.variables else [], variables, domains, query)
             for key, row in spread.rows.items():
                 rows[key] = rows.get(key, 0) | row
     return RelationTable(variables, rows)

@@ -17,6 +17,7 @@ from formalimg.logic.syntax import (
     Exists,
     Forall,
     Formula,
+    Implies,
     Not,
     Or,
     Variable,
@@ -177,12 +178,32 @@ class ConjunctGroup(NamedTuple):
     Attributes:
         variables: these variables.
         claims: the conjuncts; each is claimed to hold.
-        mentioned: all variables that are free in them.
+        mentioned: the variables that are free in them, other than these.
+        is_literal: whether it is a single atom, or the negation of one.
     """
 
     variables: tuple[str, ...]
     claims: ConjunctClaims
     mentioned: frozenset[str]
+    is_literal: bool
+
+
+class ForallParts(NamedTuple):
+    """The parts of a `forall`.
+
+    Attributes:
+        variable: the variable that it binds.
+        condition: what its instances have to meet, if the body is an implication.
+        is_own_condition: whether the condition mentions no other variable; also if there is none.
+        own: the conjuncts of the rest of the body that mention no other variable, if any.
+        others: the groups of the other conjuncts.
+    """
+
+    variable: str
+    condition: ConjunctClaims | None
+    is_own_condition: bool
+    own: ConjunctGroup | None
+    others: tuple[ConjunctGroup, ...]
 
 
 class FormulaStructure:
@@ -195,6 +216,7 @@ class FormulaStructure:
         # With the formula itself, so that its id is not reused, unless this was copied or pickled.
         self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
         self._groups: dict[int, tuple[Formula, tuple[ConjunctGroup, ...]]] = {}
+        self._foralls: dict[int, tuple[Formula, ForallParts]] = {}
         self._flat: dict[tuple[int, bool, bool], tuple[Formula, FlatClaim]] = {}
 
     def free_variables(self, formula: Formula) -> tuple[str, ...]:
@@ -212,6 +234,13 @@ class FormulaStructure:
         known = self._groups.get(id(formula))
         if known is None or known[0] is not formula:
             known = self._groups[id(formula)] = (formula, self._find_groups(formula))
+        return known[1]
+
+    def forall_parts(self, forall: Forall) -> ForallParts:
+        """Return the parts of a `forall`."""
+        known = self._foralls.get(id(forall))
+        if known is None or known[0] is not forall:
+            known = self._foralls[id(forall)] = (forall, self._find_parts(forall))
         return known[1]
 
     def flat(self, formula: Formula, holds: bool, strict: bool) -> FlatClaim:
@@ -244,8 +273,28 @@ class FormulaStructure:
         return (*alone, *together)
 
     def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
-        mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
-        return ConjunctGroup(tuple(variables), ConjunctClaims((claim, True) for claim in claims), mentioned)
+        mentioned = frozenset(name for claim in claims for name in self.free_variables(claim)).difference(variables)
+        atom = claims[0].body if isinstance(claims[0], Not) else claims[0]
+        is_literal = not variables and isinstance(atom, Atom)
+        return ConjunctGroup(tuple(variables), ConjunctClaims((claim, True) for claim in claims), mentioned, is_literal)
+
+    def _find_parts(self, forall: Forall) -> ForallParts:
+        name, body = forall.variable.name, forall.body
+        condition, is_own_condition = None, True
+        if isinstance(body, Implies):
+            condition = ConjunctClaims([(body.antecedent, True)])
+            is_own_condition = self.free_variables(body.antecedent) == (name,)
+            body = body.consequent
+        groups = self.groups(body)
+        others = tuple(group for group in groups if not group.mentioned <= {name})
+        variables: list[str] = []
+        claims: list[Formula] = []
+        for group in groups:
+            if group.mentioned <= {name}:
+                variables += group.variables
+                claims += [claim for claim, _ in group.claims]
+        own = self._group(variables, claims) if claims else None
+        return ForallParts(name, condition, is_own_condition, own, others)
 
 
 def narrow_counts(formula: Formula) -> Formula:
@@ -260,7 +309,7 @@ def narrow_counts(formula: Formula) -> Formula:
     bound, number, variable, body, span = formula.bound, formula.number, formula.variable, formula.body, formula.span
     inside: list[Formula] = []
     outside: list[Formula] = []
-    for variables, claims, mentioned in FormulaStructure().groups(body):
+    for variables, claims, mentioned, _ in FormulaStructure().groups(body):
         group = _conjunction([claim for claim, _ in claims], span)
         for name in reversed(variables):
             group = Exists(Variable(name), group, span)

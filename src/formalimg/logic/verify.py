@@ -127,7 +127,8 @@ class AnalyzedFormula:
         Raises:
             FormulaError: if a variable is unbound, or the scene cannot decide an atom.
         """
-        if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._doubtful_in(scene)):
+        doubtful = self._doubtful_in(scene)
+        if self._is_open or (doubtful and any(_objection(atom, scene, style) is not None for atom in doubtful)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
                 AnalyzedFormula(as_formula(str(self.formula))).require_decidable(scene, style)
             raise FormulaError(self._problems(scene, style))

@@ -30,8 +30,8 @@ class World(Protocol):
     def objection(self, atom: Atom) -> str | None:
         """Return why this world cannot decide an atom; None if it can."""
 
-    def having(self, predicate: str, value: str | None) -> int:
-        """Return the objects for which a predicate of one variable holds."""
+    def having(self, predicate: str, value: str | None, among: int = -1) -> int:
+        """Return the objects of `among`, by default of all, for which a predicate of one variable holds."""
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
@@ -74,9 +74,9 @@ class DistinguishingWorld:
         """Return why an atom cannot be decided; None if it can."""
         return objection_to_distinct(atom) if atom.predicate == DISTINCT else self._world.objection(atom)
 
-    def having(self, predicate: str, value: str | None) -> int:
-        """Return the objects for which a predicate of one variable holds."""
-        return self._world.having(predicate, value)
+    def having(self, predicate: str, value: str | None, among: int = -1) -> int:
+        """Return the objects of `among` for which a predicate of one variable holds."""
+        return self._world.having(predicate, value, among)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects of `among` that are related to one of `firsts`."""

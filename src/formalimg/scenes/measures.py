@@ -9,6 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from formalimg.logic import members
 from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:
@@ -32,39 +33,69 @@ class _SortedObjects(NamedTuple):
 
 
 class Ranking:
-    """The objects of a scene, ranked by one measure; sets of objects are bit sets."""
+    """The objects of a scene, ranked by one measure; sets of objects are bit sets.
 
-    def __init__(self, values: Sequence[float]) -> None:
-        self.values = values
+    Most formulas leave each variable a few objects: an object is measured when it is first asked about, and all are
+    sorted when it is first asked about many.
+    """
 
-    @cached_property
-    def _order(self) -> _SortedObjects:
-        order = sorted(range(len(self.values)), key=self.values.__getitem__)
-        lowest = [0]
-        for obj in order:
-            lowest.append(lowest[-1] | 1 << obj)
-        return _SortedObjects([self.values[obj] for obj in order], lowest)
+    __slots__ = ("_boxes", "_get", "_order", "_values")
+
+    def __init__(self, boxes: Sequence[Box], measure: Measure) -> None:
+        self._boxes = boxes
+        self._get = _GETTERS[measure]
+        self._values: list[float | None] = [None] * len(boxes)
+        self._order: _SortedObjects | None = None
+
+    def value(self, obj: int) -> float:
+        """Return the measure of one object."""
+        known = self._values[obj]
+        return self._measure(obj) if known is None else known
+
+    def _measure(self, obj: int) -> float:
+        value: float = self._get(self._boxes[obj])
+        self._values[obj] = value
+        return value
+
+    def _sorted(self) -> _SortedObjects:
+        if self._order is None:
+            values = [*map(self._get, self._boxes)]
+            order = sorted(range(len(values)), key=values.__getitem__)
+            lowest = [0]
+            for obj in order:
+                lowest.append(lowest[-1] | 1 << obj)
+            self._order = _SortedObjects([values[obj] for obj in order], lowest)
+        return self._order
 
     def smallest(self, objects: int) -> float:
         """Return the smallest measure in a set of objects."""
-        if objects & (objects - 1) == 0:
-            return self.values[objects.bit_length() - 1]
-        return min([value for obj, value in enumerate(self.values) if objects >> obj & 1])
+        if objects.bit_count() > _SCAN_LIMIT:
+            order = self._sorted()
+            return order.values[bisect_left(order.lowest, True, key=lambda lowest: lowest & objects != 0) - 1]
+        if not objects & (objects - 1):
+            return self.value(objects.bit_length() - 1)
+        return min([self.value(obj) for obj in members(objects)])
 
     def largest(self, objects: int) -> float:
         """Return the largest measure in a set of objects."""
-        if objects & (objects - 1) == 0:
-            return self.values[objects.bit_length() - 1]
-        return max([value for obj, value in enumerate(self.values) if objects >> obj & 1])
+        if objects.bit_count() > _SCAN_LIMIT:
+            order = self._sorted()
+            return order.values[bisect_left(order.lowest, True, key=lambda lowest: objects & ~lowest == 0) - 1]
+        if not objects & (objects - 1):
+            return self.value(objects.bit_length() - 1)
+        return max([self.value(obj) for obj in members(objects)])
 
     def below(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly less than the value."""
         if among.bit_count() > _SCAN_LIMIT:
-            return among & self._order.lowest[bisect_left(self._order.values, value)]
-        values, found = self.values, 0
+            order = self._sorted()
+            return among & order.lowest[bisect_left(order.values, value)]
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if values[lowest.bit_length() - 1] < value:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if (self._measure(obj) if other is None else other) < value:
                 found |= lowest
             among ^= lowest
         return found
@@ -72,40 +103,60 @@ class Ranking:
     def above(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly greater than the value."""
         if among.bit_count() > _SCAN_LIMIT:
-            return among & ~self._order.lowest[bisect_right(self._order.values, value)]
-        values, found = self.values, 0
+            order = self._sorted()
+            return among & ~order.lowest[bisect_right(order.values, value)]
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if values[lowest.bit_length() - 1] > value:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if (self._measure(obj) if other is None else other) > value:
                 found |= lowest
             among ^= lowest
         return found
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
+        values, found = self._values, 0
+        while among:
+            lowest = among & -among
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if low < (self._measure(obj) if other is None else other) < high:
+                found |= lowest
+            among ^= lowest
+        return found
 
     def near(self, value: float, bound: float, among: int) -> int:
         """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
-            # The differences are computed as the rule computes them: value + bound could round to the other side.
-            start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
-            end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
-            return among & (self._order.lowest[end] ^ self._order.lowest[start])
-        values, found = self.values, 0
+            order = self._sorted()
+            start = bisect_left(order.values, True, key=lambda other: value - other < bound)
+            end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
+            return among & (order.lowest[end] ^ order.lowest[start])
+        values, found = self._values, 0
         while among:
             lowest = among & -among
-            if abs(values[lowest.bit_length() - 1] - value) < bound:
+            obj = lowest.bit_length() - 1
+            other = values[obj]
+            if abs((self._measure(obj) if other is None else other) - value) < bound:
                 found |= lowest
             among ^= lowest
         return found
 
 
-class RankedPair(NamedTuple):
-    """The objects of a scene, ranked by the two measures that a rule compares."""
+class Rankings(dict[Measure, Ranking]):
+    """The objects of a scene, ranked by each measure that was asked for."""
 
-    first: Ranking
-    second: Ranking
+    __slots__ = ("_boxes",)
+
+    def __init__(self, boxes: Sequence[Box]) -> None:
+        super().__init__()
+        self._boxes = boxes
+
+    def __missing__(self, measure: Measure) -> Ranking:
+        ranking = self[measure] = Ranking(self._boxes, measure)
+        return ranking
 
 
 _EXACT = 2**25
@@ -114,20 +165,12 @@ _EXACT = 2**25
 _NUMBERS = frozenset({int, float})
 
 
-class Measures:
-    """The measures of the boxes of a scene; each is computed on first use."""
+class BoxArrays:
+    """The measures of the boxes of a scene as arrays; each is computed on first use."""
 
     def __init__(self, boxes: Sequence[Box]) -> None:
         self._boxes = boxes
-        self._rankings: dict[Measure, Ranking] = {}
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
-
-    def ranked_by(self, measure: Measure) -> Ranking:
-        """Return the boxes ranked by one measure."""
-        known = self._rankings.get(measure)
-        if known is None:
-            known = self._rankings[measure] = Ranking([*map(_GETTERS[measure], self._boxes)])
-        return known
 
     def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
         """Return where a rule holds, by first and second box; None if an array would round the numbers."""

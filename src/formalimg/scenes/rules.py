@@ -6,12 +6,11 @@ numbers are those of the published evaluator (paper, appendix A.4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.logic import members
-from formalimg.scenes.measures import Measure, RankedPair, Ranking
+from formalimg.scenes.measures import Measure, Rankings
 from formalimg.scenes.objects import CANVAS, Box
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
     Measures: TypeAlias = NDArray[np.float64]
     Truth: TypeAlias = NDArray[np.bool]
-
-Rankings: TypeAlias = Callable[[Measure], Ranking]
-"""The objects of a scene, ranked by a measure."""
 
 
 ALIGNMENT = 100
@@ -50,10 +46,10 @@ class Between(NamedTuple):
         """Return whether a box satisfies the rule."""
         return all(self.low < getattr(box, measure) < self.high for measure in self.measures)
 
-    def objects(self, among: int, ranked_by: Rankings) -> int:
+    def objects(self, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that satisfy the rule."""
         for measure in self.measures:
-            among = ranked_by(measure).between(self.low, self.high, among)
+            among = rankings[measure].between(self.low, self.high, among)
         return among
 
     def evidence(self, box: Box) -> str:
@@ -85,13 +81,13 @@ class Less(NamedTuple):
         """Return whether two boxes satisfy the rule."""
         return bool(getattr(a, self.first) < getattr(b, self.second))
 
-    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+    def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be second to some of the firsts."""
-        return ranked.second.above(ranked.first.smallest(firsts), among)
+        return rankings[self.second].above(rankings[self.first].smallest(firsts), among)
 
-    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+    def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be first to some of the seconds."""
-        return ranked.first.below(ranked.second.largest(seconds), among)
+        return rankings[self.first].below(rankings[self.second].largest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
         """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
@@ -113,13 +109,13 @@ class Greater(NamedTuple):
         """Return whether two boxes satisfy the rule."""
         return bool(getattr(a, self.first) > getattr(b, self.second))
 
-    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+    def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be second to some of the firsts."""
-        return ranked.second.below(ranked.first.largest(firsts), among)
+        return rankings[self.second].below(rankings[self.first].largest(firsts), among)
 
-    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+    def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be first to some of the seconds."""
-        return ranked.first.above(ranked.second.smallest(seconds), among)
+        return rankings[self.first].above(rankings[self.second].smallest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
         """Return where the rule holds, for all first and second objects at once; scenes may come before them."""
@@ -151,17 +147,17 @@ class Near(NamedTuple):
         """Return whether two boxes satisfy the rule."""
         return bool(abs(getattr(a, self.measure) - getattr(b, self.measure)) < self.bound)
 
-    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+    def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be second to some of the firsts."""
-        ranking = ranked.first
+        ranking = rankings[self.measure]
         found = 0
         for obj in members(firsts):
-            found |= ranking.near(ranking.values[obj], self.bound, among & ~found)
+            found |= ranking.near(ranking.value(obj), self.bound, among & ~found)
         return found
 
-    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+    def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be first to some of the seconds: the rule is symmetric."""
-        return self.seconds(seconds, among, ranked)
+        return self.seconds(seconds, among, rankings)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
         """Return where the rule holds, for all first and second objects at once; scenes may come before them."""

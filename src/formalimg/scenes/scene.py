@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg._util.lazy import lazy_property
 from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
-from formalimg.scenes.measures import Measures, RankedPair
+from formalimg.scenes.measures import BoxArrays, Rankings
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, BinaryRule
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,33 +119,34 @@ class Scene:
         fits = tuple(map(type, atom.arguments)) == _SIGNATURES.get(name)
         return fits and name not in RECORDED_PREDICATES and ATTRIBUTE_PREDICATES.get(name, "color") == "color"
 
-    def having(self, predicate: str, value: str | None) -> int:
-        """Return the objects for which a predicate of one variable holds, as a bit set."""
+    def having(self, predicate: str, value: str | None, among: int = -1) -> int:
+        """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
         known = self._having.get(predicate)
         if known is None:
+            rule = UNARY_RULES.get(predicate)
+            if rule is not None:
+                return rule.objects(among & (1 << len(self.objects)) - 1, self._rankings)
             known = self._having[predicate] = self._read(predicate)
-        return known.get(value, 0)
+        return known.get(value, 0) & among
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
-        known = self._ranked.get(predicate) or self._rank(predicate)
-        if known is not None:
-            rule, ranked = known
-            return rule.seconds(firsts, among, ranked)
+        rule = BINARY_RULES.get(predicate)
+        if rule is not None:
+            return rule.seconds(firsts, among, self._rankings)
         return among & _recorded_partners(firsts, self._recorded_seconds.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
-        known = self._ranked.get(predicate) or self._rank(predicate)
-        if known is not None:
-            rule, ranked = known
-            return rule.firsts(seconds, among, ranked)
+        rule = BINARY_RULES.get(predicate)
+        if rule is not None:
+            return rule.firsts(seconds, among, self._rankings)
         return among & _recorded_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
         rule = BINARY_RULES.get(predicate)
-        return None if rule is None else self._measures.pairs(rule)
+        return None if rule is None else self._arrays.pairs(rule)
 
     @staticmethod
     def grouped(scenes: Sequence[Scene]) -> SceneGroup | None:
@@ -177,15 +178,12 @@ class Scene:
         values = [value for kind, value in first.attributes() if kind in kinds]
         return f"is {', '.join(values)}" if values else f"has no {kinds[0]}"
 
-    @cached_property
+    @lazy_property
     def _having(self) -> dict[str, dict[str | None, int]]:
         """For each predicate, the objects for which it holds, by its word."""
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
-        rule = UNARY_RULES.get(predicate)
-        if rule is not None:
-            return {None: rule.objects((1 << len(self.objects)) - 1, self._measures.ranked_by)}
         found: dict[str | None, int] = {}
         bit = 1
         if predicate == "Is":
@@ -207,32 +205,23 @@ class Scene:
             bit <<= 1
         return found
 
-    @cached_property
+    @lazy_property
     def _recorded_seconds(self) -> dict[str, dict[int, int]]:
         """For each predicate, by first object: the second objects of recorded relations."""
         return _partners(self.relations or ())
 
-    @cached_property
+    @lazy_property
     def _recorded_firsts(self) -> dict[str, dict[int, int]]:
         """For each predicate, by second object: the first objects of recorded relations."""
         return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
-    @cached_property
-    def _ranked(self) -> dict[str, tuple[BinaryRule, RankedPair]]:
-        """For each predicate that boxes decide, its rule and the objects ranked by what it compares."""
-        return {}
+    @lazy_property
+    def _rankings(self) -> Rankings:
+        return Rankings([obj.box for obj in self.objects])
 
-    def _rank(self, predicate: str) -> tuple[BinaryRule, RankedPair] | None:
-        rule = BINARY_RULES.get(predicate)
-        if rule is None:
-            return None
-        ranked = RankedPair(self._measures.ranked_by(rule.first), self._measures.ranked_by(rule.second))
-        self._ranked[predicate] = rule, ranked
-        return rule, ranked
-
-    @cached_property
-    def _measures(self) -> Measures:
-        return Measures([obj.box for obj in self.objects])
+    @lazy_property
+    def _arrays(self) -> BoxArrays:
+        return BoxArrays([obj.box for obj in self.objects])
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

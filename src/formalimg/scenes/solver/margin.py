@@ -91,17 +91,18 @@ class _MarginWorld:
         """Return None: the formula has been verified already."""
         return None
 
-    def having(self, predicate: str, value: str | None) -> int:
-        """Return the objects for which a predicate of one variable holds, as a bit set."""
+    def having(self, predicate: str, value: str | None, among: int = -1) -> int:
+        """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
-            return everything if name == "True" else 0
+            return everything & among if name == "True" else 0
         if name in UNARY_RULES:
             found = alternatives(name, holds, self.margin)
-            return sum(1 << i for i, obj in enumerate(self.scene.objects) if _holds_with_margin(found, obj.box))
-        having = self.scene.having(name, value)
-        return having if holds else everything & ~having
+            objects = self.scene.objects
+            return sum(1 << i for i in members(everything & among) if _holds_with_margin(found, objects[i].box))
+        having = self.scene.having(name, value, among)
+        return having if holds else everything & among & ~having
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
