@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from formalimg import load, verify
 from formalimg.baselines.tiny import load_tiny, unseen_in
 from formalimg.baselines.tiny.networks import GRID, PATCH
+from formalimg.judges import Grounding, ground_icons
 
 torch = pytest.importorskip("torch")
 
 TRAINING = Path(__file__).parents[1] / "training"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(scope="module")
@@ -162,20 +167,72 @@ def test_the_detector_is_trained_and_read_with_numpy_as_with_torch(
     np.testing.assert_allclose(weights.linear("out", norm(x)), expected, atol=2e-4)
 
 
+@pytest.fixture
+def reward_example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`examples/train_with_reward.py` as a module."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return importlib.import_module("train_with_reward")
+
+
 def test_the_model_learns_from_the_reward(tmp_path: Path) -> None:
     """One round with a few prompts, from the weights of the package: numbers come out, and weights that run."""
-    from formalimg.suites import Recipe, make_items, write_items
-
-    items = make_items(Recipe("knolling", (3,), 4, seed=3), jobs=1).items
-    path = write_items(items, tmp_path)
-    script = str(TRAINING.parent / "examples" / "train_with_reward.py")
-    few = ["--rounds", "1", "--prompts", "4", "--group", "3", "--steps", "2", "--measure", "1", "--jobs", "1"]
+    few = [
+        "--rounds",
+        "1",
+        "--prompts",
+        "6",
+        "--group",
+        "3",
+        "--steps",
+        "2",
+        "--measure",
+        "1",
+        "--jobs",
+        "1",
+        "--levels",
+        "2",
+        "4",
+    ]
     for reward in ("formalimg", "vacuous"):
         out = tmp_path / f"{reward}.npz"
-        printed = _run(script, "--items", str(path), "--out", str(out), "--reward", reward, *few)
+        printed = _run(str(EXAMPLES / "train_with_reward.py"), "--out", str(out), "--reward", reward, *few)
         assert "round 1, reward 0." in printed
         assert "where both images are read:" in printed
         assert load_tiny(out).plan("A cup.", 1).objects
+
+
+def test_images_are_read_the_same_with_the_detector_on_another_device(reward_example: ModuleType) -> None:
+    networks = reward_example.Networks(reward_example.WEIGHTS, torch.device("cpu"))
+    tokens = networks.tokens(reward_example.read_tasks(load("knolling")[100::200]))
+    sample = networks.sample(tokens, networks.anchors(tokens), 1, 0.0, torch.Generator().manual_seed(1))
+    read = 0
+    for pixels, predicted in zip(*networks.paint(sample), strict=True):
+        image = Image.fromarray(pixels)
+        expected, found = ground_icons(image), ground_icons(image, predicted)
+        assert getattr(found, "scene", None) == getattr(expected, "scene", None)
+        read += isinstance(found, Grounding)
+    assert read > 3
+
+
+def test_prompts_to_learn_from_state_nothing_that_is_measured(reward_example: ModuleType) -> None:
+    from data import read_instruction, signature
+
+    measured = {signature(read_instruction(item.spec.formula, item.prompt)) for item in load("knolling")}
+    drawn = [reward_example.draw_task(level, f"{level} {number}") for level in (2, 5, 9) for number in range(20)]
+    assert not measured & {signature(task.instruction) for task in drawn}
+    assert reward_example.draw_task(5, "a") == reward_example.draw_task(5, "a")
+
+
+def test_the_best_of_a_group_is_learned_and_nothing_from_groups_that_are_alike(reward_example: ModuleType) -> None:
+    def best(*rewards: float | None, keep: int = 2) -> list[int]:
+        scores = [reward_example.Score(reward, None if reward is None else reward == 1) for reward in rewards]
+        found: list[int] = reward_example.best_of(scores, keep)
+        return found
+
+    assert best(0.5, 1.0, None, 1.0, 1.0) == [1, 3]
+    assert best(0.5, 0.9, None, 0.7) == [1]
+    assert best(1.0, 1.0, 1.0) == best(0.5, 0.5) == best(None, None) == []
+    assert best(None, 1.0) == [1]
 
 
 def test_no_training_prompt_holds_what_is_held_out(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
