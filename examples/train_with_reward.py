@@ -19,263 +19,37 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor, nn
 
 from formalimg import load, verify
-from formalimg.baselines.tiny import IMAGE_SIZE, WEIGHTS, load_tiny
-from formalimg.baselines.tiny.model import MAX_OBJECTS, fit_boxes
+from formalimg.baselines.tiny import WEIGHTS
+from formalimg.baselines.tiny.model import MAX_OBJECTS
 from formalimg.baselines.tiny.tokenizer import MAX_TOKENS
-from formalimg.judges import Grounding, ground_icons
-from formalimg.logic import Formula, best_binding
-from formalimg.rewards import Scorer
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+from formalimg.logic import Forall, Value, atoms, subformulas
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import Observation, PairedDifference, compare_paired
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
-from data import CLASSES, COLORS, Instruction, draw_prompt, read_instruction
-from model import GRID, PATCH, Painter, Planner
-from train import Mirror, export, paint, plan_loss, sample_boxes, to_patches
-from train_detector import Detector
+from data import CLASSES, COLORS
+from rollout import Networks, Round, Sample, Score, Task, draw_task, play, read_tasks, whole_boxes
+from train import Mirror, export, plan_loss
 
 BANDS = {"Easy": (1, 2, 3), "Medium": (4, 5, 6), "Hard": (7, 8, 9, 10)}
 SHARES = (0.02, 0.06, 0.12, *[0.8 / 7] * 7)
 """How much of the prompts is of each level from 1 on."""
-
-AVERAGE = 0.99
-"""Images are made with weights that are averaged over the last hundred steps or so."""
-
-BATCH = 1024
-"""Images in a batch of painting."""
 
 WARM_UP = 100
 """Steps in which the learning rate rises."""
 
 REMEMBERED = 8
 """From the layouts of so many rounds is learned."""
-
-SHARED_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-class Task(NamedTuple):
-    """A prompt, and what an image of it has to show."""
-
-    id: str
-    level: int
-    formula: Formula
-    instruction: Instruction
-
-
-class Score(NamedTuple):
-    """The reward of an image, and whether it passes; None where it cannot be read."""
-
-    reward: float | None
-    passed: bool | None
-
-
-class Sample(NamedTuple):
-    """Layouts: tokens that name the objects, their classes and colours, and boxes, where the image is 2 wide.
-
-    Objects that are left out, and empty places, have -1 as anchor and class.
-    """
-
-    anchors: Tensor
-    classes: Tensor
-    colors: Tensor
-    boxes: Tensor
-
-
-def draw_task(level: int, seed: str) -> Task:
-    """Draw a prompt that no item of the default suite repeats."""
-    found = next(filter(None, (draw_prompt(level, f"{seed} {number}", held_out=True) for number in count())))
-    return Task(seed, level, *found)
-
-
-def read_tasks(items: Iterable[Any]) -> list[Task]:
-    """Return the items with what their prompts say."""
-    read = [(item, read_instruction(item.spec.formula, item.prompt)) for item in items]
-    return [Task(item.id, item.level, item.spec.formula, found) for item, found in read if found is not None]
-
-
-class Networks:
-    """Planner and painter of a model on a device, and the detector that reads its images."""
-
-    def __init__(self, path: Path, device: torch.device) -> None:
-        tiny = load_tiny(path)
-        self.tokenizer, self.device = tiny.tokenizer, device
-        self.words = {"words": tiny.tokenizer.words, "classes": tiny.classes, "colors": tiny.colors}
-        nouns, hues = len(tiny.classes), len(tiny.colors)
-        planner, painter = read_weights(path, "planner."), read_weights(path, "painter.")
-        layers = (_layers(planner, "encoder"), _layers(planner, "decoder"))
-        self.planner = Planner(len(tiny.tokenizer), nouns, hues, planner["box.bias"].shape[0], layers).to(device)
-        self.painter = Painter(nouns, hues, painter["patch.bias"].shape[0], _layers(painter, "layers")).to(device)
-        self.planner.load_state_dict(planner)
-        self.painter.load_state_dict(painter)
-        self.averaged = torch.optim.swa_utils.AveragedModel(
-            self.planner, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(AVERAGE)
-        )
-        self.detector = Detector(len(CLASSES), len(COLORS)).to(device)
-        self.detector.load_state_dict(read_weights(SMALL_ICONS, ""))
-
-    @property
-    def policy(self) -> Planner:
-        """The planner with averaged weights, which makes the layouts."""
-        module = self.averaged.module
-        assert isinstance(module, Planner)
-        return module
-
-    def tokens(self, tasks: Sequence[Task]) -> Tensor:
-        """Return the tokens of prompts, padded to the same length."""
-        encoded = [torch.from_numpy(self.tokenizer.encode(task.instruction.prompt)) for task in tasks]
-        return nn.utils.rnn.pad_sequence(encoded, batch_first=True).to(self.device)
-
-    @torch.no_grad()
-    def anchors(self, tokens: Tensor) -> Tensor:
-        """Return for each prompt the tokens that name objects; -1 in empty places."""
-        planner = self.policy
-        scores = torch.cat([planner.tag(planner.encode(part))[0] for part in tokens.split(BATCH)])
-        named = (scores.argmax(-1) < planner.classes) & (tokens != 0)
-        places = [row.nonzero()[:MAX_OBJECTS, 0] for row in named]
-        return nn.utils.rnn.pad_sequence(places, batch_first=True, padding_value=-1)
-
-    @torch.no_grad()
-    def sample(
-        self, tokens: Tensor, anchors: Tensor, group: int, left_out: float, generator: torch.Generator
-    ) -> Sample:
-        """Return groups of layouts, one group after the other."""
-        planner = self.policy
-        class_scores, color_scores = planner.tag(planner.encode(tokens))
-        index = anchors.clamp(min=0)
-        rows = torch.arange(len(tokens), device=self.device)[:, None]
-        classes = torch.where(anchors >= 0, class_scores[rows, index].argmax(-1), -1).repeat_interleave(group, 0)
-        chances = color_scores[rows, index].softmax(-1).repeat_interleave(group, 0)
-        colors = torch.multinomial(chances.flatten(0, 1), 1, generator=generator).view(classes.shape)
-        boxes = sample_boxes(planner, tokens, anchors, group, generator)
-        dropped = torch.rand(classes.shape, device=self.device, generator=generator) < left_out
-        kept = torch.where(dropped, -1, anchors.repeat_interleave(group, 0))
-        return Sample(kept, torch.where(dropped, -1, classes), colors, boxes)
-
-    @torch.no_grad()
-    def paint(self, sample: Sample) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Return the images of layouts, and what the detector predicts for their patches."""
-        boxes = torch.from_numpy(whole_boxes(sample) / np.float32(CANVAS)).to(self.device)
-        patches = paint(self.painter, boxes, sample.classes, sample.colors)
-        pixels = patches.reshape(-1, GRID, GRID, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
-        pixels = pixels.reshape(-1, IMAGE_SIZE, IMAGE_SIZE, 3)
-        levels = ((pixels + 1) * 127.5).round().clamp(0, 255)
-        predicted = self.detector(to_patches(levels / 127.5 - 1))
-        return levels.to(torch.uint8).cpu().numpy(), predicted.cpu().numpy()
-
-
-SMALL_ICONS = Path(sys.modules["formalimg.judges"].__path__[0]) / "grounders" / "small_icons.npz"
-
-
-def read_weights(path: Path, prefix: str) -> dict[str, Tensor]:
-    """Return the weights of a network in a file."""
-    with np.load(path) as file:
-        return {
-            name.removeprefix(prefix): torch.from_numpy(file[name].astype(np.float32))
-            for name in file.files
-            if name.startswith(prefix) and file[name].dtype == np.float16
-        }
-
-
-def _layers(state: dict[str, Tensor], name: str) -> int:
-    return len({key.split(".")[1] for key in state if key.startswith(f"{name}.")})
-
-
-def whole_boxes(sample: Sample) -> NDArray[np.float32]:
-    """Return the boxes of layouts in whole coordinates of the canvas, as the model rounds them."""
-    fitted = fit_boxes(sample.boxes.cpu().numpy()).reshape(sample.boxes.shape)
-    rounded: NDArray[np.float32] = np.round(fitted * np.float32(CANVAS))
-    return rounded
-
-
-_scorer: list[Scorer] = []
-
-
-class Job(NamedTuple):
-    """The images of one prompt, to be read and scored; they are these rows of the arrays in two files.
-
-    Files are much quicker than a pipe for so many images, of which all but the main process read only a few.
-    """
-
-    reward: str
-    formula: Formula
-    pixels: Path
-    predicted: Path
-    rows: slice
-
-
-def score_group(job: Job) -> list[Score]:
-    """Read and score the images of one prompt; runs in a process of its own."""
-    pixels, predicted = (np.load(path, mmap_mode="r")[job.rows] for path in (job.pixels, job.predicted))
-    read = [ground_icons(Image.fromarray(one), found) for one, found in zip(pixels, predicted, strict=True)]
-    scenes = [one.scene if isinstance(one, Grounding) else None for one in read]
-    if job.reward == "vacuous":
-        return [
-            Score(None, None)
-            if scene is None
-            else Score(best_binding(job.formula, scene, semantics="classical").share, verify(job.formula, scene).passed)
-            for scene in scenes
-        ]
-    if not _scorer:
-        _scorer.append(Scorer())
-    scored = iter(_scorer[0].score_all([(scene, job.formula) for scene in scenes if scene is not None], parts=False))
-    return [Score(None, None) if scene is None else Score((one := next(scored)).score, one.passed) for scene in scenes]
-
-
-class Round(NamedTuple):
-    """Tasks with their tokens, the layouts that were made of them, group by group, and scores of their images."""
-
-    tasks: list[Task]
-    tokens: Tensor
-    sample: Sample
-    scores: list[list[Score]]
-
-
-def play(
-    networks: Networks,
-    tasks: list[Task],
-    group: int,
-    reward: str,
-    pool: ProcessPoolExecutor,
-    seed: int,
-    left_out: float = 0.0,
-) -> Round:
-    """Make a group of images of each task, and score them."""
-    generator = torch.Generator(networks.device).manual_seed(seed)
-    torch.manual_seed(seed)
-    tokens = networks.tokens(tasks)
-    anchors = networks.anchors(tokens)
-    per_batch = max(1, BATCH // group)
-    samples, scores = [], []
-    with TemporaryDirectory(dir=SHARED_MEMORY) as folder:
-        for start in range(0, len(tasks), per_batch):
-            part = slice(start, start + per_batch)
-            samples.append(networks.sample(tokens[part], anchors[part], group, left_out, generator))
-            paths = [Path(folder, f"{name}{start}.npy") for name in ("pixels", "predicted")]
-            for path, array in zip(paths, networks.paint(samples[-1]), strict=True):
-                np.save(path, array)
-            jobs = [
-                Job(reward, task.formula, *paths, slice(place * group, (place + 1) * group))
-                for place, task in enumerate(tasks[part])
-            ]
-            # The processes read these images while the GPU makes the next ones.
-            scores.append(pool.map(score_group, jobs))
-        found = [group_scores for part_scores in scores for group_scores in part_scores]
-    whole = Sample(*(torch.cat(parts) for parts in zip(*samples, strict=True)))
-    return Round(tasks, tokens, whole, found)
 
 
 def best_of(scores: Sequence[Score], keep: int) -> list[int]:
@@ -349,16 +123,24 @@ def _pad(objects: Tensor, slots: int) -> Tensor:
 
 
 class Measurement(NamedTuple):
-    """Verdicts on one image of each task: as read from the image, and of the layout from which it was painted."""
+    """What came of one image of each task.
+
+    Attributes:
+        images: the verdicts, as read from the images.
+        layouts: the verdicts on the layouts from which they were painted.
+        left_out: for each object of a prompt whether its layout lacks it: of those said of all ("every cup"), and of
+            the others.
+    """
 
     images: list[Observation]
     layouts: list[Observation]
+    left_out: dict[str, list[bool]]
 
 
 def measure(networks: Networks, tasks: list[Task], pool: ProcessPoolExecutor) -> Measurement:
     """Make one image of each task, and return the verdicts."""
     played = play(networks, tasks, 1, "formalimg", pool, seed=1)
-    images, layouts = [], []
+    found = Measurement([], [], {"every": [], "other": []})
     columns = (whole_boxes(played.sample), played.sample.classes.cpu().numpy(), played.sample.colors.cpu().numpy())
     for task, scores, boxes, classes, colors in zip(tasks, played.scores, *columns, strict=True):
         scene = Scene.of(
@@ -366,9 +148,15 @@ def measure(networks: Networks, tasks: list[Task], pool: ProcessPoolExecutor) ->
             for box, label, color in zip(boxes, classes, colors, strict=True)
             if label >= 0
         )
-        images.append(Observation(task.id, task.level, scores[0].passed))
-        layouts.append(Observation(task.id, task.level, verify(task.formula, scene).passed))
-    return Measurement(images, layouts)
+        found.images.append(Observation(task.id, task.level, scores[0].passed))
+        found.layouts.append(Observation(task.id, task.level, verify(task.formula, scene).passed))
+        labels = {obj.label for obj in scene.objects}
+        every = {part.variable.name for part in subformulas(task.formula) if isinstance(part, Forall)}
+        for atom in atoms(task.formula):
+            if atom.predicate == "Is" and isinstance(noun := atom.arguments[1], Value):
+                kind = "every" if atom.variables[0] in every else "other"
+                found.left_out[kind].append(noun.text not in labels)
+    return found
 
 
 def report(before: Measurement, after: Measurement) -> None:
@@ -386,6 +174,8 @@ def report(before: Measurement, after: Measurement) -> None:
     print(f"where both images are read: {_difference(compare_paired(after.images, before.images))}")
     unread = [sum(one.passed is None for one in both.images) for both in (before, after)]
     print(f"not read: {unread[0]} of {len(before.images)} before, {unread[1]} after")
+    for kind, lacking in before.left_out.items():
+        print(f"left out of {len(lacking)} objects ({kind}): {sum(lacking)} before, {sum(after.left_out[kind])} after")
 
 
 def _compare(name: str, old: list[Observation], new: list[Observation]) -> None:

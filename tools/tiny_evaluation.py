@@ -17,7 +17,7 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from formalimg import Scene, draw, verify
-from formalimg.baselines.tiny import IMAGE_SIZE, load_tiny, unseen_in
+from formalimg.baselines.tiny import IMAGE_SIZE, WEIGHTS, TinyModel, load_tiny, unseen_in
 from formalimg.baselines.tiny.unseen import MAX_TRAINED_LEVEL, Unseen
 from formalimg.judges import Grounding, Verdict
 from formalimg.judges.grounders.icons import ground_icons
@@ -54,9 +54,8 @@ def _rate(images: Sequence[Judged]) -> str:
     return f"{100 * sum(map(bool, scored)) / len(scored):.0f} ({100 * low:.0f}–{100 * high:.0f})"
 
 
-def reading_table(images: Sequence[tuple[Judged, Item[Any]]]) -> Iterator[str]:
+def reading_table(model: TinyModel, images: Sequence[tuple[Judged, Item[Any]]]) -> Iterator[str]:
     """Yield how what was read from images agrees with the layouts that they were painted from."""
-    model = load_tiny()
     found: Counter[str] = Counter()
     for judged, item in images:
         layout = model.plan(item.prompt, judged.seed)
@@ -104,6 +103,7 @@ def main() -> None:
     """Print the tables, and write the sheet."""
     parser = argparse.ArgumentParser(description="Say what builtin/tiny learned.")
     parser.add_argument("run", type=Path, help="a run of builtin/tiny on knolling")
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, help="the weights of the run, if they are others")
     parser.add_argument("--sheet", type=Path, help="the contact sheet to write: four images of each level")
     parser.add_argument("--read", type=int, default=400, metavar="N", help="images to check the reading with")
     args = parser.parse_args()
@@ -115,7 +115,7 @@ def main() -> None:
     if args.sheet:
         chosen = [one for level in range(1, 11) for one in [pair for pair in images if pair[1].level == level][:4]]
         contact_sheet(chosen, 8, 160).quantize(192).save(args.sheet, optimize=True)
-    print("\n" + "\n".join(reading_table(images[: args.read])))
+    print("\n" + "\n".join(reading_table(load_tiny(args.weights), images[: args.read])))
 
 
 if __name__ == "__main__":

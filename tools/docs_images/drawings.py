@@ -89,7 +89,12 @@ DRAWINGS: Mapping[str, Callable[[], Image.Image]] = {
 }
 """What draws each image: `NAME.png`."""
 
-OTHER_TOOLS = {"trust.svg", "tiny.png", *(f"drawn-{name}.png" for name in draw_contact_sheets.SHEETS)}
+OTHER_TOOLS = {
+    "trust.svg",
+    "tiny.png",
+    "tiny-reward.png",
+    *(f"drawn-{name}.png" for name in draw_contact_sheets.SHEETS),
+}
 """Files that tools of their own draw."""
 
 BY_HAND = {"desk.svg"}
