@@ -70,7 +70,7 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/drawn.py
 
-# On one GPU (of the H200 kind) and 16 cores about ten minutes. TINY=--small for a first look on a CPU.
+# On one GPU (of the H200 kind) and 16 cores ten to fifteen minutes. TINY=--small for a first look on a CPU.
 SEED = 1
 train-tiny: $(VENV)/.installed-local  ## Train the learned image model, and the detector that reads it, from scratch
 	$(BIN)/python training/data.py training/build $(TINY)

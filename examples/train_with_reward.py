@@ -255,7 +255,7 @@ def main() -> None:
             rows.append({"round": number + 1, **summary(played), "loss": loss, "seconds": seconds})
             print(", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()), flush=True)
         report(before, measure(networks, tests, pool))
-    if args.log:
+    if args.log and rows:
         with args.log.open("w", newline="") as file:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
