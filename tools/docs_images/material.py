@@ -80,7 +80,7 @@ class Material:
         self._make(f"{name}/census", "census", "natural", "--figures", f"{name}/census", "--figures-as", "svg")
         figures = [path for path in sorted((self._folder / name).rglob("*.svg")) if "classes" not in path.name]
         images = "".join(f'<img src="{path.as_uri()}">' for path in figures)
-        style = "body{columns:4;column-gap:12px;margin:12px;background:#e9e6df}img{width:100%;background:#fff}"
+        style = "body{columns:3;column-gap:12px;margin:12px;background:#e9e6df}img{width:100%;background:#fff}"
         page = self._folder / name / "index.html"
         page.write_text(f"<!doctype html><style>{style}</style>{images}", encoding="utf-8")
         yield SiteAddress(f"{page.as_uri()}#")
