@@ -131,6 +131,7 @@ class Ranking:
         """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
+            # The differences are computed as the rule computes them: value + bound could round to the other side.
             start = bisect_left(order.values, True, key=lambda other: value - other < bound)
             end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
             return among & (order.lowest[end] ^ order.lowest[start])
