@@ -35,20 +35,21 @@ from formalimg.baselines.tiny.tokenizer import MAX_TOKENS
 from formalimg.logic import Forall, Value, atoms, subformulas
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import Observation, PairedDifference, compare_paired
+from formalimg.suites import suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 from data import CLASSES, COLORS
-from rollout import Networks, Round, Sample, Score, Task, draw_task, play, read_tasks, whole_boxes
-from train import Mirror, export, plan_loss
+from rollout import Networks, Rollout, Sample, Score, Task, draw_task, read_tasks, roll_out, whole_boxes
+from train import Mirror, export, plan_loss, take_step
 
-BANDS = {"Easy": (1, 2, 3), "Medium": (4, 5, 6), "Hard": (7, 8, 9, 10)}
+BANDS = {name: levels for name, levels in suite("knolling").bands.items() if name != "Overall"}
 SHARES = (0.02, 0.06, 0.12, *[0.8 / 7] * 7)
 """How much of the prompts is of each level from 1 on."""
 
 WARM_UP = 100
 """Steps in which the learning rate rises."""
 
-REMEMBERED = 8
+REPLAYED = 8
 """From the layouts of so many rounds is learned."""
 
 
@@ -73,10 +74,10 @@ class Learner:
         self.networks, self.batch = networks, batch
         self.mirror = Mirror(networks.tokenizer, networks.device)
         self.optimizer = torch.optim.AdamW(networks.planner.parameters(), betas=(0.9, 0.98))
-        self.memory: deque[tuple[Tensor, Sample]] = deque(maxlen=REMEMBERED)
+        self.replay: deque[tuple[Tensor, Sample]] = deque(maxlen=REPLAYED)
         self.step = 0
 
-    def remember(self, played: Round, keep: int) -> None:
+    def add(self, played: Rollout, keep: int) -> None:
         """Keep the best layouts of a round."""
         group = len(played.scores[0])
         chosen = [
@@ -86,34 +87,28 @@ class Learner:
         rows = rows[(played.sample.anchors[rows] >= 0).any(1)]
         tokens = nn.functional.pad(played.tokens, (0, MAX_TOKENS - played.tokens.shape[1]))
         layouts = (_pad(array[rows], MAX_OBJECTS) for array in played.sample)
-        self.memory.append((tokens[rows // group], Sample(*layouts)))
+        self.replay.append((tokens[rows // group], Sample(*layouts)))
 
     def learn(self, steps: int, rate: float) -> float:
         """Take so many steps with this learning rate, and return the mean loss."""
-        tokens = torch.cat([one for one, _ in self.memory])
-        sample = Sample(*(torch.cat(parts) for parts in zip(*(layouts for _, layouts in self.memory), strict=True)))
+        tokens = torch.cat([one for one, _ in self.replay])
+        sample = Sample(*(torch.cat(parts) for parts in zip(*(layouts for _, layouts in self.replay), strict=True)))
         if not len(tokens):
             raise SystemExit("no image is better than others of its prompt: train the model longer")
         tokens = tokens[:, : int((tokens != 0).sum(1).max())]
         sample = Sample(*(array[:, : int((sample.anchors >= 0).nonzero()[:, 1].max()) + 1] for array in sample))
-        planner, device = self.networks.planner, self.networks.device
-        total = 0.0
-        for _ in range(steps):
-            for part in self.optimizer.param_groups:
-                part["lr"] = rate * min(1.0, (self.step + 1) / WARM_UP)
-            rows = torch.randint(len(tokens), (min(self.batch, len(tokens)),), device=device)
+        planner, total = self.networks.planner, 0.0
+
+        def loss_of() -> Tensor:
+            rows = torch.randint(len(tokens), (min(self.batch, len(tokens)),), device=self.networks.device)
             anchors, classes, colors, boxes = (array[rows] for array in sample)
             prompts, mirrored = self.mirror(tokens[rows], boxes[:, None])
-            batch = (prompts, anchors, classes, colors.clamp(min=0), mirrored[:, 0])
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                loss = plan_loss(planner, planner, batch)
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(planner.parameters(), 1.0)
-            self.optimizer.step()
-            self.networks.averaged.update_parameters(planner)
+            return plan_loss(planner, planner, (prompts, anchors, classes, colors.clamp(min=0), mirrored[:, 0]))
+
+        for _ in range(steps):
             self.step += 1
-            total += loss.item()
+            warm = min(1.0, self.step / WARM_UP)
+            total += take_step(planner, self.networks.averaged, self.optimizer, loss_of, rate * warm).item()
         return total / steps
 
 
@@ -139,7 +134,7 @@ class Measurement(NamedTuple):
 
 def measure(networks: Networks, tasks: list[Task], pool: ProcessPoolExecutor) -> Measurement:
     """Make one image of each task, and return the verdicts."""
-    played = play(networks, tasks, 1, "formalimg", pool, seed=1)
+    played = roll_out(networks, tasks, 1, "formalimg", pool, seed=1)
     found = Measurement([], [], {"every": [], "other": []})
     columns = (whole_boxes(played.sample), played.sample.classes.cpu().numpy(), played.sample.colors.cpu().numpy())
     for task, scores, boxes, classes, colors in zip(tasks, played.scores, *columns, strict=True):
@@ -189,7 +184,7 @@ def _difference(found: PairedDifference) -> str:
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * number for number in (found.estimate, *found.interval)))
 
 
-def summary(played: Round) -> dict[str, float]:
+def summary(played: Rollout) -> dict[str, float]:
     """Return the numbers of a round: of its images, and of those of each band that pass."""
     flat = [(task, score) for task, scores in zip(played.tasks, played.scores, strict=True) for score in scores]
     rewards = [score.reward for _, score in flat if score.reward is not None]
@@ -214,7 +209,7 @@ def main() -> None:
     parser.add_argument("--reward", choices=["formalimg", "vacuous"], default="formalimg")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop learning after this time at the latest")
-    parser.add_argument("--levels", type=int, nargs="+", default=list(range(1, 11)), metavar="K")
+    parser.add_argument("--levels", type=int, nargs="+", default=list(range(1, 11)), choices=range(1, 11), metavar="K")
     parser.add_argument("--left-out", type=float, default=0.02, help="how often an object is left out while learning")
     parser.add_argument("--prompts", type=int, default=640, help="prompts in each round")
     parser.add_argument("--group", type=int, default=16, help="images of each prompt")
@@ -230,9 +225,9 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     networks = Networks(args.weights, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     learner = Learner(networks, args.batch)
-    suite = load("knolling")
+    items = load("knolling")
     tests = read_tasks(
-        item for level in args.levels for item in [one for one in suite if one.level == level][: args.measure]
+        item for level in args.levels for item in [one for one in items if one.level == level][: args.measure]
     )
     shares = np.array([SHARES[level - 1] for level in args.levels])
     rng = np.random.default_rng(args.seed)
@@ -248,8 +243,8 @@ def main() -> None:
             levels = sorted(rng.choice(args.levels, args.prompts, p=shares / shares.sum()).tolist())
             seeds = [f"reward {args.seed} {number} {place}" for place in range(args.prompts)]
             tasks = list(pool.map(draw_task, levels, seeds, chunksize=8))
-            played = play(networks, tasks, args.group, args.reward, pool, number, args.left_out)
-            learner.remember(played, args.keep)
+            played = roll_out(networks, tasks, args.group, args.reward, pool, number, args.left_out)
+            learner.add(played, args.keep)
             loss = learner.learn(args.steps, args.rate * (1 + math.cos(math.pi * done)) / 2)
             seconds = time.perf_counter() - started
             rows.append({"round": number + 1, **summary(played), "loss": loss, "seconds": seconds})

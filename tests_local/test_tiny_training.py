@@ -45,22 +45,14 @@ def _run(script: str, *arguments: str) -> str:
 def test_numpy_and_torch_predict_the_same(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TRAINING))
     from model import Painter, Planner  # type: ignore[import-not-found]
+    from rollout import read_weights  # type: ignore[import-not-found]
 
     tiny = load_tiny(build / "w.npz")
-    with np.load(build / "w.npz") as file:
-        states = {
-            part: {
-                name.removeprefix(f"{part}."): torch.from_numpy(file[name].astype(np.float32))
-                for name in file.files
-                if name.startswith(f"{part}.")
-            }
-            for part in ("planner", "painter")
-        }
     nouns, hues = len(tiny.classes), len(tiny.colors)
     planner = Planner(len(tiny.tokenizer), nouns, hues, size=64, layers=(1, 2))
-    planner.load_state_dict(states["planner"])
+    planner.load_state_dict(read_weights(build / "w.npz", "planner."))
     painter = Painter(nouns, hues, size=64, layers=2)
-    painter.load_state_dict(states["painter"])
+    painter.load_state_dict(read_weights(build / "w.npz", "painter."))
     rng = np.random.default_rng(1)
     tokens = tiny.tokenizer.encode("A red cup is to the left of a fork.")
     anchors = np.array([2, 9])
@@ -129,15 +121,16 @@ def test_a_training_that_is_stopped_goes_on(build: Path, tmp_path: Path) -> None
         "--out",
         str(tmp_path / "w.npz"),
     ]
-    stopped = subprocess.run(
-        [sys.executable, str(TRAINING / "train.py"), *arguments, "--stop-after", "0"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert stopped.returncode == 1
-    assert "painter: 1 of 60 steps" in stopped.stderr
+
+    def stop_at_once(*more: str) -> str:
+        command = [sys.executable, str(TRAINING / "train.py"), *arguments, "--stop-after", "0", *more]
+        stopped = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert stopped.returncode == 1
+        return stopped.stderr
+
+    assert "painter: 1 of 60 steps" in stop_at_once()
     assert "painter step 60 of 60" in _run("train.py", *arguments)
+    assert "painter: 1 of 60 steps" in stop_at_once("--seed", "2"), "another seed is another training"
     assert load_tiny(tmp_path / "w.npz").plan("A cup.", 1) == load_tiny(tmp_path / "w.npz").plan("A cup.", 1)
 
 
@@ -204,7 +197,7 @@ def test_the_model_learns_from_the_reward(tmp_path: Path) -> None:
 def test_images_are_read_the_same_with_the_detector_on_another_device(reward_example: ModuleType) -> None:
     networks = reward_example.Networks(reward_example.WEIGHTS, torch.device("cpu"))
     tokens = networks.tokens(reward_example.read_tasks(load("knolling")[100::200]))
-    sample = networks.sample(tokens, networks.anchors(tokens), 1, 0.0, torch.Generator().manual_seed(1))
+    sample = networks.sample(tokens, networks.tag(tokens), 1, 0.0, torch.Generator().manual_seed(1))
     read = 0
     for pixels, predicted in zip(*networks.paint(sample), strict=True):
         image = Image.fromarray(pixels)

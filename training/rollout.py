@@ -20,7 +20,7 @@ from model import GRID, PATCH, Painter, Planner
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
-from train import paint, sample_boxes, to_patches
+from train import paint, sample_boxes
 from train_detector import Detector
 
 import formalimg.judges.grounders
@@ -72,6 +72,17 @@ class Sample(NamedTuple):
     boxes: Tensor
 
 
+class Tags(NamedTuple):
+    """What is taken for objects in prompts: the tokens that name them, their classes, and how likely each colour is.
+
+    Empty places have -1 as anchor and class.
+    """
+
+    anchors: Tensor
+    classes: Tensor
+    chances: Tensor
+
+
 def draw_task(level: int, seed: str) -> Task:
     """Draw a prompt that no item of the default suite repeats."""
     found = next(filter(None, (draw_prompt(level, f"{seed} {number}", held_out=True) for number in count())))
@@ -117,51 +128,48 @@ class Networks:
         return nn.utils.rnn.pad_sequence(encoded, batch_first=True).to(self.device)
 
     @torch.no_grad()
-    def anchors(self, tokens: Tensor) -> Tensor:
-        """Return for each prompt the tokens that name objects; -1 in empty places."""
+    def tag(self, tokens: Tensor) -> Tags:
+        """Return what the policy takes for objects in prompts."""
         planner = self.policy
-        scores = torch.cat([planner.tag(planner.encode(part))[0] for part in tokens.split(BATCH)])
-        named = (scores.argmax(-1) < planner.classes) & (tokens != 0)
+        scores = [planner.tag(planner.encode(part)) for part in tokens.split(BATCH)]
+        class_scores, color_scores = (torch.cat(parts) for parts in zip(*scores, strict=True))
+        labels = class_scores.argmax(-1)
+        named = (labels < planner.classes) & (tokens != 0)
         places = [row.nonzero()[:MAX_OBJECTS, 0] for row in named]
-        return nn.utils.rnn.pad_sequence(places, batch_first=True, padding_value=-1)
-
-    @torch.no_grad()
-    def sample(
-        self, tokens: Tensor, anchors: Tensor, group: int, left_out: float, generator: torch.Generator
-    ) -> Sample:
-        """Return groups of layouts, one group after the other."""
-        planner = self.policy
-        class_scores, color_scores = planner.tag(planner.encode(tokens))
+        anchors = nn.utils.rnn.pad_sequence(places, batch_first=True, padding_value=-1)
         index = anchors.clamp(min=0)
         rows = torch.arange(len(tokens), device=self.device)[:, None]
-        classes = torch.where(anchors >= 0, class_scores[rows, index].argmax(-1), -1).repeat_interleave(group, 0)
-        chances = color_scores[rows, index].softmax(-1).repeat_interleave(group, 0)
+        return Tags(anchors, torch.where(anchors >= 0, labels[rows, index], -1), color_scores[rows, index].softmax(-1))
+
+    @torch.no_grad()
+    def sample(self, tokens: Tensor, tags: Tags, group: int, left_out: float, generator: torch.Generator) -> Sample:
+        """Return groups of layouts, one group after the other."""
+        anchors, classes, chances = (array.repeat_interleave(group, 0) for array in tags)
         colors = torch.multinomial(chances.flatten(0, 1), 1, generator=generator).view(classes.shape)
-        boxes = sample_boxes(planner, tokens, anchors, group, generator)
+        boxes = sample_boxes(self.policy, tokens, tags.anchors, group, generator)
         dropped = torch.rand(classes.shape, device=self.device, generator=generator) < left_out
-        kept = torch.where(dropped, -1, anchors.repeat_interleave(group, 0))
-        return Sample(kept, torch.where(dropped, -1, classes), colors, boxes)
+        return Sample(torch.where(dropped, -1, anchors), torch.where(dropped, -1, classes), colors, boxes)
 
     @torch.no_grad()
     def paint(self, sample: Sample) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
         """Return the images of layouts, and what the detector predicts for their patches."""
         boxes = torch.from_numpy(whole_boxes(sample) / np.float32(CANVAS)).to(self.device)
         patches = paint(self.painter, boxes, sample.classes, sample.colors)
-        pixels = patches.reshape(-1, GRID, GRID, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
-        pixels = pixels.reshape(-1, IMAGE_SIZE, IMAGE_SIZE, 3)
-        levels = ((pixels + 1) * 127.5).round().clamp(0, 255)
-        predicted = self.detector(to_patches(levels / 127.5 - 1))
-        return levels.to(torch.uint8).cpu().numpy(), predicted.cpu().numpy()
+        levels = ((patches + 1) * 127.5).round().clamp(0, 255)
+        predicted = self.detector(levels / 127.5 - 1)
+        pixels = levels.to(torch.uint8).reshape(-1, GRID, GRID, PATCH, PATCH, 3).permute(0, 1, 3, 2, 4, 5)
+        return pixels.reshape(-1, IMAGE_SIZE, IMAGE_SIZE, 3).cpu().numpy(), predicted.cpu().numpy()
 
 
 def read_weights(path: Path, prefix: str) -> dict[str, Tensor]:
     """Return the weights of a network in a file."""
     with np.load(path) as file:
-        return {
-            name.removeprefix(prefix): torch.from_numpy(file[name].astype(np.float32))
-            for name in file.files
-            if name.startswith(prefix) and file[name].dtype == np.float16
-        }
+        arrays = {name: file[name] for name in file.files if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): torch.from_numpy(array.astype(np.float32))
+        for name, array in arrays.items()
+        if array.dtype == np.float16  # words are in the file too
+    }
 
 
 def _layers(state: dict[str, Tensor], name: str) -> int:
@@ -210,7 +218,7 @@ def _scorer() -> Scorer:
     return Scorer()
 
 
-class Round(NamedTuple):
+class Rollout(NamedTuple):
     """Tasks with their tokens, the layouts that were made of them, group by group, and scores of their images."""
 
     tasks: list[Task]
@@ -219,7 +227,7 @@ class Round(NamedTuple):
     scores: list[list[Score]]
 
 
-def play(
+def roll_out(
     networks: Networks,
     tasks: list[Task],
     group: int,
@@ -227,18 +235,20 @@ def play(
     pool: ProcessPoolExecutor,
     seed: int,
     left_out: float = 0.0,
-) -> Round:
+) -> Rollout:
     """Make a group of images of each task, and score them."""
     generator = torch.Generator(networks.device).manual_seed(seed)
     torch.manual_seed(seed)
     tokens = networks.tokens(tasks)
-    anchors = networks.anchors(tokens)
+    tags = networks.tag(tokens)
     per_batch = max(1, BATCH // group)
     samples, scores = [], []
     with TemporaryDirectory(dir=SHARED_MEMORY) as folder:
         for start in range(0, len(tasks), per_batch):
             part = slice(start, start + per_batch)
-            samples.append(networks.sample(tokens[part], anchors[part], group, left_out, generator))
+            samples.append(
+                networks.sample(tokens[part], Tags(*(array[part] for array in tags)), group, left_out, generator)
+            )
             paths = [Path(folder, f"{name}{start}.npy") for name in ("pixels", "predicted")]
             for path, array in zip(paths, networks.paint(samples[-1]), strict=True):
                 np.save(path, array)
@@ -250,4 +260,4 @@ def play(
             scores.append(pool.map(score_group, jobs))
         found = [group_scores for part_scores in scores for group_scores in part_scores]
     whole = Sample(*(torch.cat(parts) for parts in zip(*samples, strict=True)))
-    return Round(tasks, tokens, whole, found)
+    return Rollout(tasks, tokens, whole, found)

@@ -294,7 +294,7 @@ def train(
     Raises:
         StoppedError: if the deadline came first.
     """
-    path = folder / f"{name}.pt"
+    path = folder / f"{name}-{seed}.pt"
     average = torch.optim.swa_utils.AveragedModel(network, multi_avg_fn=_average)
     device = next(network.parameters()).device
     optimizer = torch.optim.AdamW(
@@ -316,15 +316,7 @@ def train(
         torch.save({**states, "step": step, "seconds": seconds}, path)
 
     for step in range(first, steps):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, peak)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss = loss_of()
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
-        average.update_parameters(network)
+        loss = take_step(network, average, optimizer, loss_of, learning_rate(step, steps, peak))
         if (step + 1) % max(1, steps // 20) == 0 or step == 200:
             seconds = used + time.perf_counter() - started
             found = report(average.module)
@@ -336,6 +328,27 @@ def train(
             raise StoppedError(f"{name}: {step + 1:,} of {steps:,} steps")
     keep(steps)
     return average.module
+
+
+def take_step(
+    network: nn.Module,
+    average: torch.optim.swa_utils.AveragedModel,
+    optimizer: torch.optim.Optimizer,
+    loss_of: Callable[[], Tensor],
+    rate: float,
+) -> Tensor:
+    """Take one step of training with this learning rate, and return its loss."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    device = next(network.parameters()).device
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        loss = loss_of()
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+    optimizer.step()
+    average.update_parameters(network)
+    return loss
 
 
 @torch.no_grad()
