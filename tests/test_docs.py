@@ -77,7 +77,7 @@ def test_commands_that_are_not_run_could_be(page: Path) -> None:
         lines = re.sub(r"\$\(\(.*?\)\)", "1", text.replace("\\\n", " ")).splitlines() if language == "sh" else []
         for _, name, *words in (shlex.split(line, comments=True) for line in lines if line.startswith("formalimg ")):
             command = group.commands[name]
-            while hasattr(command, "commands"):
+            while hasattr(command, "commands") and words:
                 command = command.commands[words.pop(0)]
             command.make_context(name, words)
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.config import ConfiguredJudge, load_defaults
+from formalimg.config import ConfiguredJudge, allow_file, load_defaults, read_wishes, revoke_file
 from formalimg.errors import FormalimgError
 
-SERVER = "http://127.0.0.1:8000/v1"
-PROJECT = f"""
+PROJECT = """
 [defaults]
 judge = "openai/qwen"
-judge_options = {{ base_url = "{SERVER}", concurrency = 32, cache = true }}
+judge_options = { temperature = 0.5, concurrency = 32, cache = true }
 budget = 2.5
 runs = "results/runs"
 
@@ -44,7 +43,7 @@ def write(path: Path, text: str) -> Path:
 def test_everything_that_a_file_may_say() -> None:
     write(Path("formalimg.toml"), PROJECT)
     found = load_defaults()
-    options = {"base_url": SERVER, "concurrency": "32", "cache": "on"}
+    options = {"temperature": "0.5", "concurrency": "32", "cache": "on"}
     assert found.judge("knolling") == ConfiguredJudge("openai/qwen", options, "./formalimg.toml")
     assert found.judge("natural") == ConfiguredJudge("gemini/some", {}, "./formalimg.toml")
     assert (found.budget.value, found.budget.source) == (2.5, "./formalimg.toml")
@@ -162,37 +161,77 @@ def test_keys_are_refused_and_not_shown(options: str, mine: bool, home: Path) ->
     assert "12345678" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('judge_options = { base_url = "https://evil.example/v1" }', "send your key and images to another machine"),
-        ('judge_options = { base_url = "http://127.0.0.1@evil.example/v1" }', "to another machine"),
-        ('judge_options = { base_url = "http://localhost.evil.example/v1" }', "to another machine"),
-        ('judge_options = { base_url = "http://[::ffff:8.8.8.8]/v1" }', "to another machine"),
-        ('judge_options = { endpoint = "http://8.8.8.8/v1" }', "to another machine"),
-        ("judge_options = { trust_remote_code = true }", "executes code, which no project may decide"),
-        ('runs = "../elsewhere"', "a project keeps its runs inside its folder"),
-        ('runs = "/etc"', "a project keeps its runs inside its folder"),
-        ('runs = "~/x"', "a project keeps its runs inside its folder"),
-    ],
-)
-def test_what_a_project_may_not_decide_and_the_user_may(line: str, message: str, home: Path) -> None:
-    """A project's file may come with somebody else's repository."""
-    text = f'[defaults]\njudge = "openai/m"\n{line}\n'
-    write(Path("formalimg.toml"), text)
-    with pytest.raises(FormalimgError, match=message):
+WISHES = [
+    'judge = "hf/http://127.0.0.1:9/v1"',
+    'judge = "openai/../admin"',
+    'judge = "transformers/./judge"',
+    'judge = "detector/./weights"',
+    'judge = "plugin/model"',
+    'judge = "openai/m"\njudge_options = { base_url = "https://evil.example/v1" }',
+    'judge = "openai/m"\njudge_options = { base_url = "http://127.0.0.1:8000/v1" }',
+    'judge = "openai/m"\njudge_options = { base_url = "http://169.254.169.254/v1" }',
+    'judge = "openai/m"\njudge_options = { base_url = "http://[::1]:8000/v1" }',
+    'judge = "openai/m"\njudge_options = { trust_remote_code = true }',
+    'judge = "openai/m"\njudge_options = { "processor.trust_remote_code" = true }',
+    'judge = "openai/m"\njudge_options = { "generate.custom_generate" = "./code" }',
+    'judge = "openai/m"\njudge_options = { "extra.webhook" = "a" }',
+    'judge = "openai/m"\njudge_options = { prompts = "prompts" }',
+    'judge = "openai/m"\njudge_options = { price = "0/0" }',
+    'judge = "openai/m"\njudge_options = { bill_to = "you" }',
+    'judge = "openai/m"\nruns = "../elsewhere"',
+    'judge = "openai/m"\nruns = "/etc"',
+    'judge = "openai/m"\nruns = "~/x"',
+    'judge = "openai/m"\nruns = "."',
+    'judge = "openai/m"\nruns = "link"',
+    'judge = "openai/m"\nruns = "link/runs"',
+]
+
+
+@pytest.mark.parametrize("lines", WISHES)
+def test_what_a_project_may_decide_only_if_it_is_allowed(lines: str, home: Path) -> None:
+    """A project's file may come with somebody else's repository; the user's own may say all of it."""
+    Path("link").symlink_to(home)
+    file = write(Path("formalimg.toml"), f"[defaults]\n{lines}\n")
+    with pytest.raises(FormalimgError, match=r"which no project may decide by itself: .*`formalimg config allow`"):
         load_defaults()
-    Path("formalimg.toml").unlink()
-    write(home / ".config/formalimg/formalimg.toml", text)
+    content, wishes = read_wishes(file)
+    assert len(wishes) == 1
+    allow_file(file, content)
+    assert load_defaults().judge() is not None
+    file.write_text(f"[defaults]\n{lines}\n# another file now\n")
+    with pytest.raises(FormalimgError, match="no project may decide"):
+        load_defaults()
+    file.unlink()
+    write(home / ".config/formalimg/formalimg.toml", f"[defaults]\n{lines}\n")
     assert load_defaults().judge() is not None
 
 
-@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8000", "[::1]:8000", "192.168.1.7:8000", "10.0.0.3"])
-def test_servers_nearby_are_allowed(host: str) -> None:
-    write(Path("formalimg.toml"), f'[defaults]\njudge = "a/b"\njudge_options.base_url = "http://{host}/v1"\n')
-    found = load_defaults().judge()
-    assert found is not None
-    assert found.options == {"base_url": f"http://{host}/v1"}
+def test_a_file_is_allowed_where_it_is_and_until_it_is_revoked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[defaults]\njudge = "transformers/./judge"\n'
+    file = write(Path("formalimg.toml"), text)
+    allow_file(file, text.encode())
+    copy = write(home / "copy" / "formalimg.toml", text)
+    monkeypatch.chdir(copy.parent)
+    with pytest.raises(FormalimgError, match="no project may decide"):
+        load_defaults()
+    monkeypatch.chdir(home / "work" / "repository")
+    assert load_defaults().judge() is not None
+    assert [revoke_file(file), revoke_file(file)] == [True, False]
+    with pytest.raises(FormalimgError, match="no project may decide"):
+        load_defaults()
+    write(home / ".config/formalimg/allowed.json", "{")
+    with pytest.raises(FormalimgError, match=r"cannot read ~/\.config/formalimg/allowed\.json: remove it"):
+        load_defaults()
+
+
+def test_a_project_may_lower_the_budget_and_raise_it_only_if_it_is_allowed(home: Path) -> None:
+    write(home / ".config/formalimg/formalimg.toml", "[defaults]\nbudget = 5\n")
+    for project, budget in (("inf", 5), ("7", 5), ("3", 3)):
+        file = write(Path("formalimg.toml"), f"[defaults]\nbudget = {project}\n")
+        assert load_defaults().budget.value == budget
+    file.write_text("[defaults]\nbudget = 7\n")
+    allow_file(file, file.read_bytes())
+    assert load_defaults().budget.value == 7
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")

@@ -92,11 +92,12 @@ def test_the_judge_of_drawings_warns_of_images_from_elsewhere() -> None:
 
 def test_the_judge_of_the_environment_and_of_a_file_is_used_and_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("formalimg.toml").write_text(
-        '[defaults]\njudge = "openai/m"\njudge_options = { base_url = "http://127.0.0.1:9/v1" }\nruns = "theirs"\n'
+        '[defaults]\njudge = "openai/m"\njudge_options = { temperature = 0.5 }\nruns = "theirs"\n'
     )
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     code, out, err = formalimg("run", "knolling", "-m", "folder/photos", *FEW, "--dry-run")
     assert code == 0, err
-    assert "judge openai/m (base_url=http://127.0.0.1:9/v1) from ./formalimg.toml" in err
+    assert "judge openai/m (temperature=0.5) from ./formalimg.toml" in err
     assert "runs in theirs from ./formalimg.toml" in err
     assert "theirs/knolling-folder-photos" in out
     wrong = formalimg("run", "knolling", "-m", "folder/photos", *FEW, "--dry-run", "-J", "base_url=nowhere")

@@ -115,7 +115,9 @@ COMMANDS = {
         _TOOLS, "List the classes and predicates of a suite, or its concepts.", "vocabulary knolling"
     ),
     "models": CommandEntry(_TOOLS, "List the model providers, and what is missing to use each."),
-    "config": CommandEntry(_TOOLS, "Print the defaults in force, and where they come from."),
+    "config": CommandEntry(
+        _TOOLS, "Print the defaults in force, and where they come from.", target="config:config_app"
+    ),
     "doctor": CommandEntry(_TOOLS, "Check this installation."),
 }
 

@@ -1,24 +1,76 @@
-"""`formalimg config`: the defaults in force, and where they come from."""
+"""`formalimg config`: the defaults in force, where they come from, and which projects may decide more."""
 
 from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from formalimg.cli.help_groups import GroupedCommand
 from formalimg.cli.streams import echo, print_data
+from formalimg.errors import FormalimgError
 
-
-def config_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the defaults as JSON.")] = False,
-) -> None:
-    """Print the defaults in force, and where they come from.
+config_app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    help="""Print the defaults in force, and where they come from.
 
     They are those of the nearest formalimg.toml of the project, then of your own, below FORMALIMG_JUDGE and the
     command line. Keys are never printed.
+    """,
+)
+
+
+@config_app.callback()
+def config_command(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the defaults as JSON.")] = False,
+) -> None:
+    """Print the defaults, unless a subcommand is called."""
+    if context.invoked_subcommand is None:
+        _print_defaults(as_json)
+
+
+@config_app.command("allow", cls=GroupedCommand, short_help="Let this project's formalimg.toml decide more.")
+def allow_command() -> None:
+    """Let the formalimg.toml of this project name servers, weights, code and folders, as long as it is not changed.
+
+    It is remembered by path and digest, beside your own formalimg.toml. What lies in folders that it names may change
+    without asking again.
     """
+    from formalimg.config import allow_file, read_wishes
+
+    path = _require_project_file()
+    content, wishes = read_wishes(path)
+    allow_file(path, content)
+    echo(f"allowed, as long as it is not changed: {path}")
+    for wish in wishes:
+        echo(f"  {wish}")
+
+
+@config_app.command("revoke", cls=GroupedCommand, short_help="Take that back.")
+def revoke_command() -> None:
+    """Let the formalimg.toml of this project set harmless defaults only, as before `config allow`."""
+    from formalimg.config import revoke_file
+
+    path = _require_project_file()
+    echo(f"no longer allowed: {path}" if revoke_file(path) else f"it was not allowed: {path}")
+
+
+def _require_project_file() -> Path:
+    from formalimg.config import project_file
+
+    path = project_file()
+    if path is None:
+        raise FormalimgError("there is no formalimg.toml in this folder or its project: go to the project's folder")
+    return path
+
+
+def _print_defaults(as_json: bool) -> None:
     from formalimg.config import DRAWN, ICONS, load_defaults, user_file  # here, so that other commands start faster
     from formalimg.suites import suite, suite_names
 

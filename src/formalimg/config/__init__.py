@@ -23,16 +23,20 @@ from formalimg.config.defaults import (
 
 if TYPE_CHECKING:
     from formalimg.config.available_judges import AvailableJudge, find_available_judges
+    from formalimg.config.config_file import read_wishes
     from formalimg.config.local_servers import LocalServer, find_local_servers
     from formalimg.config.no_judge import NoJudgeError, judge_to_suggest
+    from formalimg.config.trust import allow_file, revoke_file
 
 # Lazy, because only refusals look around.
 __getattr__ = lazy_exports(
     "formalimg.config",
     {
         "available_judges": ["AvailableJudge", "find_available_judges"],
+        "config_file": ["read_wishes"],
         "local_servers": ["LocalServer", "find_local_servers"],
         "no_judge": ["NoJudgeError", "judge_to_suggest"],
+        "trust": ["allow_file", "revoke_file"],
     },
 )
 
@@ -48,6 +52,7 @@ __all__ = [
     "LocalServer",
     "NoJudgeError",
     "Sourced",
+    "allow_file",
     "default_judge",
     "find_available_judges",
     "find_local_servers",
@@ -56,6 +61,8 @@ __all__ = [
     "judge_to_suggest",
     "load_defaults",
     "project_file",
+    "read_wishes",
+    "revoke_file",
     "unreadable_drawings_warning",
     "user_file",
 ]

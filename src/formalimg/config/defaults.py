@@ -59,11 +59,13 @@ class ConfigFile:
         path: where it is, in a form to be shown.
         defaults: what holds for all suites.
         suites: the judges of single suites, by their names.
+        is_trusted: whether it is the user's own, or a project's that the user has allowed.
     """
 
     path: str
     defaults: ConfigTable
     suites: Mapping[str, ConfigTable]
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,15 +118,19 @@ class Defaults:
 
     @property
     def budget(self) -> Sourced[float | None]:
-        """The spending limit of a run folder in US dollars; None for no limit."""
-        chosen = (file for file in self.files if file.defaults.budget is not None)
-        return next((Sourced(file.defaults.budget, file.path) for file in chosen), Sourced(None))
+        """The spending limit of a run folder in US dollars; None for no limit. A project may only lower it."""
+        budgets = [(file.defaults.budget, file) for file in self.files if file.defaults.budget is not None]
+        trusted = next((index for index, (_, file) in enumerate(budgets) if file.is_trusted), len(budgets))
+        if not budgets:
+            return Sourced(None)
+        value, file = min(budgets[: trusted + 1], key=lambda budget: budget[0])
+        return Sourced(value, file.path)
 
     @property
     def runs(self) -> Sourced[Path]:
         """The folder that holds the run folders."""
-        found = (Sourced(file.defaults.runs, file.path) for file in self.files if file.defaults.runs is not None)
-        return next(found, Sourced(RUNS))
+        folders = (Sourced(file.defaults.runs, file.path) for file in self.files if file.defaults.runs is not None)
+        return next(folders, Sourced(RUNS))
 
 
 def load_defaults() -> Defaults:
