@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import threading
@@ -13,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from formalimg._util.processes import spawn_context
 from formalimg.judges import Grounder, Grounding, LoadedImage, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.runs import inspect
@@ -78,7 +78,7 @@ class ProcessGrounder:
 
     def _start_pool(self) -> _ProcessPool:
         # Not by fork, which would copy the threads' locks as they happen to be.
-        context = multiprocessing.get_context("spawn")
+        context = spawn_context()
         watched, alive = context.Pipe(duplex=False)
         executor = ProcessPoolExecutor(self.concurrency, context, _initialize, (self.name, watched))
         return _ProcessPool(executor, alive, watched)

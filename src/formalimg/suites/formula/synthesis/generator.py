@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from formalimg._util.processes import spawn_context
 from formalimg.errors import FormalimgError
 from formalimg.logic import And, Formula, atoms, check, parse, rename_apart, verify
 from formalimg.scenes import Scene, SolverLimitError, Witness, solve, solve_natural
@@ -152,8 +153,8 @@ def _attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_Syn
         yield from map(partial(make_item, recipe), slots)
         return
     # Forked processes, where there are any, do not run the caller's script again, as spawned ones would.
-    method = "fork" if sys.platform == "linux" else None
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
+    context = multiprocessing.get_context("fork") if sys.platform == "linux" else spawn_context()
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         # The hardest levels come last: small chunks keep all processes busy until the end.
         yield from pool.map(partial(make_item, recipe), slots, chunksize=5)
 
