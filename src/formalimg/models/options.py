@@ -12,7 +12,7 @@ from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from formalimg.errors import FormalimgError
-from formalimg.models.secrets import find_api_key, get_api_key, register_secret
+from formalimg.models.secrets import ENV_FILE, find_api_key, get_api_key, read_env_file, register_secret
 
 _SECRET = {"api_key", "apikey", "key", "token", "hf_token", "access_token", "authorization", "secret", "password"}
 _TRUE = ("on", "true", "yes", "1")
@@ -187,8 +187,17 @@ class Options:
 
 
 def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
-    """Add `base_url` from an environment variable unless the options name one."""
+    """Add `base_url` from an environment variable unless the options name one.
+
+    Raises:
+        FormalimgError: if only the file `.env` sets the variable: a file in the current folder names no address.
+    """
     url = os.environ.get(variable, "").strip()
+    if not url and "base_url" not in options and read_env_file(ENV_FILE).get(variable, "").strip():
+        raise FormalimgError(
+            f"{ENV_FILE} sets {variable}, and no file in this folder decides where keys are sent: export {variable} in "
+            "the environment, or give base_url as an option"
+        )
     return {"base_url": url, **options} if url else dict(options)
 
 

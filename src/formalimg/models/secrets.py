@@ -9,12 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from formalimg._util.image_metadata import metadata_texts, without_metadata
+from formalimg._util.plain_files import read_plain_bytes
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.redaction import MIN_LENGTH, Redactor
 
 ENV_FILE = Path(".env")
 """File with keys, in the current folder. The environment takes precedence."""
+
+_MAX_ENV_BYTES = 1_000_000
 
 _SECRET_WORDS = ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 _DESCRIBING_WORDS = ("FILE", "PATH", "DIR", "URL", "NAME", "ID", "TYPE", "COUNT", "LIMIT", "LENGTH")
@@ -165,10 +168,12 @@ def _long_enough(value: str) -> Iterator[str]:
 
 
 def _lines(path: Path) -> list[str]:
+    """Return the lines of a plain file, which a link may lead to; none of a pipe, which would be waited for."""
     try:
-        return [line.strip() for line in path.read_text(encoding="utf-8-sig", errors="replace").splitlines()]
-    except OSError:
+        content = read_plain_bytes(path.resolve(), _MAX_ENV_BYTES)
+    except (OSError, RuntimeError):  # also a loop of links
         return []
+    return [line.strip() for line in content.decode("utf-8-sig", "replace").splitlines()]
 
 
 def _parse_line(line: str) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _DTYPES = {
     "float16": "float16",
     "float32": "float32",
 }
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _KEY_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _MAX_WHOLE_FILE = 1 << 20
 """Files up to this size are hashed as a whole."""
@@ -182,10 +184,13 @@ def read_checkpoint(
         devices: the devices to use, if they are known already; the checkpoint gets the first.
 
     Raises:
-        FormalimgError: if there is no such folder, device or dtype.
+        FormalimgError: if there is no such folder, device or dtype, or a folder that is written like an id on the hub.
     """
     if model.startswith((".", "/", "~")) and not Path(model).expanduser().is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
+    if _HUB_ID.fullmatch(model) and Path(model).is_dir():
+        # The libraries would silently take the folder, which may have come with somebody else's files.
+        raise FormalimgError(f"{model} is a folder here, and may be an id on the hub: write ./{model} for the folder")
     devices = devices or (read_device(given),)
     dtype = given.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(
