@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from formalimg._util.installing import install_line
+from formalimg._util.plain_files import read_plain_bytes
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models import redact
@@ -94,8 +96,10 @@ def _log_mlflow(run: TrackedRun, place: str) -> str:
     uri = place or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
     with _environment(MLFLOW_ALLOW_FILE_STORE="true"):
         client = import_module("mlflow").MlflowClient(tracking_uri=uri)
-        found = client.get_experiment_by_name(PROJECT)
-        experiment = found.experiment_id if found else client.create_experiment(PROJECT)
+        known = client.get_experiment_by_name(PROJECT)
+        if known:
+            _require_inside(uri, known.artifact_location)
+        experiment = known.experiment_id if known else client.create_experiment(PROJECT)
         for old in client.search_runs([experiment], f"tags.`formalimg.key` = '{run.key}'"):
             client.delete_run(old.info.run_id)
         tags = {"formalimg.key": run.key, "mlflow.runName": run.name}
@@ -118,7 +122,37 @@ def _log_mlflow(run: TrackedRun, place: str) -> str:
     return f"run {logged} of the experiment {PROJECT} in {redact(uri)}"
 
 
+def _require_inside(uri: str, artifacts: str) -> None:
+    """Refuse a folder of MLflow that came with somebody else's files and sends artifacts elsewhere."""
+    if "://" in uri:
+        return
+    scheme, _, path = artifacts.rpartition("://")
+    if scheme not in ("", "file") or not Path(unquote(path)).resolve().is_relative_to(Path(uri).resolve()):
+        raise FormalimgError(
+            f"the experiment {PROJECT} in {redact(uri)} sends artifacts to {truncate(redact(artifacts), 100, 40)}: "
+            "name the tracking server yourself, with MLFLOW_TRACKING_URI or --to mlflow:URI, or another folder"
+        )
+
+
+def _require_no_local_address() -> None:
+    """Refuse settings of W&B in the current folder that decide where the key is sent.
+
+    Raises:
+        FormalimgError: if there are any, and the environment does not override them.
+    """
+    if os.environ.get("WANDB_BASE_URL"):
+        return
+    for path in (Path("wandb/settings"), Path(".wandb/settings")):
+        with suppress(OSError):
+            if b"base_url" in read_plain_bytes(path, 1_000_000):
+                raise FormalimgError(
+                    f"{path} in this folder decides where W&B sends your key: remove base_url from it, or set "
+                    "WANDB_BASE_URL yourself"
+                )
+
+
 def _log_wandb(run: TrackedRun, place: str) -> str:
+    _require_no_local_address()
     wandb = import_module("wandb")
     offline = os.environ.get("WANDB_MODE", "online") != "online"
     if not offline and not wandb.api.api_key:
