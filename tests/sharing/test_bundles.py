@@ -7,23 +7,18 @@ import json
 import shutil
 import sqlite3
 import zipfile
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 import formalimg
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Setting
 from formalimg.reporting import compare, render
 from formalimg.runs import open_run
 from formalimg.sharing import unpack_bundle, verify_bundle, write_bundle
-from formalimg.suites import Item
-from tests.sharing.planted_changes import changes, edit_records, read_files, write_changed
+from tests.sharing.planted_changes import changes, read_files, write_changed
 from tests.support.command import formalimg as command
 from tests.support.sizes import tries
 
@@ -47,7 +42,7 @@ def test_nothing_differs_in_a_bundle_as_it_was_written(bundle: Path, reader_run:
     with closing(open_run(reader_run)) as run:
         scored = sum(outcome.passed is not None for outcome in run.outcomes())
     assert check.findings == ()
-    assert check.verdicts == check.by_logic == scored
+    assert check.verdicts == check.by_scene == scored
     assert check.numbers > 100
     assert check.made_with == VERSION
 
@@ -74,8 +69,9 @@ def test_a_change_that_is_covered_up_is_found_by_what_no_longer_follows(
     """All digests fit again: what is left are the numbers, keys and verdicts, and the digest that was cited."""
     cited = hashlib.sha256(read_files(bundle)["bundle.json"]).hexdigest()
     changed = write_changed(bundle, tmp_path / "changed.zip", changes("knolling-reader")[kind], covered_up=True)
-    of_digest, *others = verify_bundle(changed, cited).findings
+    (of_digest,) = verify_bundle(changed, cited).findings
     assert "was cited" in of_digest.text
+    others = verify_bundle(changed).findings
     assert bool(others) == (kind not in HIDDEN)
     assert all("digest differs" not in finding.text or "items" in finding.place for finding in others)
 
@@ -121,35 +117,23 @@ def test_several_runs_and_judges_are_in_one_report(reader_run: Path, tmp_path: P
     assert verify_bundle(tmp_path / "two.zip").findings == ()
 
 
-class SayingJudge:
-    """A judge whose raw answers are stored as those of chat models are."""
+def test_after_a_wrong_digest_nothing_is_read(bundle: Path, tmp_path: Path) -> None:
+    def break_everything(files: dict[str, bytes]) -> None:
+        files["runs/knolling-reader/items.jsonl"] = b"[" * 100_000
+        files["runs/knolling-reader/run.toml"] = b"no manifest"
 
-    name, concurrency = "test/saying", 1
-    settings: Mapping[str, Setting] = {}
-
-    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        raw = json.dumps({"observation": "I see it", "answer": "yes"})
-        evidence = {"answers": [{"asked": ["Is it red?"], "raw": ["what?", raw]}]}
-        return Verdict(True, (Part("Is it red?", "color", 1.0),), evidence, None)
-
-
-def test_a_raw_answer_is_compared_with_the_part_that_it_made(tmp_path: Path) -> None:
-    items = formalimg.load("knolling")[:2]
-    paint: Callable[[str], Image.Image] = lambda prompt: Image.radial_gradient("L")  # noqa: E731
-    done = formalimg.evaluate(paint, items=items, size=64, folder=tmp_path / "run", judge=SayingJudge(), progress=False)
-    write_bundle([done.folder], tmp_path / "said.zip", VERSION)
-    assert verify_bundle(tmp_path / "said.zip").findings == ()
-
-    def change(files: dict[str, bytes]) -> None:
-        def deny(records: list[dict[str, Any]]) -> None:
-            answers = records[0]["evidence"]["answers"][0]
-            answers["raw"][-1] = answers["raw"][-1].replace("yes", "no")
-
-        edit_records(files, "runs/run/verdicts.jsonl", deny)
-
-    changed = write_changed(tmp_path / "said.zip", tmp_path / "changed.zip", change, covered_up=True)
-    (finding,) = verify_bundle(changed).findings
-    assert "the part Is it red? is stored as 1, and the raw answer is no" in finding.text
+    changed = write_changed(bundle, tmp_path / "changed.zip", break_everything, covered_up=False)
+    check = verify_bundle(changed)
+    assert {finding.place for finding in check.findings} == {
+        "runs/knolling-reader/items.jsonl",
+        "runs/knolling-reader/run.toml",
+    }
+    assert all("when the bundle was made" in finding.text for finding in check.findings)
+    assert (check.verdicts, check.numbers) == (0, 0)
+    said = command("verify-bundle", str(changed), "--unpack", str(tmp_path / "there"))
+    assert said.code == 2
+    assert "is not unpacked, because a digest is wrong" in said.err
+    assert not (tmp_path / "there").exists()
 
 
 def test_an_unpacked_bundle_is_a_run_again(bundle: Path, reader_run: Path, tmp_path: Path) -> None:

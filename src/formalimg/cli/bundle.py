@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from formalimg import __version__
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.sharing import BundleCheck
 
 _MAX_SHOWN = 50
 """The most findings that are printed."""
@@ -48,32 +53,65 @@ def verify_bundle_command(
             metavar="DIR", help="Also write its runs into this folder, for report and view.", show_default=False
         ),
     ] = None,
+    all_images: Annotated[
+        bool, typer.Option("--all-images", help="Let judges look at all images again, not at a sample of 100.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Compute every number of a bundle again, and say what differs.
+    """Compute a bundle again, and say what differs, what is missing and what cannot be computed again.
 
-    Compares the digest of each file, the counts, the keys of items and judges, verdicts with the scenes and raw answers
-    they follow from, and every number of the report. Exit code 1 if anything differs.
+    Compares the digest of each file, and only if all are right the counts, keys and seeds, verdicts with the raw
+    answers, scenes and images that they follow from, and every number of the report.
+
+    Exit code 0: nothing differs. 1: something differs, or a part of the plan was never made or judged.
     """
-    from formalimg.sharing import digest_text, unpack_bundle, verify_bundle  # here, so that other commands start faster
-    from formalimg.tables import count_noun
+    from formalimg.sharing import unpack_bundle, verify_bundle  # here, so that other commands start faster
 
-    check = verify_bundle(bundle, digest)
-    for finding in check.findings[:_MAX_SHOWN]:
-        echo(finding)
-    if len(check.findings) > _MAX_SHOWN:
-        echo(f"and {len(check.findings) - _MAX_SHOWN:,} more")
+    check = verify_bundle(bundle, digest, all_images=all_images)
+    if as_json:
+        print_data(f"{json.dumps(check.to_json(), indent=2, ensure_ascii=False)}\n")
+    else:
+        for line in _verification_lines(bundle, check):
+            echo(line)
     version = f"formalimg {__version__}"
     if check.made_with != version:
         echo(f"made with {check.made_with}, verified with {version}: rules may have changed in between", err=True)
     if unpack is not None:
         for folder in unpack_bundle(bundle, unpack):
             echo(f"run in {folder}", err=True)
+    raise typer.Exit(0 if check.is_complete else 1)
+
+
+def _verification_lines(bundle: Path, check: BundleCheck) -> Iterator[str]:
+    from formalimg.sharing import digest_text
+    from formalimg.tables import count_noun
+
+    yield from map(str, check.findings[:_MAX_SHOWN])
+    if len(check.findings) > _MAX_SHOWN:
+        yield f"and {len(check.findings) - _MAX_SHOWN:,} more"
+    if check.numbers:
+        values, verdicts = count_noun(check.numbers, "value"), count_noun(check.verdicts, "verdict")
+        sources = f"{check.by_answers:,} from raw answers, {check.by_scene:,} from stored scenes"
+        yield f"computed again: {values} of the report; of {verdicts} {sources}"
+        if check.images_to_judge:
+            images = count_noun(check.images_to_judge, "image")
+            yield f"looked at again: {check.by_image:,} of {images} whose judge is computed here"
+    for missing in check.missing:
+        yield f"missing: {missing}"
+    for unproven in check.unproven:
+        yield f"not computed again: {unproven}"
+    yield f"{bundle}: {_outcome(check)}"
+    yield digest_text(check.digest)
+
+
+def _outcome(check: BundleCheck) -> str:
+    from formalimg.tables import count_noun
+
     if check.findings:
-        echo(f"{bundle}: {count_noun(len(check.findings), 'difference')}")
-        raise typer.Exit(1)
-    echo(
-        f"{bundle}: {count_noun(check.files, 'file')}, {count_noun(check.verdicts, 'verdict')} "
-        f"({check.by_logic:,} decided again from what the judge saw) and {check.numbers:,} values of the report: "
-        "nothing differs"
-    )
-    echo(digest_text(check.digest))
+        return count_noun(len(check.findings), "difference")
+    if check.missing:
+        lacking = sum(missing.number for missing in check.missing)
+        images = count_noun(check.planned, "planned image")
+        return f"not complete: {lacking:,} verdicts on {images} are missing; nothing differs in what was computed again"
+    cited = "it is the bundle that was cited" if check.is_cited else "without a cited digest the rest is taken on trust"
+    return f"nothing differs in what was computed again; {cited}"

@@ -87,8 +87,9 @@ if TYPE_CHECKING:
     from formalimg.judges.published.verification import PublishedLayoutJudge, judge_objects
     from formalimg.judges.question_graph_judge import QuestionGraphJudge, graph_verdict
     from formalimg.judges.question_judge import QuestionJudge
+    from formalimg.judges.recorded_models import EvidenceError
     from formalimg.judges.score_judge import ScoreJudge
-    from formalimg.judges.stored_evidence import follows_by_logic, verdict_from_evidence
+    from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, is_own_name, open_local_judge
 
 # Lazy, because these need numpy, image libraries or pydantic, or belong to studies of judges.
 __getattr__ = lazy_exports(
@@ -135,7 +136,8 @@ __getattr__ = lazy_exports(
         "question_graph_judge": ["QuestionGraphJudge", "graph_verdict"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
-        "stored_evidence": ["follows_by_logic", "verdict_from_evidence"],
+        "recorded_models": ["EvidenceError"],
+        "stored_evidence": ["RecordedJudge", "UnknownJudgeError", "is_own_name", "open_local_judge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
         "failures": ["FailureSentence", "failed_parts", "failure_sentences", "failure_text"],
@@ -184,6 +186,7 @@ __all__ = [
     "CountedShare",
     "DrawnJudge",
     "DroppedBox",
+    "EvidenceError",
     "FailureSentence",
     "FlippedScene",
     "GroundedImages",
@@ -209,9 +212,11 @@ __all__ = [
     "PublishedScoreJudge",
     "QuestionGraphJudge",
     "QuestionJudge",
+    "RecordedJudge",
     "SceneJudge",
     "ScoreJudge",
     "StoredLook",
+    "UnknownJudgeError",
     "Unscored",
     "UnscoredReason",
     "Verdict",
@@ -231,7 +236,6 @@ __all__ = [
     "failure_text",
     "find_grounding_folders",
     "flipped_scenes",
-    "follows_by_logic",
     "formula_part",
     "graph_verdict",
     "ground_icons",
@@ -239,6 +243,7 @@ __all__ = [
     "images_of",
     "images_to_certify",
     "impostors",
+    "is_own_name",
     "judge_grounding",
     "judge_objects",
     "look_again",
@@ -247,6 +252,7 @@ __all__ = [
     "needs_preflight",
     "open_grounder",
     "open_judge",
+    "open_local_judge",
     "open_prompt_judge",
     "other_labels_text",
     "profile_scores",
@@ -255,5 +261,4 @@ __all__ = [
     "read_certificate",
     "read_grounding_file",
     "served_models",
-    "verdict_from_evidence",
 ]

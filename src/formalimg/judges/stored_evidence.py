@@ -1,53 +1,261 @@
-"""Verdicts that follow from stored evidence: what a judge saw is judged again, without the judge and the image."""
+"""Verdicts made again from what is on record: judges opened by their recorded settings go by recorded answers.
+
+A judge that asks a chat model reads its raw answers again, one that has a grounder decides again by the scene that was
+found, and one that is computed here and always gives the same looks at the image again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
 
-from formalimg.judges.base import Grounding, Unscored, Verdict
-from formalimg.judges.scene_judge import RULES, judge_grounding
-from formalimg.models import Setting
-from formalimg.scenes import Scene
-from formalimg.suites import FormulaSpec, Item
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounder, Judge, LoadedImage, Unscored, Verdict
+from formalimg.judges.recorded_models import (
+    EvidenceError,
+    RecordedChat,
+    RecordedDrawing,
+    RecordedGrounder,
+    RecordedLayout,
+    recorded_drawing,
+    recorded_grounding,
+    recorded_requests,
+)
+from formalimg.judges.registry import COCO, DETECTORS, DRAWN, ICONS, open_judge
+from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
+from formalimg.models import Setting, chat_model_providers
+from formalimg.suites import Item, JudgeKind, QuestionSpec, asked_phrases
+from formalimg.suites import suite as suite_of
+
+RecordedSource: TypeAlias = Literal["answers", "scene"]
+"""What on record a verdict follows from: raw answers of a chat model, or the scene that was found."""
+
+_MAX_SIDE, _SMALL = 8192, 8
+"""Limits of the images that stand for those that need not be looked at."""
 
 
-def verdict_from_evidence(
-    item: Item[object], settings: Mapping[str, Setting], evidence: Mapping[str, object]
-) -> Verdict | Unscored | None:
-    """Return the verdict that logic makes of the scene that a judge saw; None where no logic of this version decided.
+class UnknownJudgeError(Exception):
+    """A judge that cannot be opened by its recorded settings.
 
-    Args:
-        item: the item.
-        settings: the settings of the judge, which say by which rules scenes were judged.
-        evidence: the evidence of its verdict.
-
-    Raises:
-        SceneError: if the scene cannot be read.
-        FormulaError: if no scene can be judged by the formula of the item.
+    Attributes:
+        is_own: whether its name is that of a judge of formalimg, which never has such settings.
     """
-    if not follows_by_logic(item, settings, evidence):
+
+    def __init__(self, reason: str, *, is_own: bool) -> None:
+        super().__init__(reason)
+        self.is_own = is_own
+
+
+class RecordedJudge:
+    """A judge that makes its verdicts again from its own records."""
+
+    def __init__(self, suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> None:
+        """Open the judge.
+
+        Args:
+            suite: the suite that it judged.
+            task: what was judged: images or layouts.
+            name: its name.
+            settings: its settings.
+
+        Raises:
+            UnknownJudgeError: if no judge of this version has these settings.
+        """
+        self._suite, self._task, self._name, self._settings = suite, task, name, settings
+        self._asks_chat = _asks_chat(settings)
+        self._kind = suite_of(suite).judge
+        is_own = is_own_name(name)
+        try:
+            judge = self._open(RecordedChat(name), RecordedGrounder(name), RecordedDrawing(name))
+        except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
+            why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
+            raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
+        for key, value in judge.settings.items():
+            if _is_prompt(key) or key == "color_reading":
+                continue
+            if key not in settings or settings[key] != value:
+                was = f"{key} is {settings[key]!r:.40}" if key in settings else f"there is no {key}"
+                reason = f"its settings are not those of a judge of {suite} in this version: {was}, not {value!r:.40}"
+                raise UnknownJudgeError(reason, is_own=is_own)
+
+    def source(self, item: Item[object]) -> RecordedSource:
+        """Return what on record the verdicts on an item follow from."""
+        if not self._asks_chat:
+            return "scene"
+        has_chat_boxes = "boxes" in self._settings and self._settings.get("color_reading", "grounder") == "grounder"
+        if self._kind == "objects":
+            return "answers" if has_chat_boxes else "scene"
+        if self._kind == "compositions":
+            is_asked = self._settings["profile"] != "logic" and has_phrases(item)
+            return "answers" if is_asked or has_chat_boxes else "scene"
+        return "answers"
+
+    async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
+        """Return the verdict that the records of a verdict make.
+
+        Args:
+            item: the item.
+            stored: the verdict on record.
+            size: width and height of the image, on which boxes in pixels depend.
+
+        Raises:
+            EvidenceError: if the records are not those of such a verdict.
+            FormulaError: if no scene can be judged by the formula of the item.
+        """
+        goes_by_answers = self.source(item) == "answers"
+        chat = RecordedChat(self._name, recorded_requests(item, stored) if goes_by_answers else ())
+        grounder = RecordedGrounder(self._name, None if goes_by_answers else recorded_grounding(stored.evidence))
+        drawing = RecordedDrawing(self._name, recorded_drawing(stored.evidence) if self._name == DRAWN else None)
+        judge: Judge = self._open(chat, grounder, drawing)
+        if self._name == LayoutJudge.name and "protocol" in self._settings:
+            judge = RecordedLayout(self._name, stored.evidence)
+        depends_on_size = self._kind in ("objects", "compositions") or self._settings.get("boxes") == "pixels"
+        made = await judge.judge(item, _blank_image(*(size if depends_on_size else (_SMALL, _SMALL))))
+        if goes_by_answers and isinstance(made, Verdict) and chat.left_over:
+            raise EvidenceError(
+                f"{chat.left_over} of its {len(chat.requests)} raw answers are to no question of the item"
+            )
+        return made
+
+    def _open(self, chat: RecordedChat, grounder: RecordedGrounder, drawing: RecordedDrawing) -> Judge:
+        """Return the judge with these in the places of its chat model, its grounder and the reader of drawings."""
+        settings: Mapping[str, Any] = self._settings
+        if self._task == "layout" or self._name == LayoutJudge.name:
+            return RecordedLayout(self._name, {}) if "protocol" in settings else SceneJudge(grounder)
+        if self._name == DRAWN:
+            from formalimg.judges.drawn_judge import DrawnJudge
+
+            drawing = replace(drawing, settings=DrawnJudge.settings)
+            return _prompt_judge(drawing, None) if self._kind == "prompts" else drawing
+        if "protocol" in settings:
+            return _open_published(self._kind, chat, settings)
+        return _open_default(self._kind, chat, self._finder(chat, grounder), settings, asks_chat=self._asks_chat)
+
+    def _finder(self, chat: RecordedChat, grounder: RecordedGrounder) -> Grounder:
+        """Return what finds objects: the recorded grounder, or a grounder that reads recorded answers."""
+        settings: Mapping[str, Any] = self._settings
+        if not ("boxes" in settings and "grounding_rules" in settings) or grounder.grounding is not None:
+            return grounder
+        from formalimg.judges.grounders.vlm import VlmGrounder
+
+        colors = settings["colors"].split(", ")
+        return VlmGrounder(chat, requests=settings["requests"], boxes=settings["boxes"], colors=colors)
+
+
+def is_own_name(name: str) -> bool:
+    """Return whether a name is that of a judge of formalimg: a built-in one, a detector, or a chat model."""
+    return name.startswith(("builtin/", DETECTORS)) or name.partition("/")[0] in chat_model_providers()
+
+
+def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:
+    """Return the judge of these settings if it is computed here, asks nobody and loads nothing that is named by others.
+
+    None for all others, and for a detector that is not installed, or has other weights.
+    """
+    if name not in (ICONS, DRAWN, COCO, LayoutJudge.name):
         return None
-    scene = Scene.from_json(evidence["scene"])
-    if "depth" in evidence:  # a drawing, of which the judge knows more than boxes
-        return _drawing_verdict(item, scene, evidence)
-    assert isinstance(item.spec, FormulaSpec)
-    return judge_grounding(item.spec.formula, Grounding(scene))
+    options = {}
+    if name not in (DRAWN, LayoutJudge.name) and suite_of(suite).judge in ("objects", "compositions"):
+        known = {"profile": "profile", "colors": "color_reading", "confidence": "min_confidence"}
+        known |= {"counting_confidence": "min_counting_confidence"} if "object_rules" in settings else {}
+        options = {option: str(settings[key]) for option, key in known.items() if key in settings}
+    if name == COCO:
+        options |= {key: str(settings[key]) for key in ("threshold", "overlap", "size") if key in settings}
+    protocol = "published" if "protocol" in settings else "default"
+    if options.get("colors") == "clip":
+        return None
+    try:
+        judge = open_judge(suite, name, options, "layout" if name == LayoutJudge.name else "image", protocol)
+    except FormalimgError:
+        return None
+    return judge if dict(judge.settings) == dict(settings) else None
 
 
-def follows_by_logic(item: Item[object], settings: Mapping[str, Setting], evidence: Mapping[str, object]) -> bool:
-    """Return whether a verdict with this evidence was made of a stored scene, by the rules of this version."""
-    by_rules = (settings.get("semantics"), settings.get("judging_rules")) == ("strict", RULES)
-    return by_rules and "scene" in evidence and ("depth" in evidence or isinstance(item.spec, FormulaSpec))
+def _asks_chat(settings: Mapping[str, Setting]) -> bool:
+    """Return whether a judge of these settings asks a chat model, which is always asked in some version of the way."""
+    return any(key.rpartition(".")[2] in ("prompt", "prompt_again", "prompt_factual") for key in settings)
 
 
-def _drawing_verdict(item: Item[object], scene: Scene, evidence: Mapping[str, Any]) -> Verdict | Unscored:
-    from formalimg.judges.drawn_judge import judge_drawn_scene  # here, because it comes with what reads drawings
-    from formalimg.scenes import DrawnScene, SceneError
+def _is_prompt(key: str) -> bool:
+    """Return whether a setting is the name of a prompt: those of users may be in the place of ours."""
+    return key.rpartition(".")[2].startswith("prompt")
 
-    depth, style = evidence["depth"], evidence.get("style")
-    if not (isinstance(depth, list) and all(type(number) is int for number in depth)):
-        raise SceneError(["the depth is not a list of numbers"])
-    if style is not None and not isinstance(style, str):
-        raise SceneError(["the style is not a text"])
-    return judge_drawn_scene(item, DrawnScene(scene, style, tuple(depth)))
+
+def _open_published(kind: JudgeKind, chat: RecordedChat, settings: Mapping[str, Any]) -> Judge:
+    from formalimg.judges.published import judges, score_judge, word_judge
+
+    match kind:
+        case "scene":
+            return judges.PublishedSceneJudge(chat, settings["protocol"])
+        case "clauses":
+            return judges.PublishedClauseJudge(chat, settings["protocol"])
+        case "questions":
+            return judges.PublishedQuestionJudge(chat, settings["protocol"])
+        case "scores":
+            return score_judge.PublishedScoreJudge(chat, settings["protocol"], persona=settings["persona"])
+        case "words":
+            return word_judge.PublishedWordJudge(chat)
+    raise FormalimgError("it has no published protocol")
+
+
+def _open_default(
+    kind: JudgeKind, chat: RecordedChat, finder: Grounder, settings: Mapping[str, Any], *, asks_chat: bool
+) -> Judge:
+    from formalimg.judges.chat_judge import check_option
+    from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.composition_judge import COMPOSITION_PROFILES, CompositionJudge
+    from formalimg.judges.object_judge import RULE_PROFILES, ObjectJudge
+    from formalimg.judges.published.word_judge import PublishedPhraseJudge
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_judge import QuestionJudge
+    from formalimg.judges.score_judge import ScoreJudge
+
+    match kind:
+        case "scene":
+            return SceneJudge(finder)
+        case "clauses":
+            return ClauseJudge(chat, decide=settings["decide"], answers=settings["answers"])
+        case "questions":
+            return QuestionJudge(chat, requests=settings["requests"])
+        case "scores":
+            return ScoreJudge(chat, persona=settings["persona"], answers=settings["answers"])
+        case "prompts" if not asks_chat:
+            return _prompt_judge(SceneJudge(finder), None)
+        case "prompts":
+            graph = QuestionGraphJudge(
+                chat, requests=settings["questions.requests"], zeroing=settings.get("questions.zeroing")
+            )
+            return _prompt_judge(ClauseJudge(chat, decide="clauses"), graph)
+        case "objects":
+            check_option("profile", settings["profile"], RULE_PROFILES)
+            thresholds = settings["min_confidence"], settings["min_counting_confidence"]
+            return ObjectJudge(finder, settings["profile"], "grounder", *thresholds)
+        case "compositions":
+            check_option("profile", settings["profile"], COMPOSITION_PROFILES)
+            phrases = PublishedPhraseJudge(chat) if any(key.startswith("phrases.") for key in settings) else None
+            return CompositionJudge(phrases, finder, settings["profile"], "grounder", settings["min_confidence"])
+    raise FormalimgError("it is asked as published")
+
+
+def has_phrases(item: Item[object]) -> bool:
+    """Return whether noun phrases of an item are asked for, and not boxes."""
+    return isinstance(item.spec, QuestionSpec) and bool(asked_phrases(item.spec))
+
+
+def _prompt_judge(by_formula: Judge, by_questions: Judge | None) -> Judge:
+    from formalimg.judges.prompt_judge import PromptJudge
+
+    return PromptJudge(by_formula, by_questions)
+
+
+@lru_cache(4)
+def _blank_image(width: int, height: int) -> LoadedImage:
+    """Return an image of this size in the place of one that need not be looked at."""
+    from PIL import Image
+
+    from formalimg._util.images import png_bytes
+
+    pixels = Image.new("RGB", (min(max(width, 1), _MAX_SIDE), min(max(height, 1), _MAX_SIDE)))
+    return LoadedImage(png_bytes(pixels), pixels)

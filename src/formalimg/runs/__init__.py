@@ -18,7 +18,7 @@ from formalimg.runs.config import (
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.facets import FacetCounts, FacetIndex
 from formalimg.runs.folder import set_aside
-from formalimg.runs.image_store import ChangedImageError, ImageLocation, is_image_name
+from formalimg.runs.image_store import ChangedImageError, ImageLocation, image_stem, is_image_name
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import (
@@ -29,7 +29,15 @@ from formalimg.runs.manifest import (
     require_images,
 )
 from formalimg.runs.messages import error_text, one_line
-from formalimg.runs.plan import Selection, default_style, judge_key, plan_digest, question_key, require_supported
+from formalimg.runs.plan import (
+    Selection,
+    default_style,
+    image_seed,
+    judge_key,
+    plan_digest,
+    question_key,
+    require_supported,
+)
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.queries import ImageFile, ImageFilter, ImageOutcome, ImagePage, ListedImage
 from formalimg.runs.reader import (
@@ -116,6 +124,8 @@ __all__ = [
     "execute",
     "execute_adaptive",
     "failed_by_rule",
+    "image_seed",
+    "image_stem",
     "images_url",
     "inspect",
     "is_image_name",

@@ -6,8 +6,9 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.sharing.bundle import WrittenBundle, write_bundle
+    from formalimg.sharing.bundle_checks import BundleCheck, BundleFinding, Unproven
     from formalimg.sharing.bundle_format import digest_text
-    from formalimg.sharing.bundle_verification import BundleCheck, BundleFinding, unpack_bundle, verify_bundle
+    from formalimg.sharing.bundle_verification import unpack_bundle, verify_bundle
     from formalimg.sharing.hub import PushedRun, push_run
     from formalimg.sharing.model_cards import ModelCard, model_card
     from formalimg.sharing.reproduction_commands import Reproduction, reproduction
@@ -20,7 +21,8 @@ __getattr__ = lazy_exports(
     {
         "bundle": ["WrittenBundle", "write_bundle"],
         "bundle_format": ["digest_text"],
-        "bundle_verification": ["BundleCheck", "BundleFinding", "unpack_bundle", "verify_bundle"],
+        "bundle_checks": ["BundleCheck", "BundleFinding", "Unproven"],
+        "bundle_verification": ["unpack_bundle", "verify_bundle"],
         "hub": ["PushedRun", "push_run"],
         "model_cards": ["ModelCard", "model_card"],
         "reproduction_commands": ["Reproduction", "reproduction"],
@@ -38,6 +40,7 @@ __all__ = [
     "Reproduction",
     "TrackedRun",
     "Tracker",
+    "Unproven",
     "WrittenBundle",
     "digest_text",
     "log_run",

@@ -21,14 +21,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.runs import table_names
+from formalimg.sharing.archive_limits import require_plain_archive
 
 SCHEMA = 1
 KIND = "formalimg bundle"
 HEADER, REPORT, TABLES = "bundle.json", "report.json", "report.md"
-MAX_HEADER_BYTES = 64_000_000
+_HEADER_BYTES, _HEADER_BYTES_PER_FILE = 1_000_000, 200
+"""The size of a header without files, and what each file may add to it."""
 MAX_FILE_BYTES = 512_000_000
 """The largest file of a bundle, unpacked: a small zip file can hold any number of zeros."""
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
@@ -132,10 +135,15 @@ class BundleReader:
         """
         self.path = path
         try:
-            self._archive = zipfile.ZipFile(path)
-            names = [entry.filename for entry in self._archive.infolist()]
+            refuse_special_file(path)
+            self._file = path.open("rb")
+            sizes = require_plain_archive(self._file)
+            self._archive = zipfile.ZipFile(self._file)
+            entries = self._archive.infolist()
             self.comment = self._archive.comment.decode("ascii", "replace")
-            self.header_bytes = self._read(HEADER, MAX_HEADER_BYTES)
+            # It lists the files, and says little besides.
+            limit = _HEADER_BYTES + sizes.entries * _HEADER_BYTES_PER_FILE + 6 * sizes.name_bytes
+            self.header_bytes = self._read(HEADER, limit)
             header = loads_strict(self.header_bytes)
         except FileNotFoundError as error:
             raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
@@ -149,10 +157,7 @@ class BundleReader:
             made = str(header.get("made_with"))[:60]
             raise FormalimgError(f"{path} has another schema than {SCHEMA}: use the version that made it ({made})")
         self.header: dict[str, Any] = header
-        self.repeated = (
-            sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        )
-        self.names = frozenset(names) - {HEADER}
+        self.names = frozenset(entry.filename for entry in entries) - {HEADER}
         self.digest = hashlib.sha256(self.header_bytes).hexdigest()
 
     @property
@@ -243,6 +248,7 @@ class BundleReader:
     def close(self) -> None:
         """Close the file."""
         self._archive.close()
+        self._file.close()
 
     def _read(self, path: str, limit: int) -> bytes:
         with self._archive.open(path) as file:

@@ -1,30 +1,20 @@
-"""Verification of bundles: every digest, every key and every number of a bundle is computed again."""
+"""Verification of bundles: everything that follows from something else in a bundle is computed again."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+import random
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, NamedTuple
 
+from formalimg._util.aio import run_sync
 from formalimg._util.io import atomic_folder
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges import Verdict, follows_by_logic
-from formalimg.runs import (
-    JOURNALS,
-    RunRecords,
-    StoredRun,
-    is_image_name,
-    judge_key,
-    open_run,
-    plan_digest,
-    question_key,
-    restore_run,
-)
+from formalimg.runs import JOURNALS, RunRecords, StoredRun, is_image_name, open_run, restore_run
 from formalimg.sharing.bundle import report_files, restored_runs, run_counts
+from formalimg.sharing.bundle_checks import BundleCheck, CheckTally
 from formalimg.sharing.bundle_format import (
     HEADER,
     REPORT,
@@ -36,83 +26,96 @@ from formalimg.sharing.bundle_format import (
     read_digest,
     run_path,
 )
-from formalimg.sharing.verdict_checks import verdict_problems
+from formalimg.sharing.run_checks import (
+    image_row_problems,
+    item_problems,
+    judge_problems,
+    repeated_images,
+    run_coverage,
+    shipped_questions,
+    stray_verdicts,
+)
+from formalimg.sharing.value_differences import count_leaves, value_differences, value_text
+from formalimg.sharing.verdict_replay import ImageCheck, VerdictReplay
 
-_TOLERANCE = 1e-9
-"""Numbers may differ by this share: another processor may round otherwise in the last digits."""
-
-
-class BundleFinding(NamedTuple):
-    """Something in a bundle that is not as it should be: where, and what."""
-
-    place: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
-
-
-class BundleCheck(NamedTuple):
-    """The result of verifying a bundle.
-
-    Attributes:
-        findings: what differs; none if everything is as it was written.
-        digest: the digest of the bundle.
-        made_with: the version of formalimg that made it.
-        files: how many files were compared with their digests.
-        verdicts: how many verdicts were compared with their parts and answers.
-        by_logic: how many of them were decided again from the stored scene.
-        numbers: how many values of the report were computed again.
-    """
-
-    findings: tuple[BundleFinding, ...]
-    digest: str
-    made_with: str
-    files: int
-    verdicts: int
-    by_logic: int
-    numbers: int
+MAX_IMAGES_JUDGED = 100
+"""With more images in a bundle, judges that are computed here look at a sample of them again."""
 
 
-def verify_bundle(path: str | Path, digest: str | None = None) -> BundleCheck:
-    """Compute everything in a bundle again: digests, counts, keys, verdicts from stored scenes and answers, numbers.
+def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bool = False) -> BundleCheck:
+    """Compute everything in a bundle again that follows from something else in it.
+
+    That are digests, counts, keys, seeds, verdicts (from raw answers, stored scenes, and images where the judge is
+    computed here), and every number of the report. After a wrong digest nothing more is read.
 
     Args:
         path: the bundle.
         digest: the digest that was cited, if there is one: nothing in the bundle can be changed without changing it.
+        all_images: whether judges look at all images again, and not at a sample.
 
     Raises:
         FormalimgError: if it is not a bundle.
     """
     with closing(BundleReader(Path(path))) as reader:
-        check = _Verification(reader)
+        check = _Verification(reader, MAX_IMAGES_JUDGED if not all_images else None)
         check.run(None if digest is None else read_digest(digest))
-        made_with = reader.header.get("made_with")
-        return BundleCheck(
-            tuple(check.findings),
-            reader.digest,
-            truncate(str(made_with), 60, 10),
-            len(reader.declared),
-            check.verdicts,
-            check.by_logic,
-            check.numbers,
-        )
+        made_with = truncate(str(reader.header.get("made_with")), 60, 10)
+        return check.tally.result(reader.digest, made_with, len(reader.declared), is_cited=digest is not None)
 
 
 def unpack_bundle(path: str | Path, folder: str | Path) -> tuple[Path, ...]:
     """Write the runs of a bundle as run folders, with the images that it has; return them.
 
     Raises:
-        FormalimgError: if it is not a bundle, is damaged, or the folder is not empty.
+        FormalimgError: if it is not a bundle, a digest is wrong, it is damaged, or the folder is not empty.
     """
-    with closing(BundleReader(Path(path))) as reader, atomic_folder(Path(folder)) as new:
-        for name in reader.runs:
-            restore_run(new / name, _records(reader, name))
-            for row in reader.records(run_path(name, "pictures.jsonl")):
-                file = row.get("file")
-                if isinstance(file, str) and is_image_name(file) and image_path(name, file) in reader.names:
-                    (new / name / "images" / file).write_bytes(reader.read(image_path(name, file)))
+    with closing(BundleReader(Path(path))) as reader:
+        tally = CheckTally()
+        if not check_digests(reader, None, tally):
+            raise FormalimgError(f"{path} is not unpacked, because a digest is wrong: {tally.findings[0]}")
+        with atomic_folder(Path(folder)) as new:
+            for name in reader.runs:
+                restore_run(new / name, _records(reader, name))
+                for row in reader.records(run_path(name, "pictures.jsonl")):
+                    file = row.get("file")
+                    if isinstance(file, str) and is_image_name(file) and image_path(name, file) in reader.names:
+                        (new / name / "images" / file).write_bytes(reader.read(image_path(name, file)))
         return tuple(Path(folder) / name for name in reader.runs)
+
+
+def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) -> bool:
+    """Compare the digest of the bundle with the one that was cited, and then those of all files with its header.
+
+    Returns:
+        Whether all are right.
+    """
+    digest = digest_text(reader.digest)
+    if cited is not None and cited != reader.digest:
+        tally.differs(HEADER, f"the bundle is {digest}, and {digest_text(cited)} was cited")
+    elif reader.comment != digest:
+        tally.differs(HEADER, f"its digest is {digest}, and the file says {reader.comment[:80]}")
+    if tally.findings:
+        return False
+    declared = reader.declared
+    for path in sorted(declared.keys() - reader.names):
+        tally.differs(path, f"it is listed in {HEADER}, and missing")
+    for path in sorted(reader.names - declared.keys()):
+        tally.differs(path, f"it is not listed in {HEADER}")
+    for path in sorted(declared.keys() & reader.names):
+        try:
+            digest_now = reader.file_digest(path)
+        except FormalimgError as error:
+            tally.differs(path, str(error))
+            continue
+        if digest_now != declared[path]:
+            tally.differs(path, _digest_difference(declared[path], digest_now))
+    return not tally.findings
+
+
+def _digest_difference(declared: FileDigest, present: FileDigest) -> str:
+    if declared.bytes != present.bytes:
+        return f"it has {present.bytes:,} bytes, and had {declared.bytes:,} when the bundle was made"
+    return "it was changed after the bundle was made: its digest differs"
 
 
 def _records(reader: BundleReader, run: str) -> RunRecords:
@@ -121,133 +124,132 @@ def _records(reader: BundleReader, run: str) -> RunRecords:
 
 
 class _Verification:
-    """Collects what differs in a bundle."""
+    """Checks a bundle from the outside to the inside."""
 
-    def __init__(self, reader: BundleReader) -> None:
+    def __init__(self, reader: BundleReader, max_images: int | None) -> None:
         self._reader = reader
-        self.findings: list[BundleFinding] = []
-        self.verdicts = self.by_logic = self.numbers = 0
+        self._max_images = max_images
+        self.tally = CheckTally()
 
     def run(self, cited: str | None) -> None:
-        """Check everything, from the outside to the inside."""
-        self._check_header(cited)
-        self._check_files()
-        records = {name: found for name in self._reader.runs if (found := self._read(name)) is not None}
-        if len(records) < len(self._reader.runs):
+        """Check everything; stop after a wrong digest."""
+        if not check_digests(self._reader, cited, self.tally):
             return
-        for name, found in records.items():
-            self._check_counts(name, found)
-            self._check_images(name, found)
         try:
-            with restored_runs(records) as folders:
+            records = {name: _records(self._reader, name) for name in self._reader.runs}
+            for name, of_run in records.items():
+                self._check_counts(name, of_run)
+                self._check_images(name, of_run)
+            self._check_run_files(records)
+            with restored_runs(records) as folders, ExitStack() as opened:
+                images: list[ImageCheck] = []
                 for name, folder in folders.items():
-                    with closing(open_run(folder)) as run:
-                        self._check_items(name, run, found=records[name])
-                        self._check_verdicts(name, run, records[name])
+                    run = opened.enter_context(closing(open_run(folder)))
+                    images += self._check_run(name, run, records[name])
+                self._check_sample(images)
                 made = report_files(folders)
-        except FormalimgError as error:
-            self._found("runs", f"they cannot be read: {truncate(' '.join(str(error).split()), 300, 100)}")
+        except (FormalimgError, KeyError) as error:
+            text = f"a record has no field {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+            self.tally.differs("runs", f"they cannot be read: {truncate(text, 300, 100)}")
             return
         self._check_report(made)
 
-    def _found(self, place: str, text: str) -> None:
-        self.findings.append(BundleFinding(place, text))
-
-    def _check_header(self, cited: str | None) -> None:
-        reader = self._reader
-        if cited is not None and cited != reader.digest:
-            self._found(HEADER, f"the bundle is {digest_text(reader.digest)}, and {digest_text(cited)} was cited")
-        if reader.comment != digest_text(reader.digest):
-            self._found(HEADER, f"its digest is {digest_text(reader.digest)}, and the file says {reader.comment[:80]}")
-        for name in reader.repeated:
-            self._found(name[:200], "it is there twice")
-
-    def _check_files(self) -> None:
-        declared = self._reader.declared
-        for path in sorted(declared.keys() - self._reader.names):
-            self._found(path, f"it is listed in {HEADER}, and missing")
-        for path in sorted(self._reader.names - declared.keys()):
-            self._found(path[:200], f"it is not listed in {HEADER}")
-        for path in sorted(declared.keys() & self._reader.names):
-            try:
-                found = self._reader.file_digest(path)
-            except FormalimgError as error:
-                self._found(path, str(error))
-                continue
-            if found != declared[path]:
-                self._found(path, _digest_difference(declared[path], found))
-
-    def _read(self, run: str) -> RunRecords | None:
-        try:
-            return _records(self._reader, run)
-        except FormalimgError as error:
-            self._found(run_path(run, ""), str(error))
-            return None
-
     def _check_counts(self, run: str, records: RunRecords) -> None:
         stated = self._reader.runs[run]
-        try:
-            counted = run_counts(run, records, images=bool(stated.get("has_images")))
-        except KeyError as error:
-            self._found(run_path(run, ""), f"a record has no field {error}")
-            return
+        counted = run_counts(run, records, images=bool(stated.get("has_images")))
         for field, value in counted.items():
             if stated.get(field) != value:
                 shown = dumps_storable(stated.get(field))[:200]
-                self._found(f"{HEADER}, {run}", f"{field} is {shown}, and the records have {dumps_storable(value)}")
+                self.tally.differs(
+                    f"{HEADER}, {run}", f"{field} is {shown}, and the records have {dumps_storable(value)}"
+                )
+
+    def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
+        """Find files that belong to no run: they would be under the digest, and nobody would look at them."""
+        here = tuple(run_path(name, "") for name in records)
+        for path in sorted(self._reader.names - {REPORT, TABLES}):
+            if not path.startswith(here):
+                self.tally.differs(path, "it belongs to no run of the bundle")
 
     def _check_images(self, run: str, records: RunRecords) -> None:
-        """Compare the images with the digests of their records, and the records with the images."""
+        """Compare the images with the digests and sizes of their records, and the records with the images."""
+        rows = {image_path(run, str(row["file"])): row for row in records.tables["pictures"] if row["file"]}
         here = image_path(run, "")
         present = {path for path in self._reader.names if path.startswith(here)}
-        if not self._reader.runs[run].get("has_images"):
-            expected = set()
+        has_images = bool(self._reader.runs[run].get("has_images"))
+        for path in sorted(rows.keys() - present) if has_images else ():
+            self.tally.differs(path, "the records name this image, and it is missing")
+        for path in sorted(present - rows.keys()) if has_images else sorted(present):
+            self.tally.differs(path, "no record names this image")
+        for path in sorted(present & rows.keys()):
+            image, row = self._reader.declared[path], rows[path]
+            if image.sha256 != row["sha256"]:
+                self.tally.differs(path, f"its digest is {image.sha256}, and its record has {str(row['sha256'])[:80]}")
+            elif image.bytes != row["bytes"]:
+                self.tally.differs(path, f"it has {image.bytes:,} bytes, and its record has {str(row['bytes'])[:20]}")
+        if not has_images:
+            self.tally.cannot_prove(len(rows), "images", "they are not in the bundle, only their digests")
+
+    def _check_run(self, name: str, run: StoredRun, records: RunRecords) -> list[ImageCheck]:
+        tally = self.tally
+        for file, problems in (
+            ("items.jsonl", item_problems(run, records)),
+            ("pictures.jsonl", image_row_problems(run, records)),
+            ("judges.jsonl", judge_problems(run, records)),
+        ):
+            for problem in problems:
+                tally.differs(run_path(name, file), problem)
+        replay = VerdictReplay(name, run, records, self._reader.names, tally)
+        run_sync(replay.check)
+        coverage = run_coverage(run.manifest, records)
+        tally.planned += coverage.planned
+        tally.lacks(coverage.never_made, "planned images", "nobody has tried to make them")
+        for status, count in coverage.without_image.items():
+            tally.cannot_prove(count, "images that do not exist", f"the run says that they are {status}")
+        self._note_unproven(run, records, name)
+        return replay.image_checks
+
+    def _note_unproven(self, run: StoredRun, records: RunRecords, name: str) -> None:
+        tally, manifest = self.tally, run.manifest
+        rows = records.tables["pictures"]
+        made = sum(row["status"] == "made" for row in rows)
+        model = truncate(manifest.model.name, 60, 20)
+        tally.cannot_prove(made, "images", f"that {model} made them, from these prompts and with these settings")
+        keys = {str(row["question"]) for row in records.tables["items"]}
+        shipped = set(shipped_questions(manifest.suite, manifest.suite_version).values())
+        if not keys & shipped:
+            reason = f"items of {manifest.suite} from elsewhere: they are compared with no published ones"
+            tally.cannot_prove(len(keys), "items", reason)
         else:
-            expected = {image_path(run, str(row.get("file"))) for row in records.tables["pictures"] if row.get("file")}
-        digests = {image_path(run, str(row.get("file"))): row.get("sha256") for row in records.tables["pictures"]}
-        for path in sorted(expected - present):
-            self._found(path, "the records name this image, and it is missing")
-        for path in sorted(present - expected):
-            self._found(path[:200], "no record names this image")
-        for path in sorted(present & expected):
-            try:
-                found = self._reader.file_digest(path).sha256
-            except FormalimgError:  # said already
-                continue
-            if found != digests[path]:
-                self._found(path, f"its digest is {found}, and its record has {str(digests[path])[:80]}")
+            reason = f"a choice of the {len(shipped):,} of {manifest.suite}: the bundle does not say who chose, and how"
+            tally.cannot_prove(len(keys) if len(keys) < len(shipped) else 0, "items", reason)
+        tally.cannot_prove(repeated_images(records), "images", "each is the same file as another image of its run")
+        tally.cannot_prove(
+            stray_verdicts(records), "verdicts", "on images that the run has no more; no number counts them"
+        )
+        spent = [row for row in (*rows, *records.tables["verdicts"]) if row["cost"] or row["seconds"]]
+        tally.cannot_prove(len(spent), "costs and durations", "they are stored as the run measured them")
+        for journal in records.journals:
+            if journal != "looks.jsonl":
+                tally.cannot_prove(1, "files", f"{run_path(name, journal)} is a journal that no number follows from")
 
-    def _check_items(self, name: str, run: StoredRun, found: RunRecords) -> None:
-        """Compare the columns of items with their records, and the keys with what they are digests of."""
-        place = run_path(name, "items.jsonl")
-        keys = {str(row["id"]): str(row["question"]) for row in found.tables["items"]}
-        for item in run.suite_items():
-            planned = run.items[item.id]
-            if question_key(item) != keys[item.id]:
-                self._found(place, f"item {item.id} is not the one that was asked for: its key differs")
-            if (planned.prompt, planned.tags) != (item.prompt, item.tags):
-                self._found(place, f"item {item.id}: its prompt or tags are not those of its record")
-        if plan_digest(keys.values()) != run.manifest.items_digest:
-            self._found(place, "the items are not those of the manifest: their digest differs")
+    def _check_sample(self, checks: list[ImageCheck]) -> None:
+        """Let judges that are computed here look at images again: at all of them, or at some chosen by the digest."""
+        tally, most = self.tally, self._max_images
+        tally.images_to_judge = len(checks)
+        if most is not None and len(checks) > most:
+            checks = random.Random(self._reader.digest).sample(checks, most)
+            left = tally.images_to_judge - most
+            tally.cannot_prove(left, "verdicts", "their images are in the bundle, and were not in the sample")
 
-    def _check_verdicts(self, name: str, run: StoredRun, records: RunRecords) -> None:
-        place = run_path(name, "verdicts.jsonl")
-        items = {item.id: item for item in run.suite_items()}
-        stored = [str(row["key"]) for row in records.tables["judges"]]
-        for judge, key in zip(run.judges(), stored, strict=True):
-            if judge_key(judge) != key:
-                self._found(run_path(name, "judges.jsonl"), f"{judge.name} has other settings than its key")
-                continue
-            with closing(open_run(run.folder, judge)) as by_judge:
-                for judged in by_judge.judged():
-                    verdict, item = judged.verdict, items[judged.outcome.item]
-                    if not isinstance(verdict, Verdict):
-                        continue
-                    self.verdicts += 1
-                    self.by_logic += follows_by_logic(item, judge.settings, verdict.evidence)
-                    for problem in verdict_problems(item, judge, verdict, judged.outcome.score):
-                        about = f"item {item.id}, image {judged.outcome.sample}, by {judge.name}"
-                        self._found(place, truncate(f"{about}: {problem}", 400, 100))
+        async def look_at_all() -> None:
+            for check in checks:
+                for problem in await check.problems(self._reader.read):
+                    tally.differs(check.place, f"{check.about}: {problem}")
+                tally.by_image += 1
+
+        if checks:
+            run_sync(look_at_all)
 
     def _check_report(self, made: Mapping[str, bytes]) -> None:
         """Compare the numbers of the report with those that the verdicts make, value by value."""
@@ -255,61 +257,16 @@ class _Verification:
             stored = loads_strict(self._reader.read(REPORT))
             text = self._reader.read(TABLES).decode("utf-8", "replace")
         except (FormalimgError, ValueError, RecursionError) as error:
-            self._found(REPORT, f"it cannot be read: {error}")
+            self.tally.differs(REPORT, f"it cannot be read: {error}")
             return
         computed = loads_strict(made[REPORT])
-        self.numbers = sum(1 for _ in _leaves(computed))
-        for where, old, new in _differences(stored, computed, ""):
-            self._found(REPORT, f"{where} is {_shown(old)}, and the verdicts make {_shown(new)}")
+        self.tally.numbers = count_leaves(computed)
+        for where, old, new in value_differences(stored, computed):
+            self.tally.differs(REPORT, f"{where} is {value_text(old)}, and the verdicts make {value_text(new)}")
         before, after = text.splitlines(), made[TABLES].decode().splitlines()
         if len(before) != len(after):
-            self._found(TABLES, f"it has {len(before):,} lines, and the verdicts make {len(after):,}")
-        for number, (old, new) in enumerate(zip(before, after, strict=False), 1):
-            if old != new:
-                self._found(TABLES, f"line {number:,} is {_shown(old)}, and the verdicts make {_shown(new)}")
-
-
-def _digest_difference(declared: FileDigest, found: FileDigest) -> str:
-    if declared.bytes != found.bytes:
-        return f"it has {found.bytes:,} bytes, and had {declared.bytes:,} when the bundle was made"
-    return "it was changed after the bundle was made: its digest differs"
-
-
-_ABSENT = object()
-
-
-def _differences(old: Any, new: Any, where: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path of each value that differs, with both values."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in dict.fromkeys((*new, *old)):
-            yield from _differences(old.get(name, _ABSENT), new.get(name, _ABSENT), f"{where}.{name}".lstrip("."))
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for n, (one, other) in enumerate(zip(old, new, strict=True)):
-            label = next((one[key] for key in ("name", "suite") if isinstance(one, dict) and key in one), n)
-            yield from _differences(one, other, f"{where}[{label}]")
-    elif not _is_same(old, new):
-        yield where, old, new
-
-
-def _is_same(old: Any, new: Any) -> bool:
-    numbers = (int, float)
-    if (
-        isinstance(old, numbers)
-        and isinstance(new, numbers)
-        and not isinstance(old, bool)
-        and not isinstance(new, bool)
-    ):
-        return math.isclose(old, new, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    return bool(old == new)
-
-
-def _leaves(data: Any) -> Iterator[Any]:
-    if isinstance(data, dict | list):
-        for one in data.values() if isinstance(data, dict) else data:
-            yield from _leaves(one)
-    else:
-        yield data
-
-
-def _shown(value: Any) -> str:
-    return "absent" if value is _ABSENT else truncate(dumps_storable(value), 100, 40)
+            self.tally.differs(TABLES, f"it has {len(before):,} lines, and the verdicts make {len(after):,}")
+        for number, (line, line_now) in enumerate(zip(before, after, strict=False), 1):
+            if line != line_now:
+                text = f"line {number:,} is {value_text(line)}, and the verdicts make {value_text(line_now)}"
+                self.tally.differs(TABLES, text)

@@ -1,95 +1,155 @@
-"""Verdicts against what they were made of: a judge's stored scene, its raw answers, and the parts of the verdict."""
+"""Verdicts against what they were made of: raw answers, stored scenes, and images that judges look at again."""
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from formalimg._util.strict_json import loads_strict
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Unscored, Verdict, verdict_from_evidence
-from formalimg.runs import Identity
+from formalimg.judges import DECLINED, EvidenceError, Judge, Part, RecordedJudge, Unscored, Verdict
+from formalimg.runs import failed_by_rule, inspect
+from formalimg.sharing.value_differences import is_same, value_differences, value_text
 from formalimg.suites import Item
 
-_TOLERANCE = 1e-9
+_TEXTS = {"explanation", "reasons", "contradiction", "served"}
+"""Evidence that nothing is counted by, and whose wording may differ between versions."""
+_CUT_OFF = "cut off by the limit"
+_SEEN = ("scene", "style", "depth", "objects", "profiles")
+"""Evidence of what a judge saw in an image; how close it came to seeing something else hangs on the processor."""
+_DETECTOR_TOLERANCE = 5.0
+"""How far a box may lie from where a network finds it on another processor, on a canvas of 1000."""
 
 
-def verdict_problems(item: Item[object], judge: Identity, verdict: Verdict, score: float | None) -> Iterator[str]:
-    """Yield what does not follow: the score from the parts, the verdict from the scene, the parts from the answers.
+def score_problem(verdict: Verdict | Unscored, score: float | None) -> str | None:
+    """Return why a stored score is not that of the verdict's parts; None if it is."""
+    made = verdict.score if isinstance(verdict, Verdict) else None
+    return None if is_same(score, made) else f"its score is {value_text(score)}, and its parts make {value_text(made)}"
+
+
+def rule_problem(verdict: Verdict) -> str | None:
+    """Return why a verdict cannot be one by a rule about the file, which fails and has no parts; None if it can."""
+    is_other = verdict.passed or bool(verdict.parts)
+    return "it fails by a rule about its file, and is stored as passed, or with parts" if is_other else None
+
+
+async def record_problems(
+    judge: RecordedJudge, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]
+) -> list[str]:
+    """Return what does not follow from the records of a verdict, made again by its judge.
 
     Args:
+        judge: the judge, opened by its recorded settings.
         item: the item.
-        judge: the judge, by whose rules the verdict was made.
-        verdict: the verdict as it is stored.
-        score: the score as it is stored.
+        stored: the verdict as it is stored.
+        size: width and height of the image.
+
+    Raises:
+        EvidenceError: if it is unscored, and nothing is on record that a verdict could follow from.
     """
-    if score is not None and not math.isclose(score, verdict.score, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
-        yield f"its score is {score:g}, and its parts make {verdict.score:g}"
-    yield from _scene_problems(item, judge, verdict)
-    yield from _answer_problems(verdict)
-
-
-def _scene_problems(item: Item[object], judge: Identity, verdict: Verdict) -> Iterator[str]:
+    source = "raw answers" if judge.source(item) == "answers" else "scene"
+    verb = "make" if source == "raw answers" else "makes"
     try:
-        made = verdict_from_evidence(item, judge.settings, verdict.evidence)
+        made = await judge.judge(item, stored, size)
+    except EvidenceError as error:
+        if isinstance(stored, Unscored):
+            raise
+        return [str(error)]
     except FormalimgError as error:
-        yield f"its scene cannot be judged: {' '.join(str(error).split())}"
-        return
-    if made is None:
-        return
+        return [f"its {source} cannot be judged: {' '.join(str(error).split())}"]
+    if isinstance(stored, Unscored):
+        if isinstance(made, Unscored) or _is_excused(stored):
+            return []
+        return [f"it is stored as unscored, and its {source} {verb} it {_word(made.passed)}"]
     if isinstance(made, Unscored):
-        yield f"its scene gives no verdict: {made.detail}"
-        return
-    if made.passed != verdict.passed:
-        yield f"it is stored as {_word(verdict.passed)}, and its scene makes it {_word(made.passed)}"
-    yield from _part_differences(verdict.parts, made.parts)
+        return [f"its {source} {verb.replace('make', 'give')} no verdict: {made.detail}"]
+    return list(_verdict_differences(stored, made, f"its {source} {verb}"))
 
 
-def _part_differences(stored: Sequence[Part], made: Sequence[Part]) -> Iterator[str]:
+def _is_excused(stored: Unscored) -> bool:
+    """Return whether an answer that can be read was none, by what the server said beside it."""
+    return DECLINED in stored.detail or _CUT_OFF in stored.detail
+
+
+async def image_problems(judge: Judge | None, item: Item[object], stored: Verdict | Unscored, data: bytes) -> list[str]:
+    """Return what is not as it comes out when the image is looked at again.
+
+    Args:
+        judge: the judge, if it is computed here; else only rules about the file are applied.
+        item: the item.
+        stored: the verdict as it is stored.
+        data: the file of the image.
+    """
+    image = inspect(data)
+    if isinstance(image, Unscored):
+        return [f"its image was made, and cannot be read: {image.detail}"]
+    by_rule = failed_by_rule(image)
+    if by_rule is None and judge is None:
+        return ["it fails by a rule about its file, and the image is not so"]
+    made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))
+    if isinstance(made, Unscored) or isinstance(stored, Unscored):
+        was, now = ("unscored" if isinstance(one, Unscored) else _word(one.passed) for one in (stored, made))
+        return [] if was == now else [f"it is stored as {was}, and the image makes it {now}"]
+    if judge is not None and judge.name.startswith("detector/"):  # whose last digits hang on the processor
+        return _box_differences(stored.evidence.get("scene"), made.evidence.get("scene"))
+    seen = {name: made.evidence[name] for name in _SEEN if name in made.evidence}
+    return list(_verdict_differences(stored, replace(made, evidence=seen), "the image makes"))
+
+
+def _verdict_differences(stored: Verdict, made: Verdict, makes: str) -> Iterator[str]:
+    if made.passed != stored.passed:
+        yield f"it is stored as {_word(stored.passed)}, and {makes} it {_word(made.passed)}"
+    yield from _part_differences(stored.parts, made.parts, makes)
+    kept, new = (_facts(evidence) for evidence in (stored.evidence, made.evidence))
+    for where, old, value in value_differences({name: kept[name] for name in new if name in kept}, new):
+        yield f"{where} is {value_text(old)}, and {makes} it {value_text(value)}"
+
+
+def _part_differences(stored: Sequence[Part], made: Sequence[Part], makes: str) -> Iterator[str]:
     if [part.name for part in stored] != [part.name for part in made]:
-        yield f"its {len(stored)} parts are not the {len(made)} clauses of the item"
+        yield f"its {len(stored)} parts are not the {len(made)} that {makes}"
         return
     for old, new in zip(stored, made, strict=True):
-        if not math.isclose(old.score, new.score, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
-            yield f"the part {old.name} is stored as {old.score:g}, and its scene makes it {new.score:g}"
+        name = truncate(old.name, 80, 20)
+        if not is_same(old.score, new.score):
+            yield f"the part {name} is stored as {old.score:g}, and {makes} it {new.score:g}"
+        elif not is_same(old.weight, new.weight):
+            yield f"the part {name} has the weight {old.weight:g}, and {makes} it {new.weight:g}"
+        elif (old.kind, old.about) != (new.kind, new.about) or not is_same(old.p_yes, new.p_yes):
+            yield f"the part {name} is not the one that {makes}"
 
 
-def _answer_problems(verdict: Verdict) -> Iterator[str]:
-    """Yield which parts say something else than the raw answer to their question."""
-    scores = {part.name: part.score for part in verdict.parts}
-    for question, said in _raw_answers(verdict.evidence):
-        if question in scores and said != (scores[question] >= 1):
-            yield f"the part {question} is stored as {scores[question]:g}, and the raw answer is {_yes(said)}"
+def _facts(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Return evidence as plain data, without texts."""
+
+    def without_texts(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: without_texts(inner) for name, inner in value.items() if name not in _TEXTS}
+        return [without_texts(inner) for inner in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = without_texts(json.loads(json.dumps(dict(evidence))))
+    return found
 
 
-def _raw_answers(evidence: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
-    """Yield each question with the yes or no of its last raw answer; answers in other forms are left alone."""
-    requests = evidence.get("answers")
-    for request in requests if isinstance(requests, list) else ():
-        asked, raw = (request.get(name) for name in ("asked", "raw")) if isinstance(request, dict) else (None, None)
-        if not (isinstance(asked, list) and isinstance(raw, list) and asked and raw):
-            continue
-        answers = _said(raw[-1])
-        if len(answers) == len(asked):
-            yield from (
-                (str(question), said) for question, said in zip(asked, answers, strict=True) if said is not None
-            )
-
-
-def _said(raw: object) -> list[bool | None]:
+def _box_differences(stored: Any, made: Any) -> list[str]:
+    """Return whether two scenes have other objects, or the same at other places."""
     try:
-        found: Any = loads_strict(raw) if isinstance(raw, str) else raw
-    except (ValueError, RecursionError):
-        return []
-    listed = found.get("answers", [found]) if isinstance(found, dict) else []
-    words = [one.get("answer") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return [{"yes": True, "no": False}.get(str(word).strip().lower()) for word in words]
+        old, new = (sorted(map(_placed, scene["objects"])) for scene in (stored, made))
+        is_close = [one[:2] for one in old] == [one[:2] for one in new] and all(
+            abs(side - side_now) <= _DETECTOR_TOLERANCE
+            for one, other in zip(old, new, strict=True)
+            for side, side_now in zip(one[2:], other[2:], strict=True)
+        )
+    except (TypeError, KeyError, AttributeError, ValueError):
+        is_close = False
+    return [] if is_close else ["its scene is not the one that the judge finds in the image"]
+
+
+def _placed(described: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (described["label"], described.get("color") or "", *described["box_2d"])
 
 
 def _word(passed: bool) -> str:
     return "passed" if passed else "failed"
-
-
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"

@@ -1,0 +1,182 @@
+"""Runs against their own plan: items of the suite, seeds, statuses, coverage, and the looks of adaptive runs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.runs import (
+    Identity,
+    ImageOutcome,
+    RunManifest,
+    RunRecords,
+    StoredRun,
+    image_seed,
+    image_stem,
+    judge_key,
+    plan_digest,
+    question_key,
+    read_looks,
+)
+from formalimg.suites import Item, load
+
+_PREMADE = "folder/"
+"""Models of this name serve existing files, of which some may be absent; no other model ends so."""
+
+
+class Coverage(NamedTuple):
+    """How much of its plan a run has.
+
+    Attributes:
+        planned: items by samples, as the manifest says.
+        never_made: those that nobody has tried to make, or that are not even planned.
+        without_image: those that the model refused or failed to make, by status.
+    """
+
+    planned: int
+    never_made: int
+    without_image: Mapping[str, int]
+
+
+def run_coverage(manifest: RunManifest, records: RunRecords) -> Coverage:
+    """Return how much of its plan a run has."""
+    rows = records.tables["pictures"]
+    status = Counter(str(row["status"]) for row in rows)
+    planned = max(len(records.tables["items"]) * manifest.samples, len(rows))
+    never_made = status.pop("planned", 0) + planned - len(rows)
+    status.pop("made", 0)
+    return Coverage(planned, never_made, dict(status))
+
+
+def item_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+    """Yield where items differ from their records, their keys, and the items of the suite that ship with formalimg."""
+    keys = {str(row["id"]): str(row["question"]) for row in records.tables["items"]}
+    items = run.suite_items()
+    for item in items:
+        planned = run.items[item.id]
+        if question_key(item) != keys[item.id]:
+            yield f"item {item.id} is not the one that was asked for: its key differs"
+        formula = str(getattr(item.spec, "text", ""))
+        if (planned.prompt, planned.tags, planned.formula) != (item.prompt, item.tags, formula):
+            yield f"item {item.id}: its prompt, tags or formula are not those of its record"
+    if plan_digest(keys.values()) != run.manifest.items_digest:
+        yield "the items are not those of the manifest: their digest differs"
+    known = shipped_questions(run.manifest.suite, run.manifest.suite_version)
+    if not any(known.get(id_) == key for id_, key in keys.items()):
+        return  # items of somebody else
+    for item in items:
+        if known.get(item.id) != keys[item.id]:
+            yield f"item {item.id} is not the one of {run.manifest.suite} that ships with formalimg, as others are"
+
+
+@lru_cache(4)
+def shipped_questions(suite: str, version: str) -> Mapping[str, str]:
+    """Return the keys of the items of a suite that ship with formalimg, by id; none if no such items do."""
+    if not version:
+        return {}
+    try:
+        items: Sequence[Item[Any]] = load(suite, f"@{version}")
+    except FormalimgError:
+        return {}
+    return {item.id: question_key(item) for item in items}
+
+
+def image_row_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+    """Yield which rows of images no run has: other seeds, names or statuses, and gaps between samples."""
+    manifest = run.manifest
+    items = {item.id: item for item in run.suite_items()}
+    samples = defaultdict[str, set[int]](set)
+    for row in records.tables["pictures"]:
+        item, sample, status = items.get(str(row["item"])), row["sample"], row["status"]
+        about = f"item {truncate(str(row['item']), 50, 10)}, image {sample}"
+        if item is None or type(sample) is not int or sample < 0:
+            yield f"{about}: it is of no item of the run"
+            continue
+        samples[item.id].add(sample)
+        if row["seed"] != image_seed(manifest.seed, item, sample):
+            yield f"{about}: its seed does not follow from the seed of the run"
+        if status == "absent" and not manifest.model.name.startswith(_PREMADE):
+            yield f"{about}: it is absent, and {truncate(manifest.model.name, 60, 20)} leaves no image absent"
+        has_file = row["file"] is not None or row["sha256"] is not None
+        if status == "made" and str(row["file"]).rpartition(".")[0] != image_stem(item.id, sample):
+            yield f"{about}: its file has the name of another image"
+        if status != "made" and has_file:
+            yield f"{about}: it has a file, and its status is {truncate(str(status), 20, 5)}"
+    for id_ in items:
+        if samples[id_] != set(range(len(samples[id_]))) or len(samples[id_]) > manifest.samples:
+            yield f"item {id_} has the images {sorted(samples[id_])}, and the manifest plans {manifest.samples}"
+
+
+def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+    """Yield which judges have other settings than their key, and whether the manifest names one of them."""
+    judges = run.judges()
+    for judge, row in zip(judges, records.tables["judges"], strict=True):
+        if judge_key(judge) != row["key"]:
+            yield f"{judge.name} has other settings than its key"
+    last = run.manifest.judge
+    if last is not None and judge_key(last) not in map(judge_key, judges):
+        yield f"the manifest names the judge {last.name} with settings that no judge of the run has"
+    known = {str(row["key"]) for row in records.tables["judges"]}
+    strays = Counter(str(row["judge"])[:16] for row in records.tables["verdicts"] if str(row["judge"]) not in known)
+    for key, count in strays.items():
+        yield f"{count:,} verdicts are of a judge that is not listed: {key}…"
+
+
+def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]) -> Iterator[str]:
+    """Yield where the looks of an adaptive run are not those of its verdicts.
+
+    Args:
+        run: the run.
+        outcomes: the outcomes of all images, by the key of the judge.
+    """
+    looks = read_looks(run.folder)
+    if bool(run.manifest.adaptive) != (looks is not None):
+        yield "the manifest and the looks do not agree on whether the run is adaptive"
+    if looks is None:
+        return
+    if run.manifest.adaptive and str(looks) != run.manifest.adaptive:
+        yield "the design is not the one of the manifest"
+    passed = {one.item: one.passed for one in outcomes.get(looks.judge, ()) if one.sample == 0}
+    for number, images in enumerate(looks.seen, 1):
+        for outcome, ids in images.outcomes.items():
+            wrong = [id_ for id_ in ids if id_ not in passed or passed[id_] not in _LOOKED[outcome]]
+            if wrong:
+                yield f"look {number} counts item {truncate(wrong[0], 50, 10)} as {outcome}, and its verdict does not"
+
+
+_LOOKED: Mapping[str, tuple[bool | None, ...]] = {
+    "passed": (True,),
+    "failed": (False,),
+    "unscored": (None,),
+    "won": (True,),
+    "lost": (False,),
+    "tied": (True, False),
+}
+"""The verdicts that an image may have which a look counts so."""
+
+
+def count_unjudged(outcomes: Sequence[ImageOutcome]) -> int:
+    """Return how many images have been made and not been judged."""
+    return sum(one.reason == "not judged" for one in outcomes)
+
+
+def repeated_images(records: RunRecords) -> int:
+    """Return how many images are the same, byte by byte, as another one of the run."""
+    counts = Counter(row["sha256"] for row in records.tables["pictures"] if row["sha256"] is not None)
+    return sum(count - 1 for count in counts.values())
+
+
+def stray_verdicts(records: RunRecords) -> int:
+    """Return how many verdicts are about no image of the run, such as of one that was made again since."""
+    questions = {str(row["id"]): row["question"] for row in records.tables["items"]}
+    present = {(questions.get(str(row["item"])), row["sha256"]) for row in records.tables["pictures"]}
+    return sum((row["question"], row["picture"]) not in present for row in records.tables["verdicts"])
+
+
+def judge_by_key(run: StoredRun) -> dict[str, Identity]:
+    """Return the judges of a run by their keys."""
+    return {judge_key(judge): judge for judge in run.judges()}

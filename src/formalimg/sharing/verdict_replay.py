@@ -1,0 +1,158 @@
+"""All verdicts of a run, made again from their records, and those that can be made again from images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.judges import EvidenceError, Judge, RecordedJudge, UnknownJudgeError, Unscored, Verdict, open_local_judge
+from formalimg.runs import Identity, ImageOutcome, Judged, RunRecords, StoredRun, judge_key, open_run
+from formalimg.sharing.bundle_checks import CheckTally
+from formalimg.sharing.bundle_format import image_path, run_path
+from formalimg.sharing.run_checks import count_unjudged, look_problems
+from formalimg.sharing.verdict_checks import image_problems, record_problems, rule_problem, score_problem
+from formalimg.suites import Item
+
+_RULE = "rule"
+"""In the evidence of a verdict that no judge was needed for."""
+
+
+class ImageCheck(NamedTuple):
+    """A verdict that can be made again from its image: where it is stored, what it is about, and the image."""
+
+    place: str
+    about: str
+    path: str
+    judge: Judge | None
+    item: Item[object]
+    stored: Verdict | Unscored
+
+    async def problems(self, read: Callable[[str], bytes]) -> list[str]:
+        """Return what is not as it comes out when the image is looked at again."""
+        return await image_problems(self.judge, self.item, self.stored, read(self.path))
+
+
+class VerdictReplay:
+    """Makes the verdicts of a run again.
+
+    Attributes:
+        image_checks: the verdicts that can be made again from images of the bundle, once `check` is done.
+    """
+
+    def __init__(
+        self, name: str, run: StoredRun, records: RunRecords, paths: Collection[str], tally: CheckTally
+    ) -> None:
+        """Prepare for a run of a bundle.
+
+        Args:
+            name: the name of the run in the bundle.
+            run: the run.
+            records: its records.
+            paths: the files of the bundle.
+            tally: what is told of it.
+        """
+        self._name, self._run, self._tally = name, run, tally
+        self._place = run_path(name, "verdicts.jsonl")
+        self._items = {item.id: item for item in run.suite_items()}
+        self._sizes = {
+            (str(row["item"]), row["sample"]): (_pixels(row["width"]), _pixels(row["height"]))
+            for row in records.tables["pictures"]
+        }
+        self._files = {(str(row["item"]), row["sample"]): row["file"] for row in records.tables["pictures"]}
+        self._paths = paths
+        self.image_checks: list[ImageCheck] = []
+
+    async def check(self) -> None:
+        """Make all verdicts again from what is on record."""
+        outcomes: dict[str, Sequence[ImageOutcome]] = {}
+        for judge in self._run.judges():
+            with closing(open_run(self._run.folder, judge)) as by_judge:
+                outcomes[judge_key(judge)] = by_judge.outcomes()
+                await self._check_judge(judge, by_judge)
+            unjudged = count_unjudged(outcomes[judge_key(judge)])
+            self._tally.lacks(unjudged, "images", f"{_short(judge)} has not judged them")
+        if not outcomes:
+            self._tally.cannot_prove(count_unjudged(self._run.outcomes()), "images", "no judge has looked at them")
+        for problem in look_problems(self._run, outcomes):
+            self._tally.differs(run_path(self._name, "looks.jsonl"), problem)
+
+    async def _check_judge(self, judge: Identity, run: StoredRun) -> None:
+        tally, manifest = self._tally, run.manifest
+        recorded, local, why_not = None, None, "their answers were imported, and not made by formalimg"
+        if not manifest.imported:
+            try:
+                recorded = RecordedJudge(manifest.suite, manifest.task, judge.name, judge.settings)
+            except UnknownJudgeError as error:
+                why_not = f"by {_short(judge)}, a judge that is not part of formalimg"
+                if error.is_own:
+                    tally.differs(run_path(self._name, "judges.jsonl"), f"{_short(judge)}: {error}")
+                    why_not = f"by {_short(judge)}, with settings that this version does not have"
+            local = open_local_judge(manifest.suite, manifest.task, judge.name, judge.settings)
+        excuses: Counter[str] = Counter()
+        for judged in run.judged():
+            if judged.outcome.reason in _WITHOUT_VERDICT:
+                continue
+            verdict, item = judged.verdict, self._items[judged.outcome.item]
+            tally.verdicts += isinstance(verdict, Verdict)
+            problem = score_problem(verdict, judged.outcome.score)
+            self._note(judged, judge, [problem] if problem else [])
+            is_looked_at = self._add_image_check(judged, judge, local)
+            if isinstance(verdict, Verdict) and _RULE in verdict.evidence:
+                problem = rule_problem(verdict)
+                self._note(judged, judge, [problem] if problem else [])
+                excuses["failed by a rule about the file of the image"] += not is_looked_at
+            elif recorded is None:
+                excuses[why_not] += 1
+            else:
+                try:
+                    await self._replay(recorded, judged, judge, item)
+                except EvidenceError:
+                    excuses[f"unscored, because {_short(judge)} says so and stored nothing else"] += not is_looked_at
+        for reason, count in excuses.items():
+            tally.cannot_prove(count, "verdicts", reason)
+
+    async def _replay(self, recorded: RecordedJudge, judged: Judged, judge: Identity, item: Item[object]) -> None:
+        tally, verdict = self._tally, judged.verdict
+        size = self._sizes[judged.outcome.item, judged.outcome.sample]
+        self._note(judged, judge, await record_problems(recorded, item, verdict, size))
+        by_answers = recorded.source(item) == "answers"
+        if by_answers:
+            tally.cannot_prove(1, "verdicts", f"that {_short(judge)} gave these raw answers, and to these images")
+            soft = sum(part.p_yes is not None for part in verdict.parts) if isinstance(verdict, Verdict) else 0
+            tally.cannot_prove(soft, "probabilities of yes", "log-probabilities are not stored")
+        if isinstance(verdict, Verdict):
+            tally.by_answers += by_answers
+            tally.by_scene += not by_answers
+
+    def _add_image_check(self, judged: Judged, judge: Identity, local: Judge | None) -> bool:
+        """Note that a verdict can be made again from its image; return whether it can."""
+        verdict, key = judged.verdict, (judged.outcome.item, judged.outcome.sample)
+        by_rule = isinstance(verdict, Verdict) and verdict.evidence.get(_RULE) == "flat colour"
+        path = image_path(self._name, str(self._files[key]))
+        if path not in self._paths or (local is None and not by_rule):
+            return False
+        about = self._about(judged, judge)
+        self.image_checks.append(ImageCheck(self._place, about, path, local, self._items[key[0]], verdict))
+        return True
+
+    def _note(self, judged: Judged, judge: Identity, problems: Sequence[str]) -> None:
+        for problem in problems:
+            self._tally.differs(self._place, f"{self._about(judged, judge)}: {problem}")
+
+    def _about(self, judged: Judged, judge: Identity) -> str:
+        return f"item {truncate(judged.outcome.item, 50, 10)}, image {judged.outcome.sample}, by {_short(judge)}"
+
+
+_WITHOUT_VERDICT = {"no image", "refused", "generation failed", "not judged"}
+"""Reasons without a verdict that are checked with the images."""
+
+
+def _short(judge: Identity) -> str:
+    return truncate(judge.name, 60, 20)
+
+
+def _pixels(value: object) -> int:
+    return value if type(value) is int and value > 0 else 1
