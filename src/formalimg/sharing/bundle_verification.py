@@ -28,11 +28,12 @@ from formalimg.sharing.bundle_format import (
 )
 from formalimg.sharing.run_checks import (
     image_row_problems,
+    is_of_shipped,
     item_problems,
     judge_problems,
     repeated_images,
     run_coverage,
-    shipped_questions,
+    shipped_items,
     stray_verdicts,
 )
 from formalimg.sharing.value_differences import count_leaves, value_differences, value_text
@@ -215,14 +216,13 @@ class _Verification:
         made = sum(row["status"] == "made" for row in rows)
         model = truncate(manifest.model.name, 60, 20)
         tally.cannot_prove(made, "images", f"that {model} made them, from these prompts and with these settings")
-        keys = {str(row["question"]) for row in records.tables["items"]}
-        shipped = set(shipped_questions(manifest.suite, manifest.suite_version).values())
-        if not keys & shipped:
+        shipped, items = shipped_items(manifest), run.suite_items()
+        if not is_of_shipped(items, shipped):
             reason = f"items of {manifest.suite} from elsewhere: they are compared with no published ones"
-            tally.cannot_prove(len(keys), "items", reason)
-        else:
+            tally.cannot_prove(len(items), "items", reason)
+        elif len(items) < len(shipped):
             reason = f"a choice of the {len(shipped):,} of {manifest.suite}: the bundle does not say who chose, and how"
-            tally.cannot_prove(len(keys) if len(keys) < len(shipped) else 0, "items", reason)
+            tally.cannot_prove(len(items), "items", reason)
         tally.cannot_prove(repeated_images(records), "images", "each is the same file as another image of its run")
         tally.cannot_prove(
             stray_verdicts(records), "verdicts", "on images that the run has no more; no number counts them"

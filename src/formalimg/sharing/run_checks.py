@@ -65,24 +65,40 @@ def item_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
             yield f"item {item.id}: its prompt, tags or formula are not those of its record"
     if plan_digest(keys.values()) != run.manifest.items_digest:
         yield "the items are not those of the manifest: their digest differs"
-    known = shipped_questions(run.manifest.suite, run.manifest.suite_version)
-    if not any(known.get(id_) == key for id_, key in keys.items()):
-        return  # items of somebody else
+    shipped = shipped_items(run.manifest)
+    if not is_of_shipped(items, shipped):
+        return
     for item in items:
-        if known.get(item.id) != keys[item.id]:
+        if item.id not in shipped or shipped[item.id].question != keys[item.id]:
             yield f"item {item.id} is not the one of {run.manifest.suite} that ships with formalimg, as others are"
 
 
+class ShippedItem(NamedTuple):
+    """An item that ships with formalimg: the key of what it asks for, and its prompt."""
+
+    question: str
+    prompt: str
+
+
+def shipped_items(manifest: RunManifest) -> Mapping[str, ShippedItem]:
+    """Return the items of the suite of a run that ship with formalimg, by id; none if no such items do."""
+    return _shipped_items(manifest.suite, manifest.suite_version)
+
+
 @lru_cache(4)
-def shipped_questions(suite: str, version: str) -> Mapping[str, str]:
-    """Return the keys of the items of a suite that ship with formalimg, by id; none if no such items do."""
+def _shipped_items(suite: str, version: str) -> Mapping[str, ShippedItem]:
     if not version:
         return {}
     try:
         items: Sequence[Item[Any]] = load(suite, f"@{version}")
     except FormalimgError:
         return {}
-    return {item.id: question_key(item) for item in items}
+    return {item.id: ShippedItem(question_key(item), item.prompt) for item in items}
+
+
+def is_of_shipped(items: Sequence[Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
+    """Return whether items are those that ship, or were: those that others synthesize have other prompts."""
+    return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items)
 
 
 def image_row_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
