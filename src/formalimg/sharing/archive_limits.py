@@ -10,9 +10,9 @@ import struct
 from typing import IO, NamedTuple
 
 MAX_ENTRIES = 250_000
-MAX_RATIO = 100
-"""How many times its own size a bundle may unpack to: text of runs takes 5 to 30 times less room when compressed."""
-FREE_BYTES = 32_000_000
+MAX_RATIO = 60
+"""How many times its own size a bundle may unpack to: the texts of a run take 5 to 30 times less room compressed."""
+FREE_BYTES = 8_000_000
 """As much may be unpacked whatever the size of the file."""
 
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"

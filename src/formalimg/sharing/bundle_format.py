@@ -18,9 +18,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from formalimg._util.json_size import count_values
 from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg.errors import FormalimgError
@@ -34,6 +36,8 @@ _HEADER_BYTES, _HEADER_BYTES_PER_FILE = 1_000_000, 200
 """The size of a header without files, and what each file may add to it."""
 MAX_FILE_BYTES = 512_000_000
 """The largest file of a bundle, unpacked: a small zip file can hold any number of zeros."""
+_MAX_VALUES = 2_000_000
+"""The most values of a JSON text: a byte of text may become a hundred bytes of objects."""
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN_NAME = re.compile(r"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]{0,199}")
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -144,7 +148,7 @@ class BundleReader:
             # It lists the files, and says little besides.
             limit = _HEADER_BYTES + sizes.entries * _HEADER_BYTES_PER_FILE + 6 * sizes.name_bytes
             self.header_bytes = self._read(HEADER, limit)
-            header = loads_strict(self.header_bytes)
+            header = read_json(self.header_bytes)
         except FileNotFoundError as error:
             raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
         except KeyError as error:
@@ -160,7 +164,7 @@ class BundleReader:
         self.names = frozenset(entry.filename for entry in entries) - {HEADER}
         self.digest = hashlib.sha256(self.header_bytes).hexdigest()
 
-    @property
+    @cached_property
     def declared(self) -> Mapping[str, FileDigest]:
         """The files that the header lists, with digests and sizes; entries that are none have an empty digest."""
         listed = self.header.get("files")
@@ -171,7 +175,7 @@ class BundleReader:
             found[path] = FileDigest(sha256, size) if type(sha256) is str and type(size) is int else FileDigest("", 0)
         return found
 
-    @property
+    @cached_property
     def runs(self) -> Mapping[str, Mapping[str, Any]]:
         """What the header says about each run, by name.
 
@@ -229,7 +233,7 @@ class BundleReader:
         found = []
         for number, line in enumerate(io.BytesIO(self.read(path)), 1):
             try:
-                record = loads_strict(line)
+                record = read_json(line)
             except (ValueError, RecursionError) as error:
                 raise FormalimgError(f"{path}, line {number:,}: {error}") from error
             if not isinstance(record, dict):
@@ -256,6 +260,18 @@ class BundleReader:
         if len(data) > limit:
             raise ValueError(f"{path} has more than {limit:,} bytes")
         return data
+
+
+def read_json(text: bytes) -> Any:
+    """Parse JSON that may come from anywhere.
+
+    Raises:
+        ValueError: if it is not strict JSON, or has too many values.
+        RecursionError: if it is nested too deep.
+    """
+    if count_values(text, _MAX_VALUES) > _MAX_VALUES:
+        raise ValueError(f"it has more than {_MAX_VALUES:,} values")
+    return loads_strict(text)
 
 
 def digest_text(sha256: str) -> str:

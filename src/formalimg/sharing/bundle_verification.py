@@ -24,6 +24,7 @@ from formalimg.sharing.bundle_format import (
     digest_text,
     image_path,
     read_digest,
+    read_json,
     run_path,
 )
 from formalimg.sharing.run_checks import (
@@ -254,7 +255,7 @@ class _Verification:
     def _check_report(self, made: Mapping[str, bytes]) -> None:
         """Compare the numbers of the report with those that the verdicts make, value by value."""
         try:
-            stored = loads_strict(self._reader.read(REPORT))
+            stored = read_json(self._reader.read(REPORT))
             text = self._reader.read(TABLES).decode("utf-8", "replace")
         except (FormalimgError, ValueError, RecursionError) as error:
             self.tally.differs(REPORT, f"it cannot be read: {error}")
