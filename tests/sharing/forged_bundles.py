@@ -236,6 +236,22 @@ def rules_of_the_judge(forger: Forger) -> None:
         forger.rekey_judge(number, judging_rules=7)
 
 
+def other_version(forger: Forger) -> None:
+    """A version of the judge that nobody has, so that nobody lets it look again."""
+    witness(forger)
+    forger.rekey_judge(0, version=2)
+
+
+def no_prompts(forger: Forger) -> None:
+    """A chat model that is said to be a grounder, and the scenes of witnesses in place of its answers."""
+    witness(forger)
+    for number, row in enumerate(forger.tables["judges"]):
+        for name in [name for name in row["settings"] if name.startswith("prompt")]:
+            del row["settings"][name]
+        forger.rekey_judge(number)
+    forger.manifest(r"^prompt(_again)? = .*\n", "")
+
+
 def other_requests(forger: Forger) -> None:
     """Questions that were asked alone are said to have been asked all at once."""
     forger.rekey_judge(0, requests="all at once")

@@ -104,6 +104,16 @@ def test_runs_of_every_suite_and_condition_can_be_bundled(name: str, tmp_path: P
     assert written.runs[0]["items"] > 0
 
 
+def test_answers_that_were_imported_are_bundled_without_images(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("item,prompt,question,question_id\ncup,A cup,Is there a cup?,1\n")
+    (tmp_path / "eyes.csv").write_text("model,item,sample,question,answer\nlab/a,cup,0,1,yes\n")
+    assert command("import", "answers", "eyes.csv", "--items", "items.csv", cwd=tmp_path).code == 0
+    write_bundle([tmp_path / "runs" / "questions-lab-a"], tmp_path / "one.zip", VERSION, images=True)
+    check = verify_bundle(tmp_path / "one.zip")
+    assert check.is_complete
+    assert any("their answers were imported" in str(one) for one in check.unproven)
+
+
 def test_several_runs_and_judges_are_in_one_report(reader_run: Path, tmp_path: Path) -> None:
     second = tmp_path / "again" / reader_run.name
     shutil.copytree(reader_run, second)

@@ -29,9 +29,9 @@ def bundles(tmp_path_factory: pytest.TempPathFactory, reader_run: Path) -> dict[
     """Bundles with images, by what is in them."""
     root = tmp_path_factory.mktemp("forged")
     folders = {"knolling": reader_run, "adaptive": _adaptive_run(root / "adaptive")}
-    for name in ("conceptmix", "cf-world", "natural"):
-        folders[name] = root / name
-        shutil.copytree(GOLDEN / name, root / name)
+    for name, stored in {"conceptmix": "conceptmix", "cf-world": "cf-world", "grounded": "knolling-grounded"}.items():
+        folders[name] = root / stored
+        shutil.copytree(GOLDEN / stored, root / stored)
     paths = {name: root / f"{name}.zip" for name in folders}
     for name, folder in folders.items():
         write_bundle([folder], paths[name], VERSION, images=True)
@@ -71,7 +71,7 @@ FORGERIES = {
     "a prompt": Forgery("knolling", forged.easier_prompts, "is not the one of knolling that ships"),
     "the level of a failure": Forgery("cf-world", forged.moved_level, "is not the one of cf-world that ships"),
     "failed items deleted": Forgery(
-        "knolling", forged.deleted_items, "items: a choice of the 2,000 of knolling", only_by_digest=True
+        "knolling", forged.deleted_items, "a choice of the 2,000 of knolling", only_by_digest=True
     ),
     "a sample as a copy of a better one": Forgery(
         "conceptmix", forged.copied_sample, "each is the same file as another image", only_by_digest=True
@@ -100,8 +100,14 @@ FORGERIES = {
     "costs": Forgery("conceptmix", forged.no_costs, "costs and durations", only_by_digest=True),
     "ratings of people added": Forgery("knolling", forged.human_labels, "it belongs to no run of the bundle"),
     "a look of an adaptive run": Forgery("adaptive", forged.better_looks, "as passed, and its verdict does not"),
-    "failures as never made": Forgery("knolling", forged.never_made, "planned images: nobody has tried to make them"),
+    "failures as never made": Forgery("knolling", forged.never_made, "nobody has tried to make them"),
     "rules that no judge has": Forgery("conceptmix", forged.rules_of_the_judge, "judging_rules is 7, not 1"),
+    "a judge with other settings, and witnesses": Forgery(
+        "knolling", forged.other_version, "settings are not those of builtin/icons for knolling in this version"
+    ),
+    "a chat model without its prompts": Forgery(
+        "grounded", forged.no_prompts, "it is a chat model, and its settings have no prompt"
+    ),
     "raw answers made up": Forgery(
         "conceptmix", forged.made_up_answers, "openai/looker gave these raw answers", only_by_digest=True
     ),
@@ -117,7 +123,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("name", ["conceptmix", "cf-world", "natural", "knolling", "adaptive"])
+@pytest.mark.parametrize("name", ["conceptmix", "cf-world", "grounded", "knolling", "adaptive"])
 def test_what_was_not_forged_is_not_called_so(bundles: dict[str, Path], name: str) -> None:
     check = verify_bundle(bundles[name])
     assert check.findings == ()
@@ -146,7 +152,7 @@ def test_the_command_never_says_that_nothing_differs_without_what_it_did_not_com
 ) -> None:
     said = command("verify-bundle", str(bundles["conceptmix"]))
     assert said.code == 0
-    assert "not computed again: 20 verdicts: that openai/looker gave these raw answers" in said.out
+    assert "not computed again: verdicts (20): that openai/looker gave these raw answers" in said.out
     assert "nothing differs in what was computed again; without a cited digest" in said.out
     stopped = write_forged(bundles["knolling"], tmp_path / "stopped.zip", forged.never_made)
     said = command("verify-bundle", str(stopped))

@@ -67,6 +67,8 @@ class RecordedJudge:
         self._asks_chat = _asks_chat(settings)
         self._kind = suite_of(suite).judge
         is_own = is_own_name(name)
+        if name.partition("/")[0] in chat_model_providers() and not self._asks_chat:
+            raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
         try:
             judge = self._open(RecordedChat(name), RecordedGrounder(name), RecordedDrawing(name))
         except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -153,24 +155,37 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
     """Return the judge of these settings if it is computed here, asks nobody and loads nothing that is named by others.
 
     None for all others, and for a detector that is not installed, or has other weights.
+
+    Raises:
+        UnknownJudgeError: if it is a built-in judge, with settings that it does not have in this version.
     """
-    if name not in (ICONS, DRAWN, COCO, LayoutJudge.name):
+    if name not in (ICONS, DRAWN, COCO, LayoutJudge.name) or settings.get("color_reading") == "clip":
         return None
-    options = {}
-    if name not in (DRAWN, LayoutJudge.name) and suite_of(suite).judge in ("objects", "compositions"):
-        known = {"profile": "profile", "colors": "color_reading", "confidence": "min_confidence"}
-        known |= {"counting_confidence": "min_counting_confidence"} if "object_rules" in settings else {}
-        options = {option: str(settings[key]) for option, key in known.items() if key in settings}
+    options = {option: str(settings[key]) for option, key in _LOCAL_OPTIONS.items() if key in settings}
     if name == COCO:
         options |= {key: str(settings[key]) for key in ("threshold", "overlap", "size") if key in settings}
     protocol = "published" if "protocol" in settings else "default"
-    if options.get("colors") == "clip":
-        return None
+    wrong = f"its settings are not those of {name} for {suite} in this version"
     try:
         judge = open_judge(suite, name, options, "layout" if name == LayoutJudge.name else "image", protocol)
-    except FormalimgError:
+    except FormalimgError as error:
+        if name == COCO:
+            return None
+        raise UnknownJudgeError(f"{wrong}: {error}", is_own=True) from None
+    if dict(judge.settings) == dict(settings):
+        return judge
+    if name == COCO:
         return None
-    return judge if dict(judge.settings) == dict(settings) else None
+    raise UnknownJudgeError(wrong, is_own=True)
+
+
+_LOCAL_OPTIONS = {
+    "profile": "profile",
+    "colors": "color_reading",
+    "confidence": "min_confidence",
+    "counting_confidence": "min_counting_confidence",
+}
+"""Options of judges that go by boxes, by the settings that record them."""
 
 
 def _asks_chat(settings: Mapping[str, Setting]) -> bool:

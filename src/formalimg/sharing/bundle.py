@@ -72,17 +72,18 @@ def write_bundle(
         raise FormalimgError(f"cannot write {target}: the folder {target.parent} does not exist")
     named = _named([Path(folder) for folder in folders])
     records = {name: read_records(folder) for name, folder in named.items()}
+    with_images = {name for name, folder in named.items() if images and _has_images(folder)}
     with tempfile.TemporaryFile() as file, closing(BundleWriter(file)) as writer:
         for name, found in records.items():
             _add_records(writer, name, found)
-            if images:
+            if name in with_images:
                 for image, data in _images(named[name]):
                     writer.add(image_path(name, image), data)
         # From a copy made of the records: whoever has the bundle has no more than these.
         with restored_runs(records) as copies:
             for name, data in report_files(copies).items():
                 writer.add(name, data)
-        about = [run_counts(name, found, images=images) for name, found in records.items()]
+        about = [run_counts(name, found, images=name in with_images) for name, found in records.items()]
         digest = writer.finish({"made_with": made_with, "versions": _versions(), "runs": about})
         size = file.tell()
         file.seek(0)
@@ -148,6 +149,11 @@ def _add_records(writer: BundleWriter, name: str, records: RunRecords) -> None:
         writer.add(table_path(name, table), lines_bytes(rows))
     for journal, data in records.journals.items():
         writer.add(run_path(name, journal), data)
+
+
+def _has_images(folder: Path) -> bool:
+    with closing(open_run(folder)) as run:
+        return run.has_images
 
 
 def _images(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -33,7 +33,7 @@ class Unproven(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.number:,} {self.what}: {self.reason}"
+        return f"{self.what} ({self.number:,}): {self.reason}"
 
 
 @dataclass(frozen=True)

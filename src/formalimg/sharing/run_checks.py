@@ -120,6 +120,8 @@ def image_row_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
         has_file = row["file"] is not None or row["sha256"] is not None
         if status == "made" and str(row["file"]).rpartition(".")[0] != image_stem(item.id, sample):
             yield f"{about}: its file has the name of another image"
+        if manifest.imported and has_file and (row["bytes"] or row["sha256"] != row["key"]):
+            yield f"{about}: it has an image, and the run says that its answers were imported without images"
         if status != "made" and has_file:
             yield f"{about}: it has a file, and its status is {truncate(str(status), 20, 5)}"
     for id_ in items:

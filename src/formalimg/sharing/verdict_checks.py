@@ -60,8 +60,10 @@ async def record_problems(
     except FormalimgError as error:
         return [f"its {source} cannot be judged: {' '.join(str(error).split())}"]
     if isinstance(stored, Unscored):
-        if isinstance(made, Unscored) or _is_excused(stored):
+        if isinstance(made, Unscored):
             return []
+        if _is_excused(stored):
+            raise EvidenceError("the server said that the answer is none")
         return [f"it is stored as unscored, and its {source} {verb} it {_word(made.passed)}"]
     if isinstance(made, Unscored):
         return [f"its {source} {verb.replace('make', 'give')} no verdict: {made.detail}"]

@@ -84,13 +84,13 @@ class VerdictReplay:
         recorded, local, why_not = None, None, "their answers were imported, and not made by formalimg"
         if not manifest.imported:
             try:
+                local = open_local_judge(manifest.suite, manifest.task, judge.name, judge.settings)
                 recorded = RecordedJudge(manifest.suite, manifest.task, judge.name, judge.settings)
             except UnknownJudgeError as error:
                 why_not = f"by {_short(judge)}, a judge that is not part of formalimg"
                 if error.is_own:
                     tally.differs(run_path(self._name, "judges.jsonl"), f"{_short(judge)}: {error}")
                     why_not = f"by {_short(judge)}, with settings that this version does not have"
-            local = open_local_judge(manifest.suite, manifest.task, judge.name, judge.settings)
         excuses: Counter[str] = Counter()
         for judged in run.judged():
             if judged.outcome.reason in _WITHOUT_VERDICT:
@@ -108,24 +108,33 @@ class VerdictReplay:
                 excuses[why_not] += 1
             else:
                 try:
-                    await self._replay(recorded, judged, judge, item)
+                    await self._replay(recorded, judged, judge, item, is_looked_at=is_looked_at)
                 except EvidenceError:
                     excuses[f"unscored, because {_short(judge)} says so and stored nothing else"] += not is_looked_at
         for reason, count in excuses.items():
             tally.cannot_prove(count, "verdicts", reason)
 
-    async def _replay(self, recorded: RecordedJudge, judged: Judged, judge: Identity, item: Item[object]) -> None:
+    async def _replay(
+        self, recorded: RecordedJudge, judged: Judged, judge: Identity, item: Item[object], *, is_looked_at: bool
+    ) -> None:
         tally, verdict = self._tally, judged.verdict
         size = self._sizes[judged.outcome.item, judged.outcome.sample]
         self._note(judged, judge, await record_problems(recorded, item, verdict, size))
         by_answers = recorded.source(item) == "answers"
         if by_answers:
             tally.cannot_prove(1, "verdicts", f"that {_short(judge)} gave these raw answers, and to these images")
-            soft = sum(part.p_yes is not None for part in verdict.parts) if isinstance(verdict, Verdict) else 0
-            tally.cannot_prove(soft, "probabilities of yes", "log-probabilities are not stored")
-        if isinstance(verdict, Verdict):
-            tally.by_answers += by_answers
-            tally.by_scene += not by_answers
+        elif not is_looked_at:
+            tally.cannot_prove(1, "verdicts", f"that {_short(judge)} found these scenes in the images")
+        if isinstance(verdict, Unscored):
+            tally.cannot_prove(1, "verdicts", "unscored, because no complete answer is on record")
+            return
+        tally.by_answers += by_answers
+        tally.by_scene += not by_answers
+        soft = sum(part.p_yes is not None for part in verdict.parts)
+        tally.cannot_prove(soft, "probabilities of yes", "log-probabilities are not stored")
+        tally.cannot_prove("by_boxes" in verdict.evidence, "answers by boxes", "no verdict follows from them")
+        has_words = "explanation" in verdict.evidence or any(part.reason for part in verdict.parts)
+        tally.cannot_prove(has_words, "explanations", "texts that no number follows from")
 
     def _add_image_check(self, judged: Judged, judge: Identity, local: Judge | None) -> bool:
         """Note that a verdict can be made again from its image; return whether it can."""
