@@ -58,7 +58,7 @@ def verify_bundle_command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Compute a bundle again, and say what differs, what is missing and what cannot be computed again.
+    """Compute a bundle again, and say what differs and what cannot be computed.
 
     Compares the digest of each file, and only if all are right the counts, keys and seeds, verdicts with the raw
     answers, scenes and images that they follow from, and every number of the report.

@@ -93,7 +93,7 @@ COMMANDS = {
     ),
     "verify-bundle": CommandEntry(
         _SHARE,
-        "Compute every number of a bundle again, and say what differs.",
+        "Compute a bundle again, and say what differs and what cannot be computed.",
         "verify-bundle results.zip",
         target="bundle:verify_bundle_command",
     ),

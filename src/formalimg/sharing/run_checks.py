@@ -28,7 +28,7 @@ _PREMADE = "folder/"
 """Models of this name serve existing files, of which some may be absent; no other model ends so."""
 
 
-class Coverage(NamedTuple):
+class RunCoverage(NamedTuple):
     """How much of its plan a run has.
 
     Attributes:
@@ -42,14 +42,14 @@ class Coverage(NamedTuple):
     without_image: Mapping[str, int]
 
 
-def run_coverage(manifest: RunManifest, records: RunRecords) -> Coverage:
+def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
     """Return how much of its plan a run has."""
     rows = records.tables["pictures"]
     status = Counter(str(row["status"]) for row in rows)
     planned = max(len(records.tables["items"]) * manifest.samples, len(rows))
     never_made = status.pop("planned", 0) + planned - len(rows)
     status.pop("made", 0)
-    return Coverage(planned, never_made, dict(status))
+    return RunCoverage(planned, never_made, dict(status))
 
 
 def item_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
