@@ -143,6 +143,8 @@ def test_after_a_wrong_digest_nothing_is_read(bundle: Path, tmp_path: Path) -> N
     said = command("verify-bundle", str(changed), "--unpack", str(tmp_path / "there"))
     assert said.code == 2
     assert "is not unpacked, because a digest is wrong" in said.err
+    cited = command("verify-bundle", str(bundle), "--digest", "0" * 64, "--unpack", str(tmp_path / "there"))
+    assert cited.code == 2
     assert not (tmp_path / "there").exists()
 
 

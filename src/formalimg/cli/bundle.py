@@ -77,7 +77,7 @@ def verify_bundle_command(
     if check.made_with != version:
         echo(f"made with {check.made_with}, verified with {version}: rules may have changed in between", err=True)
     if unpack is not None:
-        for folder in unpack_bundle(bundle, unpack):
+        for folder in unpack_bundle(bundle, unpack, digest):
             echo(f"run in {folder}", err=True)
     raise typer.Exit(0 if check.is_complete else 1)
 

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.recorded_models import EvidenceError
     from formalimg.judges.score_judge import ScoreJudge
-    from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, is_own_name, open_local_judge
+    from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, open_local_judge
 
 # Lazy, because these need numpy, image libraries or pydantic, or belong to studies of judges.
 __getattr__ = lazy_exports(
@@ -137,7 +137,7 @@ __getattr__ = lazy_exports(
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
         "recorded_models": ["EvidenceError"],
-        "stored_evidence": ["RecordedJudge", "UnknownJudgeError", "is_own_name", "open_local_judge"],
+        "stored_evidence": ["RecordedJudge", "UnknownJudgeError", "open_local_judge"],
         "grounders.boxes": ["BoxConvention", "box_convention"],
         "grounders.vlm": ["VlmGrounder"],
         "failures": ["FailureSentence", "failed_parts", "failure_sentences", "failure_text"],
@@ -243,7 +243,6 @@ __all__ = [
     "images_of",
     "images_to_certify",
     "impostors",
-    "is_own_name",
     "judge_grounding",
     "judge_objects",
     "look_again",

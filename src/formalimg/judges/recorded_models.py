@@ -141,19 +141,19 @@ def recorded_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[R
     listed = seen.get("answers") if isinstance(seen, Mapping) else None
     if not isinstance(listed, list) or not listed:
         raise EvidenceError("its evidence has no raw answers, which this judge always stores")
-    if all(isinstance(one, str) for one in listed):  # all attempts at the one request of such judges
+    if all(isinstance(entry, str) for entry in listed):  # all attempts at the one request of such judges
         return (RecordedRequest(tuple(listed)),)
     chances = defaultdict[str, list[float | None]](list)
     for part in stored.parts if isinstance(stored, Verdict) else ():
         chances[part.name].append(part.p_yes)
     questions = item.spec.questions if isinstance(item.spec, QuestionSpec) else ()
-    denied = {one.question for one in questions if one.expected == "no"}
+    denied = {question.question for question in questions if question.expected == "no"}
     return tuple(_request(entry, chances, denied) for entry in listed)
 
 
 def _request(entry: object, chances: Mapping[str, list[float | None]], denied: Collection[str]) -> RecordedRequest:
     raw = entry.get("raw") if isinstance(entry, Mapping) else None
-    if not isinstance(entry, Mapping) or not isinstance(raw, list) or not all(isinstance(one, str) for one in raw):
+    if not isinstance(entry, Mapping) or not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
         raise EvidenceError("its raw answers are not texts")
     questions, expected = entry.get("asked"), entry.get("expected")
     p_yes = None

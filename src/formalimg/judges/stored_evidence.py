@@ -66,7 +66,7 @@ class RecordedJudge:
         self._suite, self._task, self._name, self._settings = suite, task, name, settings
         self._asks_chat = _asks_chat(settings)
         self._kind = suite_of(suite).judge
-        is_own = is_own_name(name)
+        is_own = _is_own_name(name)
         if name.partition("/")[0] in chat_model_providers() and not self._asks_chat:
             raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
         try:
@@ -146,7 +146,7 @@ class RecordedJudge:
         return VlmGrounder(chat, requests=settings["requests"], boxes=settings["boxes"], colors=colors)
 
 
-def is_own_name(name: str) -> bool:
+def _is_own_name(name: str) -> bool:
     """Return whether a name is that of a judge of formalimg: a built-in one, a detector, or a chat model."""
     return name.startswith(("builtin/", DETECTORS)) or name.partition("/")[0] in chat_model_providers()
 

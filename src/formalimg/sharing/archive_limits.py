@@ -47,17 +47,17 @@ def require_plain_archive(file: IO[bytes]) -> ArchiveSizes:
     file.seek(start)
     directory = file.read(length)
     names: set[bytes] = set()
-    place = packed = unpacked = name_bytes = 0
-    while place + _ENTRY_SIZE <= len(directory):
-        signature, small, large, name, extra, comment = _entry(directory, place)
+    offset = packed = unpacked = name_bytes = 0
+    while offset + _ENTRY_SIZE <= len(directory):
+        signature, small, large, name, extra, comment = _entry(directory, offset)
         if signature != b"PK\x01\x02":
             break
-        title = directory[place + _ENTRY_SIZE : place + _ENTRY_SIZE + name]
+        title = directory[offset + _ENTRY_SIZE : offset + _ENTRY_SIZE + name]
         if title in names:
             raise ValueError(f"{title[:80]!r} is in it twice")
         names.add(title)
         packed, unpacked, name_bytes = packed + small, unpacked + large, name_bytes + name
-        place += _ENTRY_SIZE + name + extra + comment
+        offset += _ENTRY_SIZE + name + extra + comment
         if len(names) > MAX_ENTRIES:
             raise ValueError(f"it has more than {MAX_ENTRIES:,} files")
     if packed > size:
@@ -68,13 +68,13 @@ def require_plain_archive(file: IO[bytes]) -> ArchiveSizes:
     return ArchiveSizes(len(names), name_bytes)
 
 
-def _entry(directory: bytes, place: int) -> tuple[bytes, int, int, int, int, int]:
+def _entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, int]:
     """Return signature, compressed and unpacked size, and the lengths of name, extra fields and comment of an entry."""
-    signature, way, packed, unpacked, name, extra, comment = _ENTRY.unpack_from(directory, place)
+    signature, way, packed, unpacked, name, extra, comment = _ENTRY.unpack_from(directory, offset)
     if way not in (_STORED, _DEFLATED):
         raise ValueError(f"it has files that are compressed in the way {way}, and no bundle has")
     if packed == _WIDE or unpacked == _WIDE:
-        fields = directory[place + _ENTRY_SIZE + name : place + _ENTRY_SIZE + name + extra]
+        fields = directory[offset + _ENTRY_SIZE + name : offset + _ENTRY_SIZE + name + extra]
         while len(fields) >= 4:
             kind, length = struct.unpack_from("<2H", fields)
             if kind == 1:

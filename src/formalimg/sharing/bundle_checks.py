@@ -79,7 +79,9 @@ class BundleCheck:
 
     def to_json(self) -> dict[str, object]:
         """Return the result as plain data."""
-        lists = {name: [one._asdict() for one in getattr(self, name)] for name in ("findings", "missing", "unproven")}
+        lists = {
+            name: [entry._asdict() for entry in getattr(self, name)] for name in ("findings", "missing", "unproven")
+        }
         return {**asdict(self), **lists, "is_complete": self.is_complete}
 
 

@@ -12,7 +12,7 @@ from formalimg._util.io import atomic_folder
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.runs import JOURNALS, RunRecords, StoredRun, is_image_name, open_run, restore_run
+from formalimg.runs import JOURNALS, RunManifest, RunRecords, StoredRun, is_image_name, open_run, restore_run
 from formalimg.sharing.bundle import report_files, restored_runs, run_counts
 from formalimg.sharing.bundle_checks import BundleCheck, CheckTally
 from formalimg.sharing.bundle_format import (
@@ -39,6 +39,7 @@ from formalimg.sharing.run_checks import (
 )
 from formalimg.sharing.value_differences import count_leaves, value_differences, value_text
 from formalimg.sharing.verdict_replay import ImageCheck, VerdictReplay
+from formalimg.suites import Item
 
 MAX_IMAGES_JUDGED = 100
 """With more images in a bundle, judges that are computed here look at a sample of them again."""
@@ -65,15 +66,20 @@ def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bo
         return check.tally.result(reader.digest, made_with, len(reader.declared), is_cited=digest is not None)
 
 
-def unpack_bundle(path: str | Path, folder: str | Path) -> tuple[Path, ...]:
+def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = None) -> tuple[Path, ...]:
     """Write the runs of a bundle as run folders, with the images that it has; return them.
+
+    Args:
+        path: the bundle.
+        folder: the folder of the run folders.
+        digest: the digest that was cited, if there is one.
 
     Raises:
         FormalimgError: if it is not a bundle, a digest is wrong, it is damaged, or the folder is not empty.
     """
     with closing(BundleReader(Path(path))) as reader:
         tally = CheckTally()
-        if not check_digests(reader, None, tally):
+        if not check_digests(reader, None if digest is None else read_digest(digest), tally):
             raise FormalimgError(f"{path} is not unpacked, because a digest is wrong: {tally.findings[0]}")
         with atomic_folder(Path(folder)) as new:
             for name in reader.runs:
@@ -161,9 +167,9 @@ class _Verification:
         counted = run_counts(run, records, images=bool(stated.get("has_images")))
         for field, value in counted.items():
             if stated.get(field) != value:
-                shown = dumps_storable(stated.get(field))[:200]
+                value_stated = dumps_storable(stated.get(field))[:200]
                 self.tally.differs(
-                    f"{HEADER}, {run}", f"{field} is {shown}, and the records have {dumps_storable(value)}"
+                    f"{HEADER}, {run}", f"{field} is {value_stated}, and the records have {dumps_storable(value)}"
                 )
 
     def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
@@ -194,30 +200,33 @@ class _Verification:
 
     def _check_run(self, name: str, run: StoredRun, records: RunRecords) -> list[ImageCheck]:
         tally = self.tally
+        items = {item.id: item for item in run.suite_items()}
         for file, problems in (
-            ("items.jsonl", item_problems(run, records)),
-            ("pictures.jsonl", image_row_problems(run, records)),
+            ("items.jsonl", item_problems(run, records, items)),
+            ("pictures.jsonl", image_row_problems(run.manifest, records, items)),
             ("judges.jsonl", judge_problems(run, records)),
         ):
             for problem in problems:
                 tally.differs(run_path(name, file), problem)
-        replay = VerdictReplay(name, run, records, self._reader.names, tally)
+        replay = VerdictReplay(name, run, records, items, self._reader.names, tally)
         run_sync(replay.check)
         coverage = run_coverage(run.manifest, records)
         tally.planned += coverage.planned
         tally.lacks(coverage.never_made, "planned images", "nobody has tried to make them")
         for status, count in coverage.without_image.items():
             tally.cannot_prove(count, "images that do not exist", f"the run says that they are {status}")
-        self._note_unproven(run, records, name)
+        self._note_unproven(name, run.manifest, records, items)
         return replay.image_checks
 
-    def _note_unproven(self, run: StoredRun, records: RunRecords, name: str) -> None:
-        tally, manifest = self.tally, run.manifest
+    def _note_unproven(
+        self, name: str, manifest: RunManifest, records: RunRecords, items: Mapping[str, Item[object]]
+    ) -> None:
+        tally = self.tally
         rows = records.tables["pictures"]
         made = sum(row["status"] == "made" for row in rows)
         model = truncate(manifest.model.name, 60, 20)
         tally.cannot_prove(made, "images", f"that {model} made them, from these prompts and with these settings")
-        shipped, items = shipped_items(manifest), run.suite_items()
+        shipped = shipped_items(manifest)
         if not is_of_shipped(items, shipped):
             reason = f"items of {manifest.suite} from elsewhere: they are compared with no published ones"
             tally.cannot_prove(len(items), "items", reason)

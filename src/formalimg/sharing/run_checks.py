@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.runs import (
-    Identity,
     ImageOutcome,
     RunManifest,
     RunRecords,
@@ -52,11 +51,10 @@ def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
     return RunCoverage(planned, never_made, dict(status))
 
 
-def item_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
     """Yield where items differ from their records, their keys, and the items of the suite that ship with formalimg."""
     keys = {str(row["id"]): str(row["question"]) for row in records.tables["items"]}
-    items = run.suite_items()
-    for item in items:
+    for item in items.values():
         planned = run.items[item.id]
         if question_key(item) != keys[item.id]:
             yield f"item {item.id} is not the one that was asked for: its key differs"
@@ -68,7 +66,7 @@ def item_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
     shipped = shipped_items(run.manifest)
     if not is_of_shipped(items, shipped):
         return
-    for item in items:
+    for item in items.values():
         if item.id not in shipped or shipped[item.id].question != keys[item.id]:
             yield f"item {item.id} is not the one of {run.manifest.suite} that ships with formalimg, as others are"
 
@@ -96,15 +94,13 @@ def _shipped_items(suite: str, version: str) -> Mapping[str, ShippedItem]:
     return {item.id: ShippedItem(question_key(item), item.prompt) for item in items}
 
 
-def is_of_shipped(items: Sequence[Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
+def is_of_shipped(items: Mapping[str, Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
     """Return whether items are those that ship, or were: those that others synthesize have other prompts."""
-    return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items)
+    return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items.values())
 
 
-def image_row_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
     """Yield which rows of images no run has: other seeds, names or statuses, and gaps between samples."""
-    manifest = run.manifest
-    items = {item.id: item for item in run.suite_items()}
     samples = defaultdict[str, set[int]](set)
     for row in records.tables["pictures"]:
         item, sample, status = items.get(str(row["item"])), row["sample"], row["status"]
@@ -138,8 +134,8 @@ def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
     last = run.manifest.judge
     if last is not None and judge_key(last) not in map(judge_key, judges):
         yield f"the manifest names the judge {last.name} with settings that no judge of the run has"
-    known = {str(row["key"]) for row in records.tables["judges"]}
-    strays = Counter(str(row["judge"])[:16] for row in records.tables["verdicts"] if str(row["judge"]) not in known)
+    listed = {str(row["key"]) for row in records.tables["judges"]}
+    strays = Counter(str(row["judge"])[:16] for row in records.tables["verdicts"] if str(row["judge"]) not in listed)
     for key, count in strays.items():
         yield f"{count:,} verdicts are of a judge that is not listed: {key}…"
 
@@ -158,12 +154,12 @@ def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]
         return
     if run.manifest.adaptive and str(looks) != run.manifest.adaptive:
         yield "the design is not the one of the manifest"
-    passed = {one.item: one.passed for one in outcomes.get(looks.judge, ()) if one.sample == 0}
+    passed = {outcome.item: outcome.passed for outcome in outcomes.get(looks.judge, ()) if outcome.sample == 0}
     for number, images in enumerate(looks.seen, 1):
-        for outcome, ids in images.outcomes.items():
-            wrong = [id_ for id_ in ids if id_ not in passed or passed[id_] not in _LOOKED[outcome]]
+        for counted, ids in images.outcomes.items():
+            wrong = [id_ for id_ in ids if id_ not in passed or passed[id_] not in _LOOKED[counted]]
             if wrong:
-                yield f"look {number} counts item {truncate(wrong[0], 50, 10)} as {outcome}, and its verdict does not"
+                yield f"look {number} counts item {truncate(wrong[0], 50, 10)} as {counted}, and its verdict does not"
 
 
 _LOOKED: Mapping[str, tuple[bool | None, ...]] = {
@@ -179,7 +175,7 @@ _LOOKED: Mapping[str, tuple[bool | None, ...]] = {
 
 def count_unjudged(outcomes: Sequence[ImageOutcome]) -> int:
     """Return how many images have been made and not been judged."""
-    return sum(one.reason == "not judged" for one in outcomes)
+    return sum(outcome.reason == "not judged" for outcome in outcomes)
 
 
 def repeated_images(records: RunRecords) -> int:
@@ -193,8 +189,3 @@ def stray_verdicts(records: RunRecords) -> int:
     questions = {str(row["id"]): row["question"] for row in records.tables["items"]}
     present = {(questions.get(str(row["item"])), row["sha256"]) for row in records.tables["pictures"]}
     return sum((row["question"], row["picture"]) not in present for row in records.tables["verdicts"])
-
-
-def judge_by_key(run: StoredRun) -> dict[str, Identity]:
-    """Return the judges of a run by their keys."""
-    return {judge_key(judge): judge for judge in run.judges()}

@@ -92,7 +92,9 @@ async def image_problems(judge: Judge | None, item: Item[object], stored: Verdic
         return ["it fails by a rule about its file, and the image is not so"]
     made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))
     if isinstance(made, Unscored) or isinstance(stored, Unscored):
-        was, now = ("unscored" if isinstance(one, Unscored) else _word(one.passed) for one in (stored, made))
+        was, now = (
+            "unscored" if isinstance(verdict, Unscored) else _word(verdict.passed) for verdict in (stored, made)
+        )
         return [] if was == now else [f"it is stored as {was}, and the image makes it {now}"]
     if judge is not None and judge.name.startswith("detector/"):  # whose last digits hang on the processor
         return _box_differences(stored.evidence.get("scene"), made.evidence.get("scene"))
@@ -131,18 +133,18 @@ def _facts(evidence: Mapping[str, Any]) -> dict[str, Any]:
             return {name: without_texts(inner) for name, inner in value.items() if name not in _TEXTS}
         return [without_texts(inner) for inner in value] if isinstance(value, list) else value
 
-    found: dict[str, Any] = without_texts(json.loads(json.dumps(dict(evidence))))
-    return found
+    facts: dict[str, Any] = without_texts(json.loads(json.dumps(dict(evidence))))
+    return facts
 
 
 def _box_differences(stored: Any, made: Any) -> list[str]:
     """Return whether two scenes have other objects, or the same at other places."""
     try:
         old, new = (sorted(map(_placed, scene["objects"])) for scene in (stored, made))
-        is_close = [one[:2] for one in old] == [one[:2] for one in new] and all(
+        is_close = [thing[:2] for thing in old] == [thing[:2] for thing in new] and all(
             abs(side - side_now) <= _DETECTOR_TOLERANCE
-            for one, other in zip(old, new, strict=True)
-            for side, side_now in zip(one[2:], other[2:], strict=True)
+            for thing, thing_now in zip(old, new, strict=True)
+            for side, side_now in zip(thing[2:], thing_now[2:], strict=True)
         )
     except (TypeError, KeyError, AttributeError, ValueError):
         is_close = False

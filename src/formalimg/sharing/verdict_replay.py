@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -43,7 +43,13 @@ class VerdictReplay:
     """
 
     def __init__(
-        self, name: str, run: StoredRun, records: RunRecords, paths: Collection[str], tally: CheckTally
+        self,
+        name: str,
+        run: StoredRun,
+        records: RunRecords,
+        items: Mapping[str, Item[object]],
+        paths: Collection[str],
+        tally: CheckTally,
     ) -> None:
         """Prepare for a run of a bundle.
 
@@ -51,12 +57,13 @@ class VerdictReplay:
             name: the name of the run in the bundle.
             run: the run.
             records: its records.
+            items: its items, by id.
             paths: the files of the bundle.
             tally: what is told of it.
         """
         self._name, self._run, self._tally = name, run, tally
         self._place = run_path(name, "verdicts.jsonl")
-        self._items = {item.id: item for item in run.suite_items()}
+        self._items = items
         self._sizes = {
             (str(row["item"]), row["sample"]): (_pixels(row["width"]), _pixels(row["height"]))
             for row in records.tables["pictures"]
