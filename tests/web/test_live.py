@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from starlette.routing import Route
 
 from formalimg.runs import FolderLock, write_tags
-from formalimg.web import ConnectionLimits, Site
+from formalimg.web import ConnectionLimits, Site, create_viewer_app
 from formalimg.web.server import build_app
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.live import LiveRuns
@@ -28,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def port(folder: Path) -> Iterator[int]:
     live = LiveRuns(RunIndex(Site(folder)), interval=0.05, max_streams=2)
-    app = build_app([Route("/events", live.endpoint, methods=["GET"])], token=None, command="formalimg view")
+    app = build_app([Route("/events", live, methods=["GET"])], token=None, command="formalimg view")
     with served_with_limits(app, ConnectionLimits(shutdown_timeout=60)) as found:
         yield found  # the shutdown is waited for, and asserted, when the test is over
 
@@ -79,3 +81,28 @@ def test_only_so_many_may_listen_and_who_leaves_makes_room(port: int) -> None:
             break
         again.close()
     next(_events(answer))
+
+
+def _statuses(port: int, count: int, held: ExitStack) -> dict[int, list[socket.socket]]:
+    """Connect, send every request before the first answer is read, and return the connections by status."""
+    connections = [held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)) for _ in range(count)]
+    for connection in connections:
+        connection.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    answers: dict[int, list[socket.socket]] = {}
+    for connection in connections:
+        answers.setdefault(int(connection.recv(12).split()[1]), []).append(connection)
+    return answers
+
+
+def test_many_who_come_at_the_same_time_are_not_more_than_the_limit(folder: Path) -> None:
+    app = create_viewer_app(Site(folder), token=None)
+    with served_with_limits(app, ConnectionLimits(shutdown_timeout=60)) as port, ExitStack() as held:
+        first = _statuses(port, 150, held)
+        assert {status: len(those) for status, those in first.items()} == {200: 64, 503: 86}
+        for connection in first[200][:10]:
+            connection.close()
+        admitted = 0
+        while admitted < 10:  # until the server has seen it
+            admitted += len(_statuses(port, 20, held).get(200, []))
+        assert admitted == 10
+        assert [*_statuses(port, 20, held)] == [503]

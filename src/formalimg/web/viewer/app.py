@@ -112,7 +112,7 @@ def _build(index: RunIndex, token: str | None) -> Starlette:
     return build_app(
         [
             Route("/", _handler(lambda _, request: overview_page(index, request), index.site), methods=["GET"]),
-            Route("/events", LiveRuns(index).endpoint, methods=["GET"]),
+            Route("/events", LiveRuns(index), methods=["GET"]),
             Route("/tags", json_endpoint(save), methods=["POST"]),
             *(Route(path, _handler(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
             *playground_routes(),

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 from time import monotonic
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from formalimg.web.connections import ENDS_ON_SHUTDOWN
 from formalimg.web.viewer.index import RunIndex
@@ -37,7 +37,7 @@ _LOAD_FACTOR = 10
 
 
 class LiveRuns:
-    """Sends what changes to all pages that listen. Belongs to the event loop of the server."""
+    """An ASGI application that sends what changes to all pages that listen. Belongs to the server's event loop."""
 
     def __init__(self, index: RunIndex, *, interval: float = _INTERVAL, max_streams: int = _MAX_STREAMS) -> None:
         """Watch the runs of an index.
@@ -53,28 +53,34 @@ class LiveRuns:
         self._changed = asyncio.Condition()
         self._poller: asyncio.Task[None] | None = None
 
-    async def endpoint(self, request: Request) -> Response:
-        """Answer with a stream of events, or refuse if too many pages listen already."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a stream of events, or refuse if too many pages listen already.
+
+        A stream is counted before anything is awaited, so that none comes in between, until its connection ends.
+        """
         if self._streams >= self._max_streams:
             message = "Refused: too many pages listen for progress: close some.\n"
-            return PlainTextResponse(message, 503, {"Retry-After": "30", "Connection": "close"})
-        request.scope[ENDS_ON_SHUTDOWN] = True
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
-
-    async def _stream(self) -> AsyncIterator[str]:
+            refusal = PlainTextResponse(message, 503, {"Retry-After": "30", "Connection": "close"})
+            await refusal(scope, receive, send)
+            return
         self._streams += 1
         try:
-            if self._poller is None or self._poller.done():
-                self._poller = asyncio.create_task(self._poll())
-            yield "retry: 3000\n\n"
-            seen, end = 0, monotonic() + _MAX_SECONDS
-            while monotonic() < end:
-                event = await self._next(seen)
-                seen = self._number if event else seen
-                yield event or ": nothing new\n\n"
+            scope[ENDS_ON_SHUTDOWN] = True
+            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+            events = StreamingResponse(self._events(), media_type="text/event-stream", headers=headers)
+            await events(scope, receive, send)
         finally:
             self._streams -= 1
+
+    async def _events(self) -> AsyncIterator[str]:
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll())
+        yield "retry: 3000\n\n"
+        seen, end = 0, monotonic() + _MAX_SECONDS
+        while monotonic() < end:
+            event = await self._next(seen)
+            seen = self._number if event else seen
+            yield event or ": nothing new\n\n"
 
     async def _next(self, seen: int) -> str:
         """Return the newest event, as soon as there is one that was not seen; empty after a while without any."""
