@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from formalimg.runs import read_tags, write_tags
-from formalimg.runs import tags as tags_of_runs
 from formalimg.web import Site, create_viewer_app
-from formalimg.web.viewer import index as indexing
 from tests.web.sites import HARM, concept_run, visitor
 
 ORIGIN = {"Origin": "http://127.0.0.1:8421"}
@@ -83,8 +82,7 @@ def test_a_read_only_viewer_offers_no_editing_and_refuses_it(folder: Path) -> No
 def test_a_folder_that_is_not_writable_offers_no_editing_and_says_why(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (tags_of_runs, indexing):  # root may write everywhere
-        monkeypatch.setattr(module, "can_write_tags", lambda folder: False)
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     assert "edit-tags" not in visitor(folder).get("/").text
     answer = visitor(folder).post("/tags", json=_body(), headers=ORIGIN)
     assert answer.status_code == 422
@@ -96,3 +94,53 @@ def test_damaged_tags_hide_no_run(folder: Path) -> None:
     page = visitor(folder).get("/").text
     assert "/run?run=one" in page
     assert "tags.json is damaged" in page
+
+
+def _nothing(place: Path) -> None:
+    place.mkdir()
+
+
+def _damaged(place: Path) -> None:
+    place.mkdir()
+    (place / "results.sqlite").write_bytes(b"no database")
+    (place / "run.toml").write_text("suite = 1", encoding="utf-8")
+
+
+def _link_to_a_run(place: Path) -> None:
+    place.symlink_to(place.parent.parent / "elsewhere")
+
+
+def _run_in_a_linked_folder(place: Path) -> None:
+    place.symlink_to(place.parent.parent)
+
+
+def _linked_manifest(place: Path) -> None:
+    concept_run(place, 2)
+    (place / "run.toml").rename(place / "kept.toml")
+    (place / "run.toml").symlink_to(place / "kept.toml")
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (_nothing, "odd"),
+        (_damaged, "odd"),
+        (_link_to_a_run, "odd"),
+        (_run_in_a_linked_folder, "odd/elsewhere"),
+        (_linked_manifest, "odd"),
+    ],
+)
+def test_only_runs_that_are_reached_without_links_get_a_file(
+    tmp_path: Path, make: Callable[[Path], None], name: str
+) -> None:
+    site = tmp_path / "site"
+    concept_run(site / "one", 2)
+    concept_run(tmp_path / "elsewhere", 2)
+    make(site / "odd")
+    answer = visitor(site).post("/tags", json=_body(run=name), headers=ORIGIN)
+    assert answer.status_code == 422, answer.text
+    assert "\n" not in answer.json()["error"]
+    assert "nothing was saved" in answer.json()["error"]
+    assert not [*tmp_path.rglob("tags.json"), *tmp_path.rglob(".tags.lock")]
+    row = visitor(site).get("/").text
+    assert row.count("edit-tags") == visitor(site / "one").get("/").text.count("edit-tags"), "only one can be edited"

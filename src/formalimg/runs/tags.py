@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from formalimg._util.io import atomic_write
 from formalimg._util.locks import lock_file
-from formalimg._util.plain_files import open_plain, read_plain_bytes
+from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.plain_folders import PlainFolder, open_plain_folder
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
+from formalimg.runs.manifest import MANIFEST_FILE
 
 TAGS_FILE = "tags.json"
 _LOCK_FILE = ".tags.lock"
@@ -62,8 +63,12 @@ def read_tags(folder: Path) -> RunTags:
         FormalimgError: if the file cannot be read, or is damaged.
     """
     path = folder / TAGS_FILE
+    return _parse_tags(path, lambda: read_plain_bytes(path, _MAX_BYTES))
+
+
+def _parse_tags(path: Path, read: Callable[[], bytes]) -> RunTags:
     try:
-        data = read_plain_bytes(path, _MAX_BYTES)
+        data = read()
     except FileNotFoundError:
         return RunTags()
     except OSError as error:
@@ -78,26 +83,30 @@ def read_tags(folder: Path) -> RunTags:
     return RunTags(tags, note, hashlib.sha256(data).hexdigest()[:16])
 
 
-def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str) -> RunTags:
+def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, root: Path | None = None) -> RunTags:
     """Write the tags and the note of a run, and return them with their new version.
+
+    Nothing is written through symbolic links, nor to a folder that is not a run.
 
     Args:
         folder: the run folder.
         tags: its tags.
         note: its note.
         version: the version that the writer has seen.
+        root: a folder around it, below which no part of the path may be a link. Default: the run folder itself.
 
     Raises:
         TagsChangedError: if they have changed since; nothing is written.
-        FormalimgError: if the tags are not valid, or cannot be written.
+        FormalimgError: if the tags are not valid, the folder is not a run, or they cannot be written.
     """
     new = {"schema": _SCHEMA, "tags": list(checked_tags(list(tags))), "note": checked_note(note)}
-    with _locked(folder):
-        current = read_tags(folder)
+    with _locked(folder, root or folder) as opened:
+        current = _parse_tags(folder / TAGS_FILE, lambda: opened.read(TAGS_FILE, _MAX_BYTES))
         if current.version != version:
             raise TagsChangedError("somebody else has changed this run's tags meanwhile: nothing was saved", current)
-        atomic_write(folder / TAGS_FILE, [json.dumps(new, ensure_ascii=False, indent=1).encode(), b"\n"], fsync=True)
-        return read_tags(folder)
+        data = f"{json.dumps(new, ensure_ascii=False, indent=1)}\n".encode()
+        opened.replace(TAGS_FILE, data)
+        return _parse_tags(folder / TAGS_FILE, lambda: data)
 
 
 def checked_tags(tags: object) -> tuple[str, ...]:
@@ -131,21 +140,30 @@ def checked_note(note: object) -> str:
     return found
 
 
-def can_write_tags(folder: Path) -> bool:
-    """Return whether this process may write to the folder."""
-    return os.access(folder, os.W_OK)
+def can_write_tags(folder: Path, root: Path | None = None) -> bool:
+    """Return whether `write_tags` may write to the folder."""
+    try:
+        with open_plain_folder(folder, root or folder) as opened:
+            return opened.has_file(MANIFEST_FILE) and os.access(folder, os.W_OK)
+    except OSError:
+        return False
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    if not can_write_tags(folder):
-        raise FormalimgError(f"{folder} is not writable, so nothing was saved: change its permissions")
+def _locked(folder: Path, root: Path) -> Iterator[PlainFolder]:
     try:
-        with _saving, open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain) as file:
-            try:
-                lock_file(file)
-            except OSError as error:
-                raise FormalimgError(f"another process is saving tags of {folder}: try again") from error
-            yield
+        with _saving, open_plain_folder(folder, root) as opened:
+            if not opened.has_file(MANIFEST_FILE):
+                raise FormalimgError(f"{folder} is not a run, so nothing was saved: name the folder of a run")
+            if not os.access(folder, os.W_OK):
+                raise FormalimgError(f"{folder} is not writable, so nothing was saved: change its permissions")
+            with open(
+                folder / _LOCK_FILE, "a", encoding="utf-8", opener=lambda _, flags: opened.open(_LOCK_FILE, flags)
+            ) as file:
+                try:
+                    lock_file(file)
+                except OSError as error:
+                    raise FormalimgError(f"another process is saving tags of {folder}: try again") from error
+                yield opened
     except OSError as error:
         raise FormalimgError(f"cannot write to {folder}: {error.strerror}; nothing was saved") from error

@@ -178,8 +178,16 @@ class RunIndex:
         return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
 
     def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
-        """Write the tags and the note of a run; see `formalimg.runs.write_tags`."""
-        return write_tags(self.site.find(name).folder, tags, note, version=version)
+        """Write the tags and the note of a run of the listing; see `formalimg.runs.write_tags`.
+
+        Raises:
+            FormalimgError: if it cannot be read, or is reached through a link.
+        """
+        run = self.site.find(name)
+        summary = self._read(run)
+        if isinstance(summary, UnreadableRun):
+            raise FormalimgError(f"{name} is not a run that can be read, so nothing was saved: {summary.error}")
+        return write_tags(run.folder, tags, note, version=version, root=self.site.folder)
 
     def _read(self, run: FoundRun) -> RunSummary | UnreadableRun:
         """Return the summary of a run, or why there is none."""
@@ -210,7 +218,7 @@ class RunIndex:
             tags = self._tags.get(run.folder, file_stamp(run.folder / TAGS_FILE), lambda: read_tags(run.folder))
         except FormalimgError as error:
             problem = str(error)
-        can_edit = not self.read_only and not problem and can_write_tags(run.folder)
+        can_edit = not self.read_only and not problem and can_write_tags(run.folder, self.site.folder)
         return IndexedRun(run.name, summary, tags, problem, self._activity(run), can_edit)
 
     def _activity(self, run: FoundRun) -> RunActivity | None:
