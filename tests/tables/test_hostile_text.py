@@ -20,6 +20,8 @@ ESCAPES = {
     "a\x08b\x00": "a\\x08b\\x00",
     "\x7f\x9b31m\x9d": "\\u007f\\u009b31m\\u009d",
     "safe\u202egnp.exe": "safe\\u202egnp.exe",
+    "e\u200bv\u2060i\ufeffl\ud800": "e\\u200bv\\u2060i\\ufeffl\\ud800",
+    "tag \U000e0041": "tag \\udb40\\udc41",
     "\u2066x\u2069\u200f\u061c": "\\u2066x\\u2069\\u200f\\u061c",
 }
 
@@ -53,7 +55,7 @@ def test_cells_titles_and_notes_of_terminal_tables(width: int) -> None:
     assert joined.count("\\x1b[31m[bold]evil[/bold]\\n\\u202e") >= 3
 
 
-EXECUTED = ["=1+1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "-x", "@SUM(A1)", "\t=1", "\r=1", "-", "'=1", "''@x"]
+EXECUTED = ["=1+1", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "-x", "@SUM(A1)", "\t=1", "\n=1", "＝1", "-", "'=1", "''@x"]
 NUMBERS = ["-1", "+0.07", "-.5", "-1e-9", "1", "0.5"]
 PLAIN = ["cup", "", "a=b", "x-y", "'quoted'", "–", "'", " =1"]
 
@@ -68,6 +70,11 @@ def test_cells_that_would_be_executed_are_quoted_and_read_back(text: str) -> Non
 def test_other_cells_stay_as_they_are(text: str) -> None:
     assert csv_cell(text) == text
     assert read_csv_cell(text) == text
+
+
+def test_control_characters_in_cells_are_written_out_except_for_newlines() -> None:
+    assert csv_cell("\x1b[2J\r=1\u202e\x00") == "\\x1b[2J\\r=1\\u202e\\x00"
+    assert csv_cell("one\r\ntwo\n\tthree") == "one\ntwo\n\tthree"
 
 
 def test_numbers_are_not_text() -> None:

@@ -6,11 +6,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from formalimg._util.text import HIDDEN
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_FORBIDDEN = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{HIDDEN}\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def render_template(package: str, template: str, **values: object) -> Markup:
@@ -36,7 +38,7 @@ def environment(package: str) -> Environment:
 
 
 def printable(text: str) -> str:
-    """Return text in which characters that no HTML page may contain are shown as a dot."""
+    """Return text in which characters that no page may contain, or that are obeyed or hidden, are shown as a dot."""
     return _FORBIDDEN.sub("·", text)
 
 

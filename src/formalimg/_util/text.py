@@ -1,11 +1,21 @@
-"""Text for others to show: messages without control characters, and cells that spreadsheets do not execute."""
+"""Text for others to show, without control characters: messages, JSON, and cells that spreadsheets do not execute."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
+from collections.abc import Iterable, Sequence
 
-_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""C0 and C1 control characters without newline and tab, what changes the direction of text, and line separators."""
+HIDDEN = "\x7f-\x9f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
+"""Ranges of characters beyond ASCII that are obeyed or not seen, for regular expressions: C1 control characters, line
+separators, what overrides the direction of text, what has no width, lone surrogates, and tags. Joiners of letters and
+emoji are not among them.
+"""
+
+_CONTROLS = re.compile(f"[\0-\x08\x0b-\x1f{HIDDEN}\u061c\u200e\u200f]")
+"""All of these, the marks of a direction, and C0 control characters without newline and tab."""
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
@@ -27,21 +37,32 @@ def _written_out(found: re.Match[str]) -> str:
     code = ord(found[0])
     if found[0] == "\r":
         return "\\r"
-    return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
+    if code < 0x20:
+        return f"\\x{code:02x}"
+    return "\\u007f" if code == 0x7F else json.dumps(found[0])[1:-1]
 
 
-_EXECUTED = re.compile(r"'*[=+\-@\t\r]")
+_EXECUTED = re.compile("'*[=+\\-@\\t\\n\\r\uff1d\uff0b\uff0d\uff20]")
 """How a cell begins that a spreadsheet takes for a formula, or that has been quoted for that."""
 
 
 def csv_cell(value: object) -> object:
-    """Return a cell for a CSV file; text that a spreadsheet would execute has an apostrophe in front.
+    """Return a cell for a CSV file, in which nothing is executed or obeyed.
 
-    Numbers stay numbers, also as text. `read_csv_cell` takes the apostrophe off again.
+    Text that a spreadsheet would execute has an apostrophe in front, which `read_csv_cell` takes off again. Control
+    characters are written out, except for newlines and tabs. Numbers stay numbers, also as text.
     """
-    if not isinstance(value, str) or not _EXECUTED.match(value) or _is_number(value):
+    if not isinstance(value, str):
         return value
-    return f"'{value}"
+    text = visible(value.replace("\r\n", "\n"))
+    return f"'{text}" if _EXECUTED.match(text) and not _is_number(text) else text
+
+
+def csv_table(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV, the first of which has the heads; every cell is a `csv_cell`."""
+    page = io.StringIO(newline="")
+    csv.writer(page, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+    return page.getvalue()
 
 
 def read_csv_cell(text: str) -> str:
@@ -61,3 +82,8 @@ def truncate(message: str, head: int, tail: int) -> str:
     if len(message) > head + tail:
         message = f"{message[:head]}…{message[-tail:]}"
     return "".join(character if character.isprintable() else "·" for character in message)
+
+
+def json_text(data: object, indent: int | None = 2) -> str:
+    """Return data as JSON with a newline at its end; control characters in it are written out."""
+    return f"{visible(json.dumps(data, indent=indent, ensure_ascii=False))}\n"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
+from formalimg._util.text import json_text
 from formalimg.analysis.judge_agreement import MeanFraction
 from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Proportion, Rate, Reliability
 from formalimg.tables import (
@@ -125,7 +125,7 @@ def render_study(
         case "csv":
             return csv()
         case "json":
-            return json.dumps(data(), indent=2, ensure_ascii=False) + "\n"
+            return json_text(data())
         case "terminal":
             return terminal_plain_text(render_terminal(tables()), _TERMINAL_WIDTH)
 

@@ -26,8 +26,8 @@ def echo(message: object = "", *, err: bool = False) -> None:
 
 
 def print_data(text: str) -> None:
-    """Print the content of a file, such as JSON or CSV: unchanged into a file or pipe, visibly on a terminal."""
-    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+    """Print the content of a file, such as JSON, CSV or Markdown; control characters in it are written out."""
+    sys.stdout.write(visible(text))
 
 
 class VisibleFormatter(logging.Formatter):

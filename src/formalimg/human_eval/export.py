@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from statistics import median
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
-from formalimg._util.text import csv_cell
+from formalimg._util.text import csv_table
 from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import passed_check
@@ -145,7 +143,7 @@ def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
 def _raters(raters: Sequence[RaterSummary], schema: int) -> str:
     """Return the table of raters; studies of schema 1 keep the columns that they had."""
     columns = len(RaterSummary._fields) - (2 if schema == 1 else 0)
-    return _table(RaterSummary._fields[:columns], [rater[:columns] for rater in raters])
+    return csv_table([RaterSummary._fields[:columns], *(rater[:columns] for rater in raters)])
 
 
 def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:
@@ -195,8 +193,8 @@ def _by_protocol(protocol: RatingProtocol, counted: Sequence[RatedTask], done: S
             heads = ("model", "item", "sample", "level", "ratings", "wanted", "mean", "passed")
             return {
                 "likert.csv": _sheet("likert", done),
-                "compliance.csv": _table(heads, means),
-                "votes.csv": _table(("model", "item", "sample", "question", "rater", "vote"), votes),
+                "compliance.csv": csv_table([heads, *means]),
+                "votes.csv": csv_table([("model", "item", "sample", "question", "rater", "vote"), *votes]),
             }
 
 
@@ -209,7 +207,7 @@ def _sheet(kind: str, tasks: Sequence[RatedTask]) -> str:
         for step in task.steps
         for it in [task.answers[step.name]]
     ]
-    return _table(heads, rows)
+    return csv_table([heads, *rows])
 
 
 def _preferences(tasks: Sequence[RatedTask]) -> str:
@@ -222,7 +220,7 @@ def _preferences(tasks: Sequence[RatedTask]) -> str:
         said = CANNOT_TELL if preferred is None else preferred or "tie"
         where = (task.item, task.sample, task.level, task.run, task.other.run)
         rows.append((*where, task.rater, said, task.seconds, last.at))
-    return _table(heads, rows)
+    return csv_table([heads, *rows])
 
 
 def _cell(step: RatingStep, answer: GivenAnswer) -> str:
@@ -267,11 +265,3 @@ def _corrected(task: RatedTask) -> Mapping[str, object]:
 
 def _lines(rows: Iterable[Mapping[str, object]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(map(csv_cell, row) for row in rows)
-    return text.getvalue()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from formalimg._util.io import atomic_write
-from formalimg._util.text import csv_cell
+from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
 
 
@@ -26,11 +24,13 @@ def recruitment_files(addresses: Mapping[str, str], codes: Mapping[str, str]) ->
     """
     details = [{"external_url": link, "total_allocation": 1} for link in addresses.values()]
     return {
-        "links.csv": _table(
-            ("rater", "link", "completion_code"),
-            [(rater, link, codes.get(rater, "")) for rater, link in addresses.items()],
+        "links.csv": csv_table(
+            [
+                ("rater", "link", "completion_code"),
+                *((rater, link, codes.get(rater, "")) for rater, link in addresses.items()),
+            ]
         ),
-        "mturk.csv": _table(("link",), [(link,) for link in addresses.values()]),
+        "mturk.csv": csv_table([("link",), *((link,) for link in addresses.values())]),
         "prolific.json": json.dumps({"access_details": details}, indent=2) + "\n",
     }
 
@@ -52,11 +52,3 @@ def write_recruitment(addresses: Mapping[str, str], codes: Mapping[str, str], ou
         (home / name).chmod(0o600)  # whoever has a link can answer in the name of its rater
         found.append(home / name)
     return tuple(found)
-
-
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(map(csv_cell, row) for row in rows)
-    return text.getvalue()

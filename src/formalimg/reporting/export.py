@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from formalimg._util.text import json_text
 from formalimg.reporting.clauses import clause_lines
 from formalimg.reporting.judge_quality import quality_data, quality_lines
 from formalimg.reporting.main_table import main_table
@@ -103,7 +103,7 @@ def comparison_json(comparison: Comparison, **more: object) -> str:
         "sections": [_section(section, comparison) for section in comparison.sections],
         **more,
     }
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return json_text(data)
 
 
 def _section(section: Section, comparison: Comparison) -> dict[str, object]:

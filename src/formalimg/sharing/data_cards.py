@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from formalimg._util.text import visible
 from formalimg.runs import RunManifest
 from formalimg.suites import suite
-from formalimg.tables import count_noun, markdown_escape
+from formalimg.tables import count_noun, markdown_code, markdown_escape
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -39,19 +40,18 @@ def data_card(
             "",
             *_files(images),
             "",
-            "```python",
-            "from datasets import load_dataset",
-            "",
-            f'images = load_dataset("{dataset}", split="test")',
-            "```",
-            "",
+            markdown_code(
+                [
+                    "from datasets import load_dataset",
+                    "",
+                    f'images = load_dataset({json.dumps(dataset)}, split="test")',
+                ],
+                "python",
+            ),
             "`bundle.zip` holds everything that the numbers follow from. Its digest is",
             f"`sha256:{digest}`; this computes all of them again:",
             "",
-            "```sh",
-            f"formalimg verify-bundle bundle.zip --digest sha256:{digest}",
-            "```",
-            "",
+            markdown_code([f"formalimg verify-bundle bundle.zip --digest sha256:{digest}"], "sh"),
             card,
         ]
     )
@@ -62,7 +62,7 @@ def _metadata(manifest: RunManifest, title: str, rows: int, images: int, licence
     size = next((name for most, name in _SIZES if rows < most), "n>1M")
     if licence:
         yield f"license: {json.dumps(licence)}"
-    yield f"pretty_name: {json.dumps(title, ensure_ascii=False)}"
+    yield f"pretty_name: {json.dumps(visible(title, one_line=True), ensure_ascii=False)}"
     yield "task_categories:\n- text-to-image"
     yield f"size_categories:\n- {size}"
     yield "tags:\n" + "\n".join(f"- {json.dumps(tag)}" for tag in ("formalimg", "evaluation", manifest.suite))

@@ -26,7 +26,15 @@ from formalimg.results import Evaluation, Failure
 from formalimg.runs import Identity, open_run
 from formalimg.sharing.reproduction_commands import reproduction
 from formalimg.stats import Interval
-from formalimg.tables import count_noun, format_interval, format_value, join_names, markdown_escape, render_markdown
+from formalimg.tables import (
+    count_noun,
+    format_interval,
+    format_value,
+    join_names,
+    markdown_code,
+    markdown_escape,
+    render_markdown,
+)
 
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
@@ -169,6 +177,6 @@ def _failure(failure: Failure) -> str:
 
 def _reproduction(commands: Sequence[str], notes: Sequence[str], row: RunRow) -> Iterator[str]:
     if commands:
-        yield "\n".join(["```sh", *commands, "```", ""])
+        yield markdown_code(commands, "sh")
     digest = f"The items have the digest {row.manifest.items_digest}."
     yield "".join(f"- {markdown_escape(note)}\n" for note in (*notes, digest))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunManifest, Selection, StoredRun, plan_digest, question_key
 from formalimg.suites import Item, load
@@ -40,16 +41,19 @@ def reproduction(run: StoredRun) -> Reproduction:
     notes = [f"Made with {manifest.made_with}, begun {manifest.created}."]
     if selected is None:
         notes.append(f"{_OWN_ITEMS} stands for the items, which are not those shipped with formalimg.")
-    words = ["formalimg", "run", manifest.suite, "--model", manifest.model.name]
-    words += ["--judge", manifest.judge.name] if manifest.judge else []
+    words = ["formalimg", "run", manifest.suite, *_option("--model", manifest.model.name)]
+    words += _option("--judge", manifest.judge.name) if manifest.judge else []
     words += ["--items", _OWN_ITEMS] if selected is None else selected
     words += _settings(manifest)
+    hidden = next((word for word in words if visible(word, one_line=True) != word), None)
+    if hidden is not None:
+        notes.append(f"No command is given, as a part of it has control characters: {hidden}.")
     for role, party in (("model", manifest.model), ("judge", manifest.judge)):
         if party is not None and party.settings:
             notes.append(f"The {role} {party.name} had the settings {_settings_text(party)}.")
     if manifest.layouts:
         notes.append(f"Layouts were given to the model: {manifest.layouts}.")
-    return Reproduction((shlex.join(words),), tuple(notes))
+    return Reproduction((shlex.join(words),) if hidden is None else (), tuple(notes))
 
 
 def _settings(manifest: RunManifest) -> list[str]:
@@ -65,8 +69,13 @@ def _settings(manifest: RunManifest) -> list[str]:
         "--words": ("without" if without_words else "with", "with"),
         "--style": (manifest.style if is_image else "none", "none"),
     }
-    words = [word for name, (value, usual) in given.items() if value != usual for word in (name, str(value))]
+    words = [word for name, (value, usual) in given.items() if value != usual for word in _option(name, str(value))]
     return [*words, "--adaptive"] if manifest.adaptive else words
+
+
+def _option(name: str, value: str) -> list[str]:
+    """Return an option with its value, in one word where the value would be taken for an option itself."""
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
 def _selection(run: StoredRun) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -13,7 +14,7 @@ from urllib.parse import unquote
 
 from formalimg._util.installing import install_line
 from formalimg._util.plain_files import read_plain_bytes
-from formalimg._util.text import truncate
+from formalimg._util.text import truncate, visible
 from formalimg.errors import FormalimgError
 from formalimg.models import redact
 from formalimg.results import Failure
@@ -22,6 +23,7 @@ from formalimg.sharing.tracked_runs import TrackedRun
 PROJECT = "formalimg"
 _SUFFIX = ".formalimg"
 _MAX_PIXELS = 512
+_MAX_FOLDER_NAME = 200
 _COLUMNS = ("item", "level", "sample", "prompt", "what failed", "score")
 
 
@@ -70,7 +72,7 @@ def log_run(run: TrackedRun, tracker: Tracker) -> str:
 def _log_tensorboard(run: TrackedRun, place: str) -> str:
     from numpy import asarray
 
-    folder = Path(place or "tensorboard") / run.name.replace("/", "-")
+    folder = Path(place or "tensorboard") / _folder_name(run)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         old.unlink()  # the same run again: two curves of one name would lie over each other
@@ -89,6 +91,12 @@ def _log_tensorboard(run: TrackedRun, place: str) -> str:
             if image is not None:
                 writer.add_image(f"failures/{failure.item}", asarray(image), number, dataformats="HWC")
     return f"{folder} (tensorboard --logdir {folder.parent})"
+
+
+def _folder_name(run: TrackedRun) -> str:
+    """Return the name of a run as that of a folder; a name that cannot be one is cut, and has the key of the run."""
+    name = re.sub(r"[/\\]", "-", visible(run.name, one_line=True))
+    return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
 
 
 def _log_mlflow(run: TrackedRun, place: str) -> str:

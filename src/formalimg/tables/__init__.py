@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from formalimg.tables.html import render_html
     from formalimg.tables.latex import latex_escape, render_latex
-    from formalimg.tables.markdown import markdown_escape, render_markdown
+    from formalimg.tables.markdown import markdown_code, markdown_escape, render_markdown
     from formalimg.tables.model import Cell, Column, ColumnType, Number, Placement, Table, TableRow
     from formalimg.tables.terminal import render_terminal, terminal_plain_text
 
@@ -42,7 +42,7 @@ __getattr__ = lazy_exports(
         ],
         "html": ["render_html"],
         "latex": ["latex_escape", "render_latex"],
-        "markdown": ["markdown_escape", "render_markdown"],
+        "markdown": ["markdown_code", "markdown_escape", "render_markdown"],
         "model": ["Cell", "Column", "ColumnType", "Number", "Placement", "Table", "TableRow"],
         "terminal": ["render_terminal", "terminal_plain_text"],
     },
@@ -71,6 +71,7 @@ __all__ = [
     "json_number",
     "json_table",
     "latex_escape",
+    "markdown_code",
     "markdown_escape",
     "notes_of",
     "render_html",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from formalimg._util.text import csv_cell
+from formalimg._util.text import csv_table
 from formalimg.stats import Interval
 from formalimg.tables.format import caption_text
 from formalimg.tables.model import Column, Number, Table, TableRow
@@ -35,12 +33,7 @@ def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, header: bool = True) -> str:
     """Return rows as CSV; what a row does not have is empty. No cell is executed by a spreadsheet."""
-    page = io.StringIO()
-    writer = csv.DictWriter(page, columns, lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
-    return page.getvalue()
+    return csv_table([*([columns] if header else []), *([row.get(name) for name in columns] for row in rows)])
 
 
 def json_table(table: Table) -> dict[str, object]:

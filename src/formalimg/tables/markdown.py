@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from formalimg._util.text import visible
 from formalimg.tables.format import cell_text, notes_of
 from formalimg.tables.model import Table
+
+_MARKUP = re.compile(r"[\\`*_\[\]|~]|\$(?!\d)")
+"""What is markup anywhere in a line; a dollar before an amount is none."""
+
+_BLOCK = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=#{1,6}(?:\s|$)|>|[+-](?:\s|$)|--|=+$))")
+"""The beginning of a line, up to what makes it a heading, a list, a quotation or a rule."""
 
 
 def render_markdown(table: Table, heading: int = 2) -> str:
@@ -30,9 +37,17 @@ def render_markdown(table: Table, heading: int = 2) -> str:
 
 
 def markdown_escape(text: str) -> str:
-    """Return text on one line in which nothing is markup; names may contain anything."""
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*_\[\]|])", r"\\\1", text)
+    """Return text on one line in which nothing is markup, wherever it stands; names may contain anything."""
+    text = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
+    return _BLOCK.sub(r"\g<0>\\", _MARKUP.sub(r"\\\g<0>", text))
+
+
+def markdown_code(lines: Iterable[str], language: str) -> str:
+    """Return a block of code, which ends where it should; control characters in it are written out."""
+    code = [visible(line, one_line=True) for line in lines]
+    longest = max((len(run) for line in code for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *code, fence, ""])
 
 
 def _row(cells: Iterable[str]) -> str:

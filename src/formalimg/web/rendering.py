@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextvars import ContextVar
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 from starlette.responses import Response
 
+from formalimg._util.templates import environment
 from formalimg.stats import Band, Rate
 from formalimg.suites import Suite
 from formalimg.web.viewer.urls import build_url
@@ -19,9 +20,7 @@ static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
 
 def page(template: str, status: int = 200, **values: object) -> Response:
     """Render a template as an HTML response."""
-    text = fragment(template, **values)
-    # Answers of judges may contain lone surrogates, which cannot be encoded.
-    return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
+    return Response(fragment(template, **values), status, media_type="text/html; charset=utf-8")
 
 
 def fragment(template: str, **values: object) -> str:
@@ -36,13 +35,7 @@ def trusted_markup(markup: str) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    found = Environment(
-        loader=PackageLoader("formalimg.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    found = environment("formalimg.web")
     found.globals["build_url"] = build_url
     return found
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TextIO
 
-from formalimg._util.text import csv_cell
+from formalimg._util.text import csv_table
 from formalimg.analysis.captions.categories import CATEGORIES, Category, mask_to_categories
 from formalimg.analysis.captions.mentions import CategoryMention
 from formalimg.errors import FormalimgError
@@ -167,12 +167,11 @@ class CaptionResultWriter:
     def __enter__(self) -> CaptionResultWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._lines, table = (self._open_part(name) for name in (LINES_FILE, TABLE_FILE))
+            self._lines, self._table = (self._open_part(name) for name in (LINES_FILE, TABLE_FILE))
         except OSError as error:
             self._open.close()
             raise FormalimgError(f"cannot write to {self._folder}: {error.strerror}") from error
-        self._table = csv.writer(table, lineterminator="\n")
-        self._table.writerow(["line", "caption", *CATEGORIES, "categories", "unanswered"])
+        self._table.write(csv_table([["line", "caption", *CATEGORIES, "categories", "unanswered"]]))
         return self
 
     def add(self, result: CaptionResult) -> None:
@@ -187,7 +186,8 @@ class CaptionResultWriter:
         marks = [""] * len(CATEGORIES) if found is None else [int(category in found) for category in CATEGORIES]
         try:
             self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-            self._table.writerow([line, csv_cell(text), *marks, "" if found is None else len(found), result.unanswered])
+            cells = [line, text, *marks, "" if found is None else len(found), result.unanswered]
+            self._table.write(csv_table([cells]))
         except OSError as error:
             raise FormalimgError(
                 f"cannot write to {self._folder}: {error.strerror}; make room, then try again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg._util.io import atomic_write
-from formalimg._util.text import visible
+from formalimg._util.text import json_text, visible
 from formalimg.analysis.captions.categories import CATEGORIES, MASKS, CategoryCounts, categories_to_mask
 from formalimg.analysis.captions.files import (
     LINES_FILE,
@@ -79,7 +78,7 @@ def caption_study_json(study: CaptionStudy) -> str:
         "all": _counts_data(study.counts),
         "with_object": _counts_data(study.with_object),
     }
-    return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
+    return json_text(data)
 
 
 def _counts_data(counts: CategoryCounts) -> dict[str, object]:

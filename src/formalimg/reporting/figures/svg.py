@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 
@@ -123,7 +123,11 @@ class Figure(NamedTuple):
 
 def text_width(text: str) -> float:
     """Return the approximate width of text, in points."""
-    return FONT_SIZE * sum(_BROAD if east_asian_width(one) in "WF" else _NARROW for one in text)
+    return FONT_SIZE * sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    return _BROAD if east_asian_width(letter) in "WF" else _NARROW
 
 
 def fit_text(text: str, room: float) -> str:
@@ -131,9 +135,10 @@ def fit_text(text: str, room: float) -> str:
     line = " ".join(text.split())
     if text_width(line) <= room:
         return line
-    while line and text_width(f"{line}…") > room:
-        line = line[:-1]
-    return f"{line.rstrip()}…"
+    # Letter by letter from the beginning: names may have thousands of them.
+    widths = accumulate(map(_letter_width, line))
+    count = sum(1 for _ in takewhile(lambda width: FONT_SIZE * (width + _letter_width("…")) <= room, widths))
+    return f"{line[:count].rstrip()}…"
 
 
 def text_at(

@@ -5,12 +5,11 @@ What is made under these names, or described by the file itself, is matched agai
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg._util.text import csv_table, visible
 from formalimg.errors import FormalimgError
 from formalimg.suites.conditions import Condition, StyleText
 from formalimg.suites.item import Item
@@ -77,12 +76,8 @@ def format_prompts(rows: Sequence[PromptRow], form: PromptFormat) -> str:
     """
     match form:
         case "txt":
-            return "".join(f"{row.file}\t{' '.join(row.prompt.split())}\n" for row in rows)
+            return "".join(f"{row.file}\t{visible(' '.join(row.prompt.split()))}\n" for row in rows)
         case "jsonl":
             return "".join(f"{json.dumps(row._asdict(), ensure_ascii=False)}\n" for row in rows)
         case "csv":
-            table = io.StringIO(newline="")
-            writer = csv.writer(table, lineterminator="\n")
-            writer.writerow(PromptRow._fields)
-            writer.writerows(rows)
-            return table.getvalue()
+            return csv_table([PromptRow._fields, *rows])
