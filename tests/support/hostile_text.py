@@ -137,7 +137,7 @@ ALPHABET = {
         "formula": FORMULAS,
         "shell": SHELL,
         "file": FILES,
-        "length": {"long": "evil " * 2_000, "one long word": "evil" * 2_000},
+        "length": {"long": "evil " * 300, "one long word": "evil" * 300},
     }.items()
     for name, text in texts.items()
 }
@@ -167,7 +167,7 @@ _SHOWN_FORMATS = {"\u200c", "\u200d", "\xad"}
 """Joiners of letters and emoji, and hyphens: what they do is meant."""
 
 
-def controls_in(text: str, allowed: str = "\n") -> set[str]:
+def controls_in(text: str, allowed: str = "\n\t") -> set[str]:
     """Return characters that a terminal obeys, that change the order of text, or that nobody sees."""
     return {
         character
@@ -238,7 +238,7 @@ def html_escapes(text: str) -> list[str]:
     page = _Page()
     page.feed(text)
     page.close()
-    hidden = [hex(ord(one)) for one in sorted(controls_in(text, "\n\t\u200e\u200f\u061c"))]
+    hidden = [hex(ord(one)) for one in sorted(controls_in(text, "\n\r\t\u200e\u200f\u061c"))]
     return [*page.escapes, *hidden, *(["a template"] if re.search(r"\b49\b.{0,3}\{%", text) else [])]
 
 
@@ -263,13 +263,14 @@ def markdown_escapes(text: str) -> list[str]:
     for block in (tokens := parser.parse(text)):
         if block.type in ("html_block", "blockquote_open", "hr"):
             escapes.append(f"{block.type}: {block.content[:40]!r}")
-        if block.type == "fence" and ("evil" in block.info or re.search("^# evil", block.content, re.MULTILINE)):
+        if block.type == "fence" and "evil" in block.info:
             escapes.append(f"fence: {block.info[:40]!r}")
         if block.type == "code_block":
             escapes.append(f"code: {block.content[:40]!r}")
         for one in block.children or ():
-            if one.type in ("html_inline", "link_open", "s_open", "softbreak", "hardbreak") or (
-                one.type == "code_inline" and "evil" in one.content
+            if one.type in ("html_inline", "link_open", "s_open") or (
+                (one.type == "code_inline" and "evil" in one.content)
+                or (one.type in ("softbreak", "hardbreak") and "evil" in block.content)
             ):
                 escapes.append(f"{one.type}: {one.content[:40]!r}")
             elif one.type in ("em_open", "strong_open") and re.search(r"(?<!\\)([*_])evil\1", block.content):

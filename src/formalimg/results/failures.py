@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
+from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict, failure_sentences
 from formalimg.runs import Judged, PlannedItem, RunRecord, inspect
@@ -91,7 +92,7 @@ class Failure:
 
     def __str__(self) -> str:
         lines = [f"item {self.item}, level {self.level}: {self.prompt}", *(f"  ✗ {line}" for line in self.what_failed)]
-        return "\n".join(lines)
+        return "\n".join(visible(line, one_line=True) for line in lines)
 
     def _repr_html_(self) -> str:
         from formalimg.results.notebook_html import failures_html

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, Progress, StoredRun, open_run
 from formalimg.stats import MissingPolicy, Summary
@@ -118,7 +119,8 @@ class Evaluation:
         return plain_table(self._compared(), _WIDTH)
 
     def __repr__(self) -> str:
-        return f"<Evaluation in {self.folder}{f', judged by {self.judge.name}' if self.judge else ''}>"
+        judged = f", judged by {self.judge.name}" if self.judge else ""
+        return visible(f"<Evaluation in {self.folder}{judged}>", one_line=True)
 
     def _repr_html_(self) -> str:
         from formalimg.results.notebook_html import comparison_html
