@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
@@ -87,24 +87,16 @@ def test_every_text_of_the_alphabet_in_every_format(output: str) -> None:
 
 
 def test_the_checks_find_what_is_not_escaped() -> None:
-    raw: Mapping[Check, Callable[[str], str]] = {
-        terminal_escapes: str,
-        markdown_escapes: lambda text: f"| a |\n| --- |\n| {text} |\n\n- {text}\n\n{text}",
-        latex_escapes: str,
-        csv_escapes: str,
-        html_escapes: lambda text: f'<p title="{text}">{text}</p>',
-        svg_escapes: lambda text: f"<svg>{text}</svg>",
-    }
-    kinds = {
-        terminal_escapes: ("control",),
-        markdown_escapes: ("markdown",),
-        latex_escapes: ("latex",),
-        csv_escapes: ("formula",),
-        html_escapes: ("html",),
-        svg_escapes: ("html",),
-    }
-    for check, write in raw.items():
-        of_kind = {name: text for name, text in ALPHABET.items() if name.startswith(kinds[check])}
+    raw: Sequence[tuple[str, Check, Callable[[str], str]]] = (
+        ("control", terminal_escapes, str),
+        ("markdown", markdown_escapes, lambda text: f"| a |\n| --- |\n| {text} |\n\n- {text}\n\n{text}"),
+        ("latex", latex_escapes, str),
+        ("formula", csv_escapes, str),
+        ("html", html_escapes, lambda text: f'<p title="{text}">{text}</p>'),
+        ("html", svg_escapes, lambda text: f"<svg>{text}</svg>"),
+    )
+    for kind, check, write in raw:
+        of_kind = {name: text for name, text in ALPHABET.items() if name.startswith(kind)}
         harmless = [name for name, text in of_kind.items() if not check(write(text))]
         assert len(harmless) <= len(of_kind) // 3, (check.__name__, harmless)
 

@@ -44,7 +44,7 @@ class HostileJudge:
         assert isinstance(item.spec, ConceptSpec)
         number = int(item.id.rpartition("-")[2])
         if number % 7 == 6:
-            return Unscored(NAMES[0], EVERYTHING, {"answer": EVERYTHING})
+            return Unscored(NAMES[0], EVERYTHING, {"answer": EVERYTHING})  # type: ignore[arg-type]
         parts = tuple(
             Part(
                 concept.question, concept.category, float(number >> bit & 1), about=(concept.value,), reason=EVERYTHING
