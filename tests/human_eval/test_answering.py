@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import AnswerError, Study, open_study, read_study
+from formalimg.human_eval import AnswerError, Study, open_study, protocol, read_study
 from formalimg.runs import LockedError
 from tests.analysis.counterfactual_runs import scored_item
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
@@ -194,3 +195,33 @@ def test_one_process_at_a_time_takes_answers(tmp_path: Path) -> None:
     open_study(tmp_path / "study").close()
     with pytest.raises(FormalimgError, match="is closed"):
         study.next_task(ME)
+
+
+def test_an_image_takes_so_many_answers_also_if_they_come_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "MAX_ANSWERS", 5)
+    with small_study(tmp_path, "likert", concept_items(2)) as study:
+        task = study.next_task(ME)
+        assert task is not None
+
+        def answer(value: int) -> bool:
+            try:
+                study.answer(ME, task.id, "compliance", 1 + value % 5, 1)
+            except AnswerError as error:
+                assert "has 5 answers already" in str(error)
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(answer, range(40))) == 5
+        study.finish(ME, task.id)
+
+
+def test_raters_are_sent_to_web_pages_only(tmp_path: Path) -> None:
+    with small_study(tmp_path, "likert", concept_items(2), completion_url="https://example.org/done") as study:
+        assert study.manifest.completion_url == "https://example.org/done"
+    manifest = tmp_path / "study" / "study.toml"
+    manifest.write_text(manifest.read_text().replace("https://example.org/done", "javascript:alert(1)"))
+    with pytest.raises(FormalimgError, match="completion_url is missing or invalid"):
+        open_study(tmp_path / "study")

@@ -88,3 +88,21 @@ def test_paths_are_read_below_the_root_only(tmp_path: Path) -> None:
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="--root"):
         ImageRoot(tmp_path / "none")
+
+
+def test_a_folder_that_is_exchanged_for_a_link_meanwhile_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, outside = tmp_path / "root" / "deep", tmp_path / "outside"
+    inside.mkdir(parents=True)
+    outside.mkdir()
+    (inside / "a.png").write_bytes(b"mine")
+    (outside / "a.png").write_bytes(b"secret")
+    root = ImageRoot(tmp_path / "root")
+    assert root.read("deep/a.png", 10) == b"mine"
+    resolved = root.resolve("deep/a.png")
+    monkeypatch.setattr(root, "resolve", lambda path: resolved)  # as it was a moment ago
+    inside.rename(tmp_path / "moved")
+    inside.symlink_to(outside)
+    with pytest.raises(OSError, match="link"):
+        root.read("deep/a.png", 10)

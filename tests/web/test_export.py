@@ -201,3 +201,15 @@ def test_it_opens_from_disk_with_its_filters_and_comparisons(page: Page, exporte
     assert page.evaluate("document.querySelector('.item-image img').naturalWidth") == 48
     page.keyboard.press("j")
     page.wait_for_url(lambda url: "/item/first/" in url and not url.endswith("item-15.html"))
+
+
+def test_links_in_the_folder_of_an_export_are_not_followed(runs: Path, tmp_path: Path) -> None:
+    site, outside = tmp_path / "site", tmp_path / "outside"
+    outside.mkdir()
+    site.mkdir()
+    (site / "export.json").write_text(json.dumps({"format": "formalimg-export", "files": {}}), encoding="utf-8")
+    for name in ("run", "static", "items", "gallery", "image", "thumbnail", "item"):
+        (site / name).symlink_to(outside)
+    with pytest.raises(FormalimgError, match="is reached through a link"):
+        export_viewer(Site(runs), site)
+    assert not list(outside.iterdir())

@@ -171,6 +171,8 @@ def read_study_manifest(folder: Path) -> StudyManifest:
         for name, value in optional.items():
             if not isinstance(value, _OPTIONAL[name]):
                 raise KeyError(name)
+        if not str(optional.get("completion_url") or "https://").startswith(("https://", "http://")):
+            raise KeyError("completion_url")
         correction = parse_sample(table["correction"]) if "correction" in table else None
         rules = parse_rules(table["rules"]) if "rules" in table else None
         return StudyManifest(

@@ -61,8 +61,14 @@ def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tup
     return tuple(steps)
 
 
-def why_not_now(steps: Sequence[RatingStep], answered: Collection[str], name: str) -> str:
-    """Return why a step cannot be answered now; empty if it can."""
+MAX_ANSWERS = 2_000
+"""Answers to all steps of an image, with those that were changed: all of them are kept."""
+
+
+def why_not_now(steps: Sequence[RatingStep], answered: Collection[str], name: str, times: int = 0) -> str:
+    """Return why a step cannot be answered now, after so many answers about this image; empty if it can."""
+    if times >= MAX_ANSWERS:
+        return f"this image has {times:,} answers already: go on with the last ones"
     shown = visible_steps(steps, answered)
     step = next((step for step in steps if step.name == name), None)
     if step is None:

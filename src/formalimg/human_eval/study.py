@@ -175,7 +175,8 @@ class Study:
             if key is not None and self._is_kept(rater, task=task, step=step, key=key):
                 return
             current = self._require_current(rater, task)
-            wrong = why_not_now(current.steps, self._answers(task), step)
+            times = self._execute("SELECT count(*) FROM answers WHERE task = :task", task=task)[0][0]
+            wrong = why_not_now(current.steps, self._answers(task), step, times)
             if wrong:
                 raise AnswerError(truncate(wrong, 200, 100))
             question = next(it for it in current.steps if it.name == step)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
+from formalimg._util.plain_folders import open_plain_folder
 from formalimg.errors import FormalimgError
 
 
@@ -48,15 +47,9 @@ class ImageRoot:
             OutsideRootError: if it is outside of the root, perhaps by now.
             OSError: if it cannot be read.
         """
-        with open(self.resolve(path), "rb", opener=_open_no_follow) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError("this is not a file")
-            if status.st_size > max_bytes:
-                raise OSError(f"the file has {status.st_size:,} bytes: no more than {max_bytes:,} are read")
-            return file.read(max_bytes)
-
-
-def _open_no_follow(path: str, flags: int) -> int:
-    """Open without following a link that was put there meanwhile, and without waiting for the writer of a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        file = self.resolve(path)
+        if file == self.folder:
+            raise IsADirectoryError("this is not a file")
+        # Without following links that were put there meanwhile.
+        with open_plain_folder(file.parent, self.folder) as folder:
+            return folder.read(file.name, max_bytes)

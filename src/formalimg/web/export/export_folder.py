@@ -58,6 +58,8 @@ class ExportFolder:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FormalimgError(f"cannot write {target}: {error.strerror}") from error
+        if target.parent.resolve() != (self.folder.resolve() / path).parent:
+            raise FormalimgError(f"{target.parent} is reached through a link: remove it, or export to a new folder")
         atomic_write(target, [data])
         self._written[path] = _digest(data)
 
