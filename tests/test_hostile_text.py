@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -120,7 +121,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _command(home: Path, *arguments: str) -> str:
-    done = formalimg(*(f"{home}/{word[1:]}" if word.startswith("~") else word for word in arguments))
+    done = formalimg(*(re.sub("^(tensorboard:)?~", rf"\g<1>{home}/", word) for word in arguments))
     assert done.code == 0, done.err
     assert terminal_escapes(done.err) == []
     return done.out
@@ -172,7 +173,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], Check]] = {
     ),
     "prompts csv": (("export", "conceptmix", "--items", "~items", "--prompts-only", "--format", "csv"), csv_escapes),
     "raters": (("annotate", "~study", "--status"), terminal_escapes),
-    "log": (("log", *_RUNS, "--to", "tensorboard:~tensorboard"), terminal_escapes),
+    "log": (("log", *_RUNS, "--to", "tensorboard:~out/log"), terminal_escapes),
 }
 
 
