@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from formalimg._util.cache_folder import CACHE_VARIABLE, cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.stored_values import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting, Usage
 from formalimg.models.chat import Attachment, Completion, Message
-
-CACHE_VARIABLE = "FORMALIMG_CACHE"
-"""Environment variable that names the cache folder."""
 
 CACHE_FILE = "answers.sqlite"
 
@@ -44,21 +40,6 @@ _MAX_ANSWER = 16_000_000
 _ADVICE = (
     f"remove the file, name another folder with {CACHE_VARIABLE}, or go on without a cache by the option cache=off"
 )
-
-
-def cache_folder() -> Path:
-    """Return the cache folder: `FORMALIMG_CACHE`, or `formalimg` in the user's cache folder of this platform."""
-    variable = os.environ.get(CACHE_VARIABLE)
-    if variable:
-        return Path(variable)
-    home = Path.home()
-    match sys.platform:
-        case "darwin":
-            return home / "Library" / "Caches" / "formalimg"
-        case "win32":
-            return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "formalimg" / "Cache"
-        case _:
-            return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "formalimg"
 
 
 def cache_key(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +28,9 @@ from formalimg.suites import (
     Item,
     LoadedItems,
     count_odd,
-    load_with_skipped,
     odd_text,
+    open_items,
+    require_valid,
     suite,
     suite_names,
 )
@@ -52,6 +53,7 @@ MAX_SEED = 2**63 - 1
 _MAX_NAME = 80
 
 TaskName = Literal["image", "layout"]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ class RunConfig:
             return self.model
         from formalimg.runs.rewriting import RewritingModel  # here, because most runs rewrite nothing
 
-        return RewritingModel(self.model, self.rewriter, {item.id: item.prompt for item in self.items}, rewrites)
+        prompts = _ItemValues(self.items, lambda item: item.prompt)
+        return RewritingModel(self.model, self.rewriter, prompts, rewrites)
 
     @property
     def _identity(self) -> Identity:
@@ -222,13 +225,15 @@ class RunBuilder:
 
     @cached_property
     def items(self) -> Sequence[Item[Any]]:
-        """The whole suite, loaded on first access."""
-        return self._loaded.items
+        """The whole suite, opened on first access; the selected items are checked, others when they are used."""
+        items = self._loaded.items
+        require_valid(self.selection.of(items).values())
+        return items
 
     @cached_property
     def _loaded(self) -> LoadedItems:
         if self.source is None or isinstance(self.source, str | Path):
-            return load_with_skipped(self.suite, self.source)
+            return open_items(self.suite, self.source)
         return LoadedItems(list(self.source))
 
     @property
@@ -287,8 +292,28 @@ class RunBuilder:
         return Rewriter(self.rewriter, condition.rewriting)
 
     @cached_property
-    def _witnesses(self) -> dict[str, Scene]:
-        return {item.id: item.spec.witness for item in self.items if item.spec.witness is not None}
+    def _witnesses(self) -> Mapping[str, Scene]:
+        return _ItemValues(self.items, lambda item: item.spec.witness)
+
+
+class _ItemValues(Mapping[str, Value]):
+    """Something of each item that has it, by id; computed when it is needed, and not kept."""
+
+    def __init__(self, items: Iterable[Item[Any]], value_of: Callable[[Item[Any]], Value | None]) -> None:
+        self._items = {item.id: item for item in items}
+        self._value_of = value_of
+
+    def __getitem__(self, id_: str) -> Value:
+        value = self._value_of(self._items[id_])
+        if value is None:
+            raise KeyError(id_)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return (id_ for id_, item in self._items.items() if self._value_of(item) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _odd_records(items: Iterable[Item[object]], skipped: int) -> str:

@@ -25,7 +25,7 @@ from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.models import Failed, ImageResult, Refused
 from formalimg.runs.manifest import SCHEMA
 from formalimg.runs.messages import one_line
-from formalimg.suites import Item, encode_item
+from formalimg.suites import Item, encode_item, formula_text
 
 RESULTS_FILE = "results.sqlite"
 _TIMEOUT = 30
@@ -163,9 +163,8 @@ class ItemRow(NamedTuple):
 
 def item_row(position: int, item: Item[object], question: str) -> ItemRow:
     """Return the columns of an item, with its position in the suite and the key of what it asks for."""
-    formula = str(getattr(item.spec, "text", ""))  # of specs that have a formula
     tags = dumps_storable(list(item.tags))
-    return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question, encode_item(item))
+    return ItemRow(item.id, position, item.level, item.prompt, formula_text(item), tags, question, encode_item(item))
 
 
 class ImageRow(NamedTuple):

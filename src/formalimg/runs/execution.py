@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -74,8 +74,7 @@ def execute(
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
-        planned_items = [(planned.item, planned.sample, planned.question) for planned in images]
-        to_judge = without_verdict(stored, planned_items, scored) if judge else []
+        to_judge = without_verdict(stored, _questions(images), scored) if judge else []
         made = len(images) - len(to_make)
         if made:
             on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
@@ -83,7 +82,7 @@ def execute(
         to_check += [
             other
             for other in safeguards.judges
-            if to_make or without_verdict(stored, planned_items, store.scored(other))
+            if to_make or without_verdict(stored, _questions(images), store.scored(other))
         ]
 
         def build_request(planned: PlannedImage) -> ImageRequest:
@@ -203,6 +202,10 @@ def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Pro
         # Also when it was interrupted: the existing images can be used at once.
         with contextlib.suppress(FormalimgError):
             store.write_metadata()
+
+
+def _questions(images: Iterable[PlannedImage]) -> Iterator[tuple[Item[object], int, str]]:
+    return ((planned.item, planned.sample, planned.question) for planned in images)
 
 
 def without_verdict(

@@ -44,8 +44,10 @@ class Selection:
         Raises:
             FormalimgError: if the suite does not have a level or id, or no item is selected.
         """
-        self._require_known("level", self.levels, {item.level for item in items})
-        self._require_known("item", self.ids, {item.id for item in items})
+        if self.levels is not None:
+            self._require_known("level", self.levels, {item.level for item in items})
+        if self.ids is not None:
+            self._require_known("item", self.ids, {item.id for item in items})
         selected: dict[int, Item[object]] = {}
         counts: dict[int, int] = {}
         for position, item in enumerate(items):
@@ -61,8 +63,8 @@ class Selection:
         return selected
 
     @staticmethod
-    def _require_known(what: str, selected: Collection[object] | None, available: Collection[object]) -> None:
-        unknown = [str(one) for one in selected or () if one not in available]
+    def _require_known(what: str, selected: Collection[object], available: Collection[object]) -> None:
+        unknown = [str(one) for one in selected if one not in available]
         if unknown:
             known = sorted(map(str, available), key=lambda one: (len(one), one))
             advice = f"it has {', '.join(known)}" if len(known) <= 30 else "select others"
@@ -122,11 +124,13 @@ def plan_images(
     items: Sequence[Item[object]], builder: RequestBuilder, *, samples: int, seed: int
 ) -> list[PlannedImage]:
     """Return the images of a run, ordered so that a run that is stopped early has some of each level."""
-    questions = {item.id: question_key(item) for item in items}
+    questions: dict[str, str] = {}
 
     def planned(item: Item[object], sample: int) -> PlannedImage:
         own_seed = image_seed(seed, item, sample)
         key = image_key(item, builder.request(item, sample, own_seed), builder.model)
+        if item.id not in questions:  # right after its request, for which the item was read
+            questions[item.id] = question_key(item)
         return PlannedImage(item, sample, key, own_seed, questions[item.id])
 
     return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]

@@ -17,6 +17,7 @@ from formalimg.judges import Judge, Unscored
 from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
+    ItemRow,
     item_row,
     missing_image_row,
     open_for_writing,
@@ -46,6 +47,14 @@ from formalimg.runs.manifest import (
 from formalimg.runs.messages import ArrivedAnswer, JudgeResult, PlannedImage, StoredImage
 from formalimg.runs.plan import judge_key, plan_digest
 from formalimg.suites import Item
+
+_ITEM_VALUES = ", ".join(name for name in ItemRow._fields if name != "id")
+_NEW_VALUES = ", ".join(f"excluded.{name}" for name in ItemRow._fields if name != "id")
+# A row that is there as it should be is not written again: a run that is resumed would write all of its items.
+_STORE_ITEM = (
+    "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) "
+    f"DO UPDATE SET ({_ITEM_VALUES}) = ({_NEW_VALUES}) WHERE ({_ITEM_VALUES}) IS NOT ({_NEW_VALUES})"
+)
 
 
 class RunStore:
@@ -111,7 +120,6 @@ class RunStore:
         """
         with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
-            planned_before = set(self._database.execute("SELECT item, sample FROM pictures"))
             self._recorded.update(
                 name for (name,) in self._database.execute("SELECT file FROM pictures WHERE file IS NOT NULL")
             )
@@ -120,7 +128,7 @@ class RunStore:
                 f"{self.folder} has lost its {MANIFEST_FILE}: restore it, or choose another folder or name"
             )
         changed = [it.item.id for it in images if questions.get(it.item.id, it.question) != it.question]
-        if changed and not planned_before <= {(it.item.id, it.sample) for it in images}:
+        if changed and not self._planned_before() <= {(it.item.id, it.sample) for it in images}:
             # Else a part of the run, items or samples, would be of the earlier questions, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
@@ -134,7 +142,7 @@ class RunStore:
         with run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN")
             self._database.executemany(
-                "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                _STORE_ITEM,
                 (item_row(position, item, questions[item.id]) for position, item in items.items()),
             )
             self._database.executemany(
@@ -144,6 +152,10 @@ class RunStore:
                 ((planned.item.id, planned.sample, planned.key, planned.seed) for planned in images),
             )
         self._forget_lost_files()
+
+    def _planned_before(self) -> set[tuple[str, int]]:
+        with run_database_errors(self.folder):
+            return set(self._database.execute("SELECT item, sample FROM pictures"))
 
     def stored_images(self) -> dict[tuple[str, int], StoredImage]:
         """Return the images that exist, by item and sample."""

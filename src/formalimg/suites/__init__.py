@@ -31,10 +31,11 @@ from formalimg.suites.conceptmix.spec import (
 )
 from formalimg.suites.conditions import STYLES, Condition, LayoutForm, ModelInput, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
+from formalimg.suites.filed_items import require_valid
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item
-from formalimg.suites.items_file import decode_item, encode_item, write_items
-from formalimg.suites.loader import LoadedItems, load, load_with_skipped
+from formalimg.suites.items_file import decode_item, encode_item, formula_text, write_items
+from formalimg.suites.loader import LoadedItems, load, load_with_skipped, open_items
 from formalimg.suites.odd_records import (
     NO_PROMPT,
     ODD_TAGS,
@@ -392,6 +393,7 @@ __all__ = [
     "format_repairs",
     "format_scene_verdict",
     "format_scores",
+    "formula_text",
     "free_name",
     "generate_concept_items",
     "instruction_digest",
@@ -412,6 +414,7 @@ __all__ = [
     "odd_tags",
     "odd_text",
     "official_verdict",
+    "open_items",
     "pair_items",
     "pair_spec",
     "parse_prompt",
@@ -430,6 +433,7 @@ __all__ = [
     "realize",
     "reference_objects",
     "repair_report",
+    "require_valid",
     "rule_items",
     "source",
     "source_names",

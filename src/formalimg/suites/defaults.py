@@ -17,6 +17,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from formalimg.errors import FormalimgError
+from formalimg.suites.filed_items import open_known_lines
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import decode_known_item
 from formalimg.suites.registry import suite as get_suite
@@ -37,6 +38,25 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
         FormalimgError: if the suite has none, or not in this version.
         DigestError: if the file is not the one that this version of the package was made with.
     """
+    data = _default_data(suite, version)
+    with _no_garbage_collection():
+        items = [decode_known_item(line, suite) for line in data.splitlines()]
+    _require_version(suite, version, items[0].version)
+    return items
+
+
+def open_default(suite: str, version: str = "") -> list[Item[Any]]:
+    """Open the default items of a suite, as `load_default` does; each is decoded when it is needed.
+
+    Raises:
+        FormalimgError: as `load_default` does.
+    """
+    items = open_known_lines(_default_data(suite, version), suite)
+    _require_version(suite, version, items[0].version)
+    return items
+
+
+def _default_data(suite: str, version: str) -> bytes:
     known = _digests()["files"]
     if suite not in known:
         source = get_suite(suite).source
@@ -46,16 +66,16 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
-    with _no_garbage_collection():
-        items = [decode_known_item(line, suite) for line in gzip.decompress(data).splitlines()]
-    newest = items[0].version
+    return gzip.decompress(data)
+
+
+def _require_version(suite: str, version: str, newest: str) -> None:
     if version not in ("", newest):
-        earlier = sorted(key.partition("@")[2] for key in known if key.startswith(f"{suite}@"))
+        earlier = sorted(key.partition("@")[2] for key in _digests()["files"] if key.startswith(f"{suite}@"))
         raise FormalimgError(
             f"the items of {suite} that ship with formalimg have no version {version}: "
             f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"
         )
-    return items
 
 
 @contextmanager

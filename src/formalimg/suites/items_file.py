@@ -8,13 +8,14 @@ program is left out on purpose: a new release must not change the digest of a su
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
+from formalimg.suites.filed_item import FiledItem
 from formalimg.suites.item import Item, in_order, is_number
 from formalimg.suites.odd_records import DUPLICATE_ID, NO_PROMPT, ODD_NAME
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
@@ -37,6 +38,12 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
         FormalimgError: if there is no such suite, or the spec is not that of the suite's kind.
     """
     kind = get_suite(item.suite).traits
+    if isinstance(item, FiledItem) and (stored := item.canonical_fields) is not None:
+        if with_proof:
+            return item.records.line(item.number).decode()
+        return json.dumps(
+            {name: value for name, value in stored.items() if name not in kind.form.PROOF}, ensure_ascii=False
+        )
     if not isinstance(item.spec, kind.spec_type):
         raise FormalimgError(
             f"item {item.id} of {item.suite} asks for a {type(item.spec).__name__}, "
@@ -56,6 +63,13 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
     return json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
+def formula_text(item: Item[Any]) -> str:
+    """Return the formula of an item as text; empty for items without one."""
+    if isinstance(item, FiledItem) and (stored := item.canonical_fields) is not None:
+        return str(stored.get("dsl", ""))
+    return str(getattr(item.spec, "text", ""))
+
+
 def decode_item(text: str, suite: str) -> Item[Any]:
     """Return the item that `encode_item` wrote.
 
@@ -63,7 +77,7 @@ def decode_item(text: str, suite: str) -> Item[Any]:
         ItemsError: if the text is not an item of the suite; lists everything that is wrong with it.
     """
     findings = ItemFindings()
-    item = _read_line(text.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
+    item = read_line(text.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
     findings.raise_any()
     assert item is not None, "what cannot be read has findings"
     return item
@@ -78,30 +92,53 @@ def decode_known_item(line: bytes, suite: str) -> Item[Any]:
 
 def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items of an items file; errors are added to the findings."""
-    items: dict[str, Item[Any]] = {}
-    first: dict[str, str] = {}
-    kinds = _IdKinds()
+    items: list[Item[Any]] = []
+    ids = UniqueIds(findings)
+    for number, line in numbered_lines(path, findings):
+        item = read_line(line, f"{path}, line {number}", suite, findings)
+        if item is not None and ids.add(item.id, item.tags, path, number):
+            items.append(item)
+    return items
+
+
+def numbered_lines(path: Path, findings: ItemFindings) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of an items file with their numbers, from 1, up to the first that is far too long."""
     refuse_special_file(path)
     try:
         with path.open("rb") as file:
             number = 0
             while line := file.readline(MAX_RECORD_BYTES + 2):
                 number += 1
-                where = f"{path}, line {number}"
-                item = _read_line(line, where, suite, findings)
-                if item is None:
-                    if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
-                        break  # what follows is the rest of this line, not the next one
-                    continue
-                if item.id in items:
-                    findings.add(where, f"the id {item.id} is that of {first[item.id]} too: give one another id")
-                elif not kinds.fits(item):
-                    findings.add(where, f"the id {item.id}: ids must be all numbers or all names, not mixed")
-                else:
-                    items[item.id], first[item.id] = item, f"line {number}"
+                yield number, line
+                if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
+                    break  # what follows is the rest of this line, not the next one
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
-    return list(items.values())
+
+
+class UniqueIds:
+    """The ids of a file so far: each must be there once, and all must be numbers or all names."""
+
+    def __init__(self, findings: ItemFindings) -> None:
+        self._findings = findings
+        self._lines: dict[str, int] = {}
+        self._kinds = _IdKinds()
+
+    def add(self, id_: str, tags: tuple[str, ...], path: Path, number: int) -> bool:
+        """Return whether the id of a line fits; report it if not."""
+        first = self._lines.setdefault(id_, number)
+        if first != number:
+            self._findings.add(
+                f"{path}, line {number}", f"the id {id_} is that of line {first} too: give one another id"
+            )
+        elif not self._kinds.fits(id_, tags):
+            del self._lines[id_]
+            self._findings.add(
+                f"{path}, line {number}", f"the id {id_}: ids must be all numbers or all names, not mixed"
+            )
+        else:
+            return True
+        return False
 
 
 class _IdKinds:
@@ -110,12 +147,12 @@ class _IdKinds:
     def __init__(self) -> None:
         self._are_numbers: bool | None = None
 
-    def fits(self, item: Item[Any]) -> bool:
-        if ODD_NAME in item.tags or DUPLICATE_ID in item.tags:
+    def fits(self, id_: str, tags: tuple[str, ...]) -> bool:
+        if ODD_NAME in tags or DUPLICATE_ID in tags:
             return True
         if self._are_numbers is None:
-            self._are_numbers = is_number(item.id)
-        return is_number(item.id) == self._are_numbers
+            self._are_numbers = is_number(id_)
+        return is_number(id_) == self._are_numbers
 
 
 def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
@@ -136,7 +173,31 @@ def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     return path
 
 
-def _read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> Item[Any] | None:
+class ItemHead(NamedTuple):
+    """What a record says of its item besides the specification, and the record."""
+
+    record: Record
+    id: str
+    level: int
+    prompt: str
+    tags: tuple[str, ...]
+    version: str
+
+
+def read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> Item[Any] | None:
+    """Return the item of a line; None, with findings, if it is not valid."""
+    before = len(findings)
+    head = read_head(line, where, suite, findings)
+    if head is None:
+        return None
+    spec = get_suite(suite).traits.form.spec_in(head.record, suite, head.level, head.tags)
+    if spec is None or len(findings) > before:
+        return None
+    return Item(suite, head.id, head.level, head.prompt, spec, head.tags, head.version)
+
+
+def read_head(line: bytes, where: str, suite: str, findings: ItemFindings) -> ItemHead | None:
+    """Return what a line says of its item, without reading the specification; None, with findings, if not valid."""
     if not line.strip():
         findings.add(where, "an empty line: remove it")
         return None
@@ -148,11 +209,8 @@ def _read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> I
         return None
     form = get_suite(suite).traits.form
     needed = (*_NEEDED, *form.NEEDED)
-    return _read_item(record, suite) if record.has_all(needed, (*needed, *form.OPTIONAL, "tags")) else None
-
-
-def _read_item(record: Record, suite: str) -> Item[Any] | None:
-    before = len(record.findings)
+    if not record.has_all(needed, (*needed, *form.OPTIONAL, "tags")):
+        return None
     if record.fields["suite"] != suite:
         record.wrong(f"the suite is {record.fields['suite']!r}, but {suite!r} was asked for")
         return None
@@ -161,10 +219,7 @@ def _read_item(record: Record, suite: str) -> Item[Any] | None:
     prompt, level = record.text("prompt", empty=NO_PROMPT in (tags or ())), record.number("level")
     if name is None or version is None or prompt is None or level is None or tags is None:
         return None
-    spec = get_suite(suite).traits.form.spec_in(record, suite, level, tags)
-    if spec is None or len(record.findings) > before:
-        return None
-    return Item(suite, name, level, prompt, spec, tags, version)
+    return ItemHead(record, name, level, prompt, tags, version)
 
 
 def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
@@ -176,14 +231,14 @@ def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
     kinds = _IdKinds()
     for item in items:
         where = f"{item.suite} item {item.id}"
-        if item.id in ids or not kinds.fits(item):
+        if item.id in ids or not kinds.fits(item.id, item.tags):
             findings.add(where, "an id must be there only once, and ids must be all numbers or all names")
         ids.add(item.id)
         try:
             lines.append(encode_item(item).encode("utf-8", "surrogatepass") + b"\n")
         except (TypeError, ValueError) as error:
             raise ItemsError([f"{where}: cannot be written as JSON: {error}"]) from error
-        read_back = _read_line(lines[-1], where, suite, findings)
+        read_back = read_line(lines[-1], where, suite, findings)
         if read_back is not None and read_back != item:
             findings.add(where, "would not read back as it is: check the types of its fields")
     findings.raise_any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -10,7 +11,8 @@ from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.conceptmix.spec import ConceptSpec
-from formalimg.suites.defaults import load_default
+from formalimg.suites.defaults import load_default, open_default
+from formalimg.suites.filed_items import open_items_file
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import ITEMS_FILE, read_lines
@@ -83,15 +85,37 @@ def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems
         ItemsError: as `load` does; also if everything had to be skipped.
         FormalimgError: as `load` does.
     """
+    return _read_items(suite, path, load_default, read_lines)
+
+
+def open_items(suite: str, path: str | Path | None = None) -> LoadedItems:
+    """Open the items of a suite, as `load_with_skipped` does, but hold only their ids, levels, tags and versions.
+
+    Prompts and specifications stay in the file until they are needed. Specifications in an items file are not checked
+    yet: `require_valid` does it for those that are used.
+
+    Raises:
+        ItemsError: as `load_with_skipped` does.
+        FormalimgError: as `load` does.
+    """
+    return _read_items(suite, path, open_default, open_items_file)
+
+
+def _read_items(
+    suite: str,
+    path: str | Path | None,
+    read_default: Callable[[str, str], list[Item[Any]]],
+    read_file: Callable[[Path, str, ItemFindings], list[Item[Any]]],
+) -> LoadedItems:
     known = get_suite(suite)
     if path is None:
-        return LoadedItems(load_default(suite))
+        return LoadedItems(read_default(suite, ""))
     if str(path).startswith("@"):
-        return LoadedItems(load_default(suite, str(path)[1:]))
+        return LoadedItems(read_default(suite, str(path)[1:]))
     findings = ItemFindings()
     place = Path(path)
     if lines := _items_file(place, other_lines=known.published_lines):
-        items = read_lines(lines, suite, findings)
+        items = read_file(lines, suite, findings)
     elif place.exists():
         items = known.read_published(place, findings)
     else:

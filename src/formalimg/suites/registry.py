@@ -43,6 +43,8 @@ class ItemForm(Protocol):
 
     NEEDED: tuple[str, ...]
     OPTIONAL: tuple[str, ...]
+    PROOF: tuple[str, ...]
+    """Those that only show that the spec can be satisfied."""
     SPEC: type
 
     def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("group", "assessment", "questions")
 OPTIONAL = ()
+PROOF = ()
 SPEC = CounterfactualSpec
 
 _LEVELS = (1, 2, 3)

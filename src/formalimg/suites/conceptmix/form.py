@@ -25,6 +25,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("concepts",)
 OPTIONAL = ("binding", "unasked")
+PROOF = ()
 SPEC = ConceptSpec
 
 _TEXTS = ("category", "value", "statement", "question")

@@ -26,6 +26,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("dsl",)
 OPTIONAL = ("style", "witness", "object_classes")
+PROOF = ("witness",)
 
 TAG_OF_PROBLEM: Mapping[str, str] = {
     "word": OUTSIDE_VOCABULARY,

@@ -15,6 +15,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("task", "include")
 OPTIONAL = ("exclude",)
+PROOF = ()
 SPEC = ObjectSpec
 
 

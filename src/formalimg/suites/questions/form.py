@@ -28,6 +28,7 @@ from formalimg.suites.record import Record
 
 NEEDED = ("questions",)
 OPTIONAL = ("dsl", "vocabulary", "zeroing")
+PROOF = ()
 SPEC = QuestionSpec
 
 _FORMULA = ("dsl", "vocabulary")

@@ -1,0 +1,157 @@
+"""Open items files without holding their items: each line is found again by its place, and decoded when it is needed.
+
+Opening reads the head of each line: id, level, tags, version. Specifications are checked by `require_valid`, of those
+items that are selected, or of a single one when it is first used. A large file that was checked as a whole is known by
+its digest from then on, in the user's cache folder, and is not checked again by the same version of formalimg.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import threading
+import weakref
+import zlib
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from sys import intern
+from typing import Any, BinaryIO
+
+from formalimg import __version__
+from formalimg._util.cache_folder import cache_folder
+from formalimg._util.io import atomic_write
+from formalimg.errors import FormalimgError
+from formalimg.suites.filed_item import FiledItem, ItemRecords
+from formalimg.suites.item import Item
+from formalimg.suites.items_file import UniqueIds, encode_item, numbered_lines, read_head, read_line
+from formalimg.suites.record import ItemFindings
+from formalimg.suites.registry import suite as get_suite
+
+_UNCHECKED, _VALID, _CANONICAL = range(3)
+_LARGE = 1_000
+"""Files of so many items are remembered once they are checked: smaller ones are checked at once anyway."""
+
+
+class LineRecords(ItemRecords):
+    """The lines of an items file, or of the bytes of one, by their place; a line that has changed is an error."""
+
+    def __init__(self, file: BinaryIO, name: str, suite: str) -> None:
+        super().__init__()
+        self._file = file
+        weakref.finalize(self, file.close)
+        self._reading = threading.Lock()
+        self._name = name
+        self._suite = suite
+        self._starts, self._lengths, self._checksums = array("q"), array("l"), array("L")
+        self._states = bytearray()
+        self._end = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, line: bytes, state: int = _UNCHECKED) -> int:
+        """Add the next line; return its number, from 0."""
+        self._starts.append(self._end)
+        self._lengths.append(len(line))
+        self._checksums.append(zlib.crc32(line))
+        self._states.append(state)
+        self._end += len(line)
+        self._digest.update(line)
+        return len(self._states) - 1
+
+    def line(self, number: int) -> bytes:
+        """Return a line, without its end."""
+        with self._reading:
+            self._file.seek(self._starts[number])
+            line = self._file.read(self._lengths[number])
+        if zlib.crc32(line) != self._checksums[number]:
+            raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
+        return line.removesuffix(b"\n")
+
+    def is_canonical(self, number: int) -> bool:
+        """Return whether a line was checked, and is what `encode_item` would write."""
+        return self._states[number] == _CANONICAL
+
+    def read_spec(self, number: int) -> Any:
+        """Return the specification in a line."""
+        if self._states[number] == _UNCHECKED:
+            findings = ItemFindings()
+            self.check(number, findings)
+            findings.raise_any()
+        return get_suite(self._suite).traits.form.known_spec(self.fields(number))
+
+    def check(self, number: int, findings: ItemFindings) -> None:
+        """Check a line, unless that was done; errors are added to the findings."""
+        if self._states[number] == _UNCHECKED:
+            line = self.line(number)
+            item = read_line(line, f"{self._name}, line {number + 1}", self._suite, findings)
+            if item is not None:
+                self._states[number] = _CANONICAL if encode_item(item).encode() == line else _VALID
+
+    def recall(self) -> None:
+        """Mark all lines as checked if an earlier process has checked the same file."""
+        with contextlib.suppress(OSError, ValueError):
+            state = int(self._marker.read_text(encoding="ascii")) if len(self._states) >= _LARGE else _UNCHECKED
+            self._states = bytearray([state]) * len(self._states)
+
+    def remember(self) -> None:
+        """Note that all lines are checked, if they are."""
+        state = min(self._states)
+        if len(self._states) >= _LARGE and state != _UNCHECKED and not self._marker.exists():
+            with contextlib.suppress(OSError, FormalimgError):
+                self._marker.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(self._marker, [str(state).encode()])
+
+    @property
+    def _marker(self) -> Path:
+        name = hashlib.sha256(json.dumps([__version__, self._suite, self._digest.hexdigest()]).encode()).hexdigest()
+        return cache_folder() / "checked-items" / name
+
+
+def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
+    """Return the items of an items file, their specifications unchecked; other errors are added to the findings."""
+    items: list[Item[Any]] = []
+    ids = UniqueIds(findings)
+    records: LineRecords | None = None
+    for number, line in numbered_lines(path, findings):
+        if records is None:
+            records = LineRecords(path.open("rb"), str(path), suite)
+        head = read_head(line, f"{path}, line {number}", suite, findings)
+        place = records.add(line)
+        if head is not None and ids.add(head.id, head.tags, path, number):
+            tags = tuple(map(intern, head.tags))
+            items.append(FiledItem.of(records, place, suite, head.id, head.level, tags, intern(head.version)))
+    if records is not None:
+        records.recall()
+    return items
+
+
+def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
+    """Return the items in the bytes of an items file that is known to be as `write_items` wrote it."""
+    records = LineRecords(io.BytesIO(data), suite, suite)
+    items: list[Item[Any]] = []
+    for line in data.splitlines(keepends=True):
+        fields, number = json.loads(line), records.add(line, _CANONICAL)
+        tags = tuple(map(intern, fields.get("tags", ())))
+        version = intern(fields["version"])
+        items.append(FiledItem.of(records, number, suite, fields["id"], fields["level"], tags, version))
+    return items
+
+
+def require_valid(items: Iterable[Item[Any]]) -> None:
+    """Check the specifications of items that were opened and not loaded.
+
+    Raises:
+        ItemsError: listing everything that is wrong with them, each with its place.
+    """
+    findings = ItemFindings()
+    checked: dict[int, LineRecords] = {}
+    for item in items:
+        records = getattr(item, "records", None)
+        if isinstance(item, FiledItem) and isinstance(records, LineRecords):
+            records.check(item.number, findings)
+            checked[id(records)] = records
+    findings.raise_any()
+    for records in checked.values():
+        records.remember()
