@@ -78,12 +78,14 @@ class SceneJudge:
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests to a chat model are sent per image of this item."""
-        count, spec = getattr(self.grounder, "questions", None), judged_formula(item)
+        count = getattr(self.grounder, "questions", None)
+        spec = judged_formula(item) if count else None
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
         """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
-        unknown, spec = getattr(self.grounder, "unknown_classes", None), judged_formula(item)
+        unknown = getattr(self.grounder, "unknown_classes", None)
+        spec = judged_formula(item) if unknown else None
         return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:

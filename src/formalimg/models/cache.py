@@ -11,7 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from formalimg._util.cache_folder import CACHE_VARIABLE, cache_folder as cache_folder
+from formalimg._util.cache_folder import CACHE_VARIABLE
+from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.stored_values import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError

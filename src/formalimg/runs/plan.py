@@ -199,8 +199,8 @@ def plan_digest(questions: Iterable[str]) -> str:
     return _digest("questions", *sorted(questions))
 
 
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def _digest(*parts: object) -> str:
-    text = json.dumps(
-        [_KEY_VERSION, *parts], sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_encode([_KEY_VERSION, *parts]).encode("utf-8", "surrogatepass")).hexdigest()

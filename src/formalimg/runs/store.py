@@ -17,7 +17,6 @@ from formalimg.judges import Judge, Unscored
 from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
-    ItemRow,
     item_row,
     missing_image_row,
     open_for_writing,
@@ -46,15 +45,7 @@ from formalimg.runs.manifest import (
 )
 from formalimg.runs.messages import ArrivedAnswer, JudgeResult, PlannedImage, StoredImage
 from formalimg.runs.plan import judge_key, plan_digest
-from formalimg.suites import Item
-
-_ITEM_VALUES = ", ".join(name for name in ItemRow._fields if name != "id")
-_NEW_VALUES = ", ".join(f"excluded.{name}" for name in ItemRow._fields if name != "id")
-# A row that is there as it should be is not written again: a run that is resumed would write all of its items.
-_STORE_ITEM = (
-    "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) "
-    f"DO UPDATE SET ({_ITEM_VALUES}) = ({_NEW_VALUES}) WHERE ({_ITEM_VALUES}) IS NOT ({_NEW_VALUES})"
-)
+from formalimg.suites import Item, encode_item
 
 
 class RunStore:
@@ -141,10 +132,7 @@ class RunStore:
         write_manifest(self.manifest, self.folder)
         with run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN")
-            self._database.executemany(
-                _STORE_ITEM,
-                (item_row(position, item, questions[item.id]) for position, item in items.items()),
-            )
+            self._store_items(items, questions)
             self._database.executemany(
                 "INSERT INTO pictures (item, sample, key, seed, status) VALUES (?, ?, ?, ?, 'planned') "
                 "ON CONFLICT (item, sample) DO UPDATE SET key = excluded.key, seed = excluded.seed, "
@@ -152,6 +140,16 @@ class RunStore:
                 ((planned.item.id, planned.sample, planned.key, planned.seed) for planned in images),
             )
         self._forget_lost_files()
+
+    def _store_items(self, items: Mapping[int, Item[object]], questions: Mapping[str, str]) -> None:
+        """Write the rows of items, but for those that are there already: a run that is resumed has them all."""
+        is_there = "SELECT 1 FROM items WHERE id = ? AND position = ? AND level = ? AND question = ? AND record = ?"
+        for position, item in items.items():
+            question = questions[item.id]
+            stored = (item.id, position, item.level, question, encode_item(item))
+            if self._database.execute(is_there, stored).fetchone() is None:
+                row = item_row(position, item, question)
+                self._database.execute("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _planned_before(self) -> set[tuple[str, int]]:
         with run_database_errors(self.folder):

@@ -15,7 +15,7 @@ import threading
 import weakref
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
@@ -23,16 +23,17 @@ from typing import Any, BinaryIO
 from formalimg import __version__
 from formalimg._util.cache_folder import cache_folder
 from formalimg._util.io import atomic_write
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.suites.filed_item import FiledItem, ItemRecords
-from formalimg.suites.item import Item
+from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import UniqueIds, encode_item, numbered_lines, read_head, read_line
 from formalimg.suites.record import ItemFindings
 from formalimg.suites.registry import suite as get_suite
 
 _UNCHECKED, _VALID, _CANONICAL = range(3)
-_LARGE = 1_000
-"""Files of so many items are remembered once they are checked: smaller ones are checked at once anyway."""
+_LARGE = 1_000_000
+"""Files of so many bytes are remembered once they are checked: smaller ones are checked at once anyway."""
 
 
 class LineRecords(ItemRecords):
@@ -43,21 +44,24 @@ class LineRecords(ItemRecords):
         self._file = file
         weakref.finalize(self, file.close)
         self._reading = threading.Lock()
+        self.checked_file: CheckedFile | None = None
         self._name = name
         self._suite = suite
-        self._starts, self._lengths, self._checksums = array("q"), array("l"), array("L")
+        self._starts, self._lengths, self._checksums = array("q"), array("q"), array("q")
         self._states = bytearray()
         self._end = 0
-        self._digest = hashlib.sha256()
 
     def add(self, line: bytes, state: int = _UNCHECKED) -> int:
         """Add the next line; return its number, from 0."""
+        return self.add_place(len(line), zlib.crc32(line), state)
+
+    def add_place(self, length: int, checksum: int, state: int) -> int:
+        """Add the next line, by its length and checksum; return its number, from 0."""
         self._starts.append(self._end)
-        self._lengths.append(len(line))
-        self._checksums.append(zlib.crc32(line))
+        self._lengths.append(length)
+        self._checksums.append(checksum)
         self._states.append(state)
-        self._end += len(line)
-        self._digest.update(line)
+        self._end += length
         return len(self._states) - 1
 
     def line(self, number: int) -> bytes:
@@ -68,6 +72,9 @@ class LineRecords(ItemRecords):
         if zlib.crc32(line) != self._checksums[number]:
             raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
         return line.removesuffix(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._states)
 
     def is_canonical(self, number: int) -> bool:
         """Return whether a line was checked, and is what `encode_item` would write."""
@@ -89,42 +96,71 @@ class LineRecords(ItemRecords):
             if item is not None:
                 self._states[number] = _CANONICAL if encode_item(item).encode() == line else _VALID
 
-    def recall(self) -> None:
-        """Mark all lines as checked if an earlier process has checked the same file."""
-        with contextlib.suppress(OSError, ValueError):
-            state = int(self._marker.read_text(encoding="ascii")) if len(self._states) >= _LARGE else _UNCHECKED
-            self._states = bytearray([state]) * len(self._states)
-
-    def remember(self) -> None:
-        """Note that all lines are checked, if they are."""
-        state = min(self._states)
-        if len(self._states) >= _LARGE and state != _UNCHECKED and not self._marker.exists():
-            with contextlib.suppress(OSError, FormalimgError):
-                self._marker.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(self._marker, [str(state).encode()])
-
     @property
-    def _marker(self) -> Path:
-        name = hashlib.sha256(json.dumps([__version__, self._suite, self._digest.hexdigest()]).encode()).hexdigest()
-        return cache_folder() / "checked-items" / name
+    def state(self) -> int:
+        """How far all lines are checked."""
+        return min(self._states, default=_UNCHECKED)
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Return the length and the checksum of a line."""
+        return self._lengths[number], self._checksums[number]
+
+
+class CheckedFile:
+    """What is remembered of a large items file that was checked as a whole: the heads of its items, in their order."""
+
+    def __init__(self, path: Path, suite: str) -> None:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = hashlib.sha256(json.dumps([__version__, suite, digest]).encode()).hexdigest()
+        self._marker = cache_folder() / "checked-items" / f"{name}.json"
+
+    def remember(self, items: Sequence[FiledItem], records: LineRecords) -> None:
+        """Note that these items, all of the file in their order, are checked."""
+        if self._marker.exists():
+            return
+        heads = [
+            (item.number, item.id, item.level, item.tags, item.version, *records.place(item.number)) for item in items
+        ]
+        with contextlib.suppress(OSError, FormalimgError):  # it is checked again the next time
+            self._marker.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(self._marker, [json.dumps({"state": records.state, "heads": heads}).encode()])
+
+    def recall(self, records: LineRecords, suite: str) -> list[Item[Any]] | None:
+        """Return the items if an earlier process has checked the same file, else None."""
+        try:
+            stored = json.loads(self._marker.read_bytes())
+        except (OSError, ValueError):
+            return None
+        for _, length, checksum in sorted((head[0], head[-2], head[-1]) for head in stored["heads"]):
+            records.add_place(length, checksum, stored["state"])
+        return [
+            FiledItem.of(records, number, suite, id_, level, tuple(map(intern, tags)), intern(version))
+            for number, id_, level, tags, version, *_ in stored["heads"]
+        ]
 
 
 def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items of an items file, their specifications unchecked; other errors are added to the findings."""
-    items: list[Item[Any]] = []
+    refuse_special_file(path)
+    try:
+        records = LineRecords(path.open("rb"), str(path), suite)
+        if path.stat().st_size >= _LARGE:
+            records.checked_file = CheckedFile(path, suite)
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return []
+    if records.checked_file and (items := records.checked_file.recall(records, suite)) is not None:
+        return items
+    items = []
     ids = UniqueIds(findings)
-    records: LineRecords | None = None
     for number, line in numbered_lines(path, findings):
-        if records is None:
-            records = LineRecords(path.open("rb"), str(path), suite)
         head = read_head(line, f"{path}, line {number}", suite, findings)
         place = records.add(line)
         if head is not None and ids.add(head.id, head.tags, path, number):
             tags = tuple(map(intern, head.tags))
             items.append(FiledItem.of(records, place, suite, head.id, head.level, tags, intern(head.version)))
-    if records is not None:
-        records.recall()
-    return items
+    return in_order(items)
 
 
 def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
@@ -146,12 +182,13 @@ def require_valid(items: Iterable[Item[Any]]) -> None:
         ItemsError: listing everything that is wrong with them, each with its place.
     """
     findings = ItemFindings()
-    checked: dict[int, LineRecords] = {}
+    checked: dict[LineRecords, list[FiledItem]] = {}
     for item in items:
         records = getattr(item, "records", None)
         if isinstance(item, FiledItem) and isinstance(records, LineRecords):
             records.check(item.number, findings)
-            checked[id(records)] = records
+            checked.setdefault(records, []).append(item)
     findings.raise_any()
-    for records in checked.values():
-        records.remember()
+    for records, own in checked.items():
+        if records.checked_file and len(own) == len(records) and records.state != _UNCHECKED:
+            records.checked_file.remember(own, records)
