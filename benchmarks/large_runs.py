@@ -73,7 +73,10 @@ def measure(suite: str, size: int, folder: Path, steps: Sequence[str]) -> dict[s
             sys.exit(f"{step} of {size:,} items failed:\n{done.stderr[-2000:]}")
         found[step] = Measured(*json.loads(done.stdout.splitlines()[-1]))
         first = "" if found[step].first is None else f", first {found[step].first:.1f} s"
-        print(f"{size:>9,} {step:<12}{found[step].seconds:>9.1f} s{first}, {found[step].peak:,.0f} MB, {found[step].cpu:.1f} s of processor", flush=True)
+        print(
+            f"{size:>9,} {step:<12}{found[step].seconds:>9.1f} s{first}, {found[step].peak:,.0f} MB, {found[step].cpu:.1f} s of processor",
+            flush=True,
+        )
     return found
 
 

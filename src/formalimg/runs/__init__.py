@@ -16,7 +16,6 @@ from formalimg.runs.config import (
     run_name,
 )
 from formalimg.runs.execution import execute, judge_run
-from formalimg.runs.facets import FacetCounts, FacetIndex
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation, image_stem, is_image_name
 from formalimg.runs.inspection import failed_by_rule, inspect
@@ -54,10 +53,11 @@ from formalimg.runs.safeguards import MAX_FAILURES, Safeguards, preflight_by_def
 if TYPE_CHECKING:
     from formalimg.runs.adaptive import AdaptivePlan, execute_adaptive, plan_adaptive
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
+    from formalimg.runs.facets import FacetCounts, FacetIndex
     from formalimg.runs.imported import ImportedVerdict, write_imported_run
     from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
-    from formalimg.runs.records import JOURNALS, RunRecords, read_records, restore_run, table_names
+    from formalimg.runs.records import JOURNALS, RowRecord, RunRecords, open_records, restore_run, table_names
     from formalimg.runs.tags import TAGS_FILE, RunTags, TagsChangedError, can_write_tags, read_tags, write_tags
 
 # Lazy, because few runs are adaptive or imported, only dry runs estimate, and programs may show progress themselves.
@@ -66,10 +66,11 @@ __getattr__ = lazy_exports(
     {
         "adaptive": ["AdaptivePlan", "execute_adaptive", "plan_adaptive"],
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
+        "facets": ["FacetCounts", "FacetIndex"],
         "imported": ["ImportedVerdict", "write_imported_run"],
         "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
-        "records": ["JOURNALS", "RunRecords", "read_records", "restore_run", "table_names"],
+        "records": ["JOURNALS", "RowRecord", "RunRecords", "open_records", "restore_run", "table_names"],
         "tags": ["TAGS_FILE", "RunTags", "TagsChangedError", "can_write_tags", "read_tags", "write_tags"],
     },
 )
@@ -104,6 +105,7 @@ __all__ = [
     "PlannedItem",
     "Progress",
     "Reopenable",
+    "RowRecord",
     "RunActivity",
     "RunBuilder",
     "RunConfig",
@@ -135,6 +137,7 @@ __all__ = [
     "load_layouts",
     "locate_image",
     "one_line",
+    "open_records",
     "open_run",
     "plan_adaptive",
     "plan_digest",
@@ -143,7 +146,6 @@ __all__ = [
     "question_key",
     "read_looks",
     "read_manifest_table",
-    "read_records",
     "read_tags",
     "require_images",
     "require_supported",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from formalimg._util.stored_values import (
     MAX_COST,
@@ -24,7 +24,6 @@ from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Setting, matched_text
 from formalimg.runs.activity import ImageCounts, RunActivity, image_counts, run_activity
 from formalimg.runs.database import open_for_reading, run_database_errors
-from formalimg.runs.facets import FacetCounts, FacetIndex, count_facets, read_facets
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
 from formalimg.runs.manifest import MANIFEST_FILE, Identity, RunManifest, read_manifest
@@ -61,6 +60,9 @@ from formalimg.runs.rows import (
 )
 from formalimg.scenes import FailedLayoutError, Scene, SceneError, read_layout
 from formalimg.suites import Item, ItemsError, decode_item
+
+if TYPE_CHECKING:
+    from formalimg.runs.facets import FacetCounts, FacetIndex
 
 _JUDGED_COLUMNS = f"{OUTCOME_COLUMNS}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
 _IMPOSSIBLE_COSTS = (
@@ -246,10 +248,14 @@ class StoredRun:
 
     def facets(self) -> FacetIndex:
         """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""
+        from formalimg.runs.facets import read_facets  # here, because only viewers count
+
         return read_facets(self._read)
 
     def count_facets(self, index: FacetIndex, wanted: ImageFilter) -> FacetCounts:
         """Return how many images match each choice of a filter, given its other choices."""
+        from formalimg.runs.facets import count_facets
+
         return count_facets(self._read, index, wanted)
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.databases import UntrustedConnection
 from formalimg._util.plain_files import read_plain_bytes
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
@@ -40,12 +42,13 @@ class RunRecords(NamedTuple):
 
     Attributes:
         manifest: the file `run.toml`.
-        tables: the rows of each table of the database, by the names of their columns; JSON is parsed.
+        tables: the rows of each table of the database, by the names of their columns; JSON is parsed. They may be
+            read from the database each time.
         journals: other files of the run, by name.
     """
 
     manifest: bytes
-    tables: Mapping[str, Sequence[RowRecord]]
+    tables: Mapping[str, Iterable[RowRecord]]
     journals: Mapping[str, bytes]
 
 
@@ -54,8 +57,30 @@ def table_names() -> tuple[str, ...]:
     return tuple(_ORDER)
 
 
-def read_records(folder: Path) -> RunRecords:
-    """Return the records of a run, all of one moment.
+class StoredTable(Iterable[RowRecord]):
+    """The rows of a table of a run, read from its database whenever they are iterated over."""
+
+    def __init__(self, database: UntrustedConnection, folder: Path, name: str) -> None:
+        self._database = database
+        self._folder = folder
+        self._columns = _columns()[name]
+        self._query = f"SELECT {', '.join(self._columns)} FROM {name} ORDER BY {_ORDER[name]}"
+
+    def __iter__(self) -> Iterator[RowRecord]:
+        return (_record(self._columns, row) for row in self.rows())
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows as they are stored; bytes are refused, as they are in records."""
+        with run_database_errors(self._folder):
+            for row in self._database.rows(self._query, {}):
+                if bytes in map(type, row):
+                    _record(self._columns, row)
+                yield row
+
+
+@contextmanager
+def open_records(folder: Path) -> Iterator[RunRecords]:
+    """Yield the records of a run, all of one moment; tables are read from the database when they are needed.
 
     Raises:
         FormalimgError: if it is not a run, or is damaged.
@@ -65,20 +90,16 @@ def read_records(folder: Path) -> RunRecords:
     try:
         with run_database_errors(folder):
             database.execute("BEGIN")  # one state of all tables, also while the run is written to
-            tables = {}
-            for name, order in _ORDER.items():
-                columns = _columns()[name]
-                rows = database.rows(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}", {})
-                tables[name] = [_record(columns, row) for row in rows]
+            database.execute("SELECT 1 FROM items LIMIT 1").fetchall()  # which begins with the first reading
+        journals = {name: folder / name for name in JOURNALS if (folder / name).exists()}
+        try:
+            manifest = read_plain_bytes(folder / MANIFEST_FILE, _MAX_JOURNAL_BYTES)
+            kept = {name: read_plain_bytes(path, _MAX_JOURNAL_BYTES) for name, path in journals.items()}
+        except OSError as error:
+            raise FormalimgError(f"cannot read the files of {folder}: {error.strerror}") from error
+        yield RunRecords(manifest, {name: StoredTable(database, folder, name) for name in _ORDER}, kept)
     finally:
         database.close()
-    journals = {name: folder / name for name in JOURNALS if (folder / name).exists()}
-    try:
-        manifest = read_plain_bytes(folder / MANIFEST_FILE, _MAX_JOURNAL_BYTES)
-        kept = {name: read_plain_bytes(path, _MAX_JOURNAL_BYTES) for name, path in journals.items()}
-    except OSError as error:
-        raise FormalimgError(f"cannot read the files of {folder}: {error.strerror}") from error
-    return RunRecords(manifest, tables, kept)
 
 
 def restore_run(folder: Path, records: RunRecords) -> RunManifest:
@@ -105,7 +126,9 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
         with run_database_errors(folder), database:
             database.execute("BEGIN")
             for name, columns in _columns().items():
-                rows = [_row(name, columns, record) for record in records.tables[name]]
+                table = records.tables[name]
+                # Records of a database would become the same rows again.
+                rows = table.rows() if isinstance(table, StoredTable) else (_row(name, columns, row) for row in table)
                 database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
     finally:
         database.close()

@@ -6,7 +6,7 @@ import platform
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,14 +16,13 @@ from formalimg._util.io import atomic_write
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.reporting import compare, render
-from formalimg.runs import RunRecords, open_run, read_records, restore_run
+from formalimg.runs import RowRecord, RunRecords, open_records, open_run, restore_run
 from formalimg.sharing.bundle_format import (
     REPORT,
     TABLES,
     BundleWriter,
     image_path,
     json_bytes,
-    lines_bytes,
     run_path,
     table_path,
 )
@@ -71,11 +70,14 @@ def write_bundle(
     if not target.parent.is_dir():
         raise FormalimgError(f"cannot write {target}: the folder {target.parent} does not exist")
     named = _named([Path(folder) for folder in folders])
-    records = {name: read_records(folder) for name, folder in named.items()}
     with_images = {name for name, folder in named.items() if images and _has_images(folder)}
-    with tempfile.TemporaryFile() as file, closing(BundleWriter(file)) as writer:
+    with ExitStack() as opened, tempfile.TemporaryFile() as file, closing(BundleWriter(file)) as writer:
+        records = {name: opened.enter_context(open_records(folder)) for name, folder in named.items()}
+        about = []
         for name, found in records.items():
-            _add_records(writer, name, found)
+            counts = RunCounts()
+            _add_records(writer, name, found, counts)
+            about.append(counts.header(name, images=name in with_images))
             if name in with_images:
                 for image, data in _images(named[name]):
                     writer.add(image_path(name, image), data)
@@ -83,7 +85,6 @@ def write_bundle(
         with restored_runs(records) as copies:
             for name, data in report_files(copies).items():
                 writer.add(name, data)
-        about = [run_counts(name, found, images=name in with_images) for name, found in records.items()]
         digest = writer.finish({"made_with": made_with, "versions": _versions(), "runs": about})
         size = file.tell()
         file.seek(0)
@@ -118,17 +119,46 @@ def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
 
 def run_counts(name: str, records: RunRecords, *, images: bool) -> dict[str, Any]:
     """Return what the header of a bundle says about a run, all of it counted from its records."""
-    tables = records.tables
-    status = Counter(str(row["status"]) for row in tables["pictures"])
-    passed = Counter({1: "passed", 0: "failed"}.get(row["passed"], "unscored") for row in tables["verdicts"])
-    return {
-        "name": name,
-        "items": len(tables["items"]),
-        "images": dict(sorted(status.items())),
-        "judges": [str(row["name"]) for row in tables["judges"]],
-        "verdicts": dict(sorted(passed.items())),
-        "has_images": images,
-    }
+    counts = RunCounts()
+    for table, rows in records.tables.items():
+        for _ in counts.counted(table, rows):
+            pass
+    return counts.header(name, images=images)
+
+
+class RunCounts:
+    """Counts the records of a run while they are read."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._status: Counter[str] = Counter()
+        self._passed: Counter[str] = Counter()
+        self._judges: list[str] = []
+
+    def counted(self, table: str, rows: Iterable[RowRecord]) -> Iterator[RowRecord]:
+        """Yield the rows of a table, and count them."""
+        for row in rows:
+            match table:
+                case "items":
+                    self._items += 1
+                case "pictures":
+                    self._status[str(row["status"])] += 1
+                case "judges":
+                    self._judges.append(str(row["name"]))
+                case "verdicts":
+                    self._passed[{1: "passed", 0: "failed"}.get(row["passed"], "unscored")] += 1
+            yield row
+
+    def header(self, name: str, *, images: bool) -> dict[str, Any]:
+        """Return what the header of a bundle says about the run."""
+        return {
+            "name": name,
+            "items": self._items,
+            "images": dict(sorted(self._status.items())),
+            "judges": self._judges,
+            "verdicts": dict(sorted(self._passed.items())),
+            "has_images": images,
+        }
 
 
 def _named(folders: Sequence[Path]) -> dict[str, Path]:
@@ -143,10 +173,10 @@ def _named(folders: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def _add_records(writer: BundleWriter, name: str, records: RunRecords) -> None:
+def _add_records(writer: BundleWriter, name: str, records: RunRecords, counts: RunCounts) -> None:
     writer.add(run_path(name, "run.toml"), records.manifest)
     for table, rows in records.tables.items():
-        writer.add(table_path(name, table), lines_bytes(rows))
+        writer.add_records(table_path(name, table), counts.counted(table, rows))
     for journal, data in records.journals.items():
         writer.add(run_path(name, journal), data)
 

@@ -20,13 +20,10 @@ from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
 
-from formalimg import __version__
-from formalimg._util.cache_folder import cache_folder
 from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
-from formalimg.suites.filed_item import FiledItem, ItemRecords
-from formalimg.suites.item import Item, in_order
+from formalimg.suites.item import FiledItem, Item, ItemRecords, in_order
 from formalimg.suites.items_file import UniqueIds, encode_item, numbered_lines, read_head, read_line
 from formalimg.suites.record import ItemFindings
 from formalimg.suites.registry import suite as get_suite
@@ -110,9 +107,13 @@ class CheckedFile:
     """What is remembered of a large items file that was checked as a whole: the heads of its items, in their order."""
 
     def __init__(self, path: Path, suite: str) -> None:
+        from importlib.metadata import version  # these here, because most files are small
+
+        from formalimg._util.cache_folder import cache_folder
+
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        name = hashlib.sha256(json.dumps([__version__, suite, digest]).encode()).hexdigest()
+        name = hashlib.sha256(json.dumps([version("formalimg"), suite, digest]).encode()).hexdigest()
         self._marker = cache_folder() / "checked-items" / f"{name}.json"
 
     def remember(self, items: Sequence[FiledItem], records: LineRecords) -> None:

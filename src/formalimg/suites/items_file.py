@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from formalimg._util.io import atomic_write
 from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
-from formalimg.suites.filed_item import FiledItem
-from formalimg.suites.item import Item, in_order, is_number
+from formalimg.suites.item import FiledItem, Item, in_order, is_number
 from formalimg.suites.odd_records import DUPLICATE_ID, NO_PROMPT, ODD_NAME
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
 from formalimg.suites.registry import suite as get_suite
@@ -38,9 +37,10 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
         FormalimgError: if there is no such suite, or the spec is not that of the suite's kind.
     """
     kind = get_suite(item.suite).traits
-    if isinstance(item, FiledItem) and (stored := item.canonical_fields) is not None:
+    if isinstance(item, FiledItem) and item.is_canonical:
         if with_proof:
             return item.records.line(item.number).decode()
+        stored = item.records.fields(item.number)
         return json.dumps(
             {name: value for name, value in stored.items() if name not in kind.form.PROOF}, ensure_ascii=False
         )
@@ -65,8 +65,8 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
 
 def formula_text(item: Item[Any]) -> str:
     """Return the formula of an item as text; empty for items without one."""
-    if isinstance(item, FiledItem) and (stored := item.canonical_fields) is not None:
-        return str(stored.get("dsl", ""))
+    if isinstance(item, FiledItem) and item.is_canonical:
+        return str(item.records.fields(item.number).get("dsl", ""))
     return str(getattr(item.spec, "text", ""))
 
 
