@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.judges import Unscored, UnscoredReason, Verdict
+from formalimg.judges import Part, Unscored, UnscoredReason, Verdict
 from formalimg.reporting.clauses import claimed_predicates
 from formalimg.reporting.judge_quality import JudgeQuality
 from formalimg.reporting.model import Detail, GradedImage, HowCounted, SeenImage, Tally
@@ -127,10 +127,11 @@ def read_images(run: RunRecord, about: Suite) -> RunImages:
     failed: Counter[tuple[str, str]] = Counter()
     images: list[SeenImage] = []
     quality = JudgeQuality()
+    shared: dict[Part, Part] = {}
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         observations.append(Observation(outcome.item, outcome.level, outcome.passed))
-        images.append(_seen(judged))
+        images.append(_seen(judged, shared))
         quality.add(judged)
         if isinstance(verdict, Unscored):
             unscored[verdict.reason] += 1
@@ -154,7 +155,8 @@ def read_images(run: RunRecord, about: Suite) -> RunImages:
     )
 
 
-def _seen(judged: Judged) -> SeenImage:
+def _seen(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
+    """Return an image without the reasons of its parts, which no table shows; equal parts are one object."""
     outcome, verdict = judged.outcome, judged.verdict
     scored = isinstance(verdict, Verdict)
     by_rule = scored and "rule" in verdict.evidence
@@ -162,7 +164,7 @@ def _seen(judged: Judged) -> SeenImage:
         outcome.item,
         outcome.level,
         outcome.passed,
-        verdict.parts if isinstance(verdict, Verdict) else (),
+        tuple(_shared(part, shared) for part in verdict.parts) if isinstance(verdict, Verdict) else (),
         (scored and not by_rule) or outcome.reason in _JUDGES_REASONS,
         verdict.cost,
         outcome.sample,
@@ -252,3 +254,8 @@ def headline_difference(about: Suite, first: ItemMeans, second: ItemMeans) -> Pa
     overall = list(about.bands.values())[-1] if about.bands else ()
     known = {level for level, _ in pairs.differences.values()}
     return pairs.difference(overall if overall and known.issuperset(overall) else None, confidence=CONFIDENCE)
+
+
+def _shared(part: Part, shared: dict[Part, Part]) -> Part:
+    bare = Part(part.name, part.kind, part.score, part.weight, part.about, p_yes=part.p_yes)
+    return shared.setdefault(bare, bare)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, NamedTuple
 
 from formalimg._util.stored_values import stored_json, stored_text
@@ -110,13 +111,11 @@ def _counted(choices: Mapping[Any, int], among: int) -> dict[Any, int]:
 class _BitSets(dict[Hashable, bytearray]):
     """Bit sets under construction, by choice."""
 
-    def __init__(self, size: int) -> None:
-        self._bytes = size // 8 + 1
-
     def add(self, choice: Hashable, number: int) -> None:
-        if choice not in self:
-            self[choice] = bytearray(self._bytes)
-        self[choice][number >> 3] |= 1 << (number & 7)
+        bits = self.setdefault(choice, bytearray())
+        if number >> 3 >= len(bits):
+            bits.extend(bytes((number >> 3) + 1 - len(bits)))
+        bits[number >> 3] |= 1 << (number & 7)
 
     def frozen(self) -> dict[Any, int]:
         return {choice: int.from_bytes(bits, "little") for choice, bits in self.items()}
@@ -127,8 +126,8 @@ def read_facets(query: RunQuery) -> FacetIndex:
     about = dict(query(_mentions, f"SELECT id, formula, tags, {_OBJECTS} FROM items"))
     scored = "status = 'made' AND passed IS NOT NULL"
     columns = f"pictures.item, pictures.sample, level, {scored}, passed, CASE WHEN {scored} THEN {_FAILED_PARTS} END"
-    rows = list(query(_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample"))
-    outcomes, levels, failed, mentioned = (_BitSets(len(rows)) for _ in range(4))
+    rows = query(_image, f"SELECT {columns} {ALL_IMAGES} ORDER BY position, sample")
+    outcomes, levels, failed, mentioned = (_BitSets() for _ in range(4))
     images: dict[ImageKey, int] = {}
     for number, (item, sample, level, outcome, parts) in enumerate(rows):
         images[item, sample] = number
@@ -175,9 +174,10 @@ def _failed_parts(parts: Iterable[Any]) -> Iterable[_Failed]:
             yield _Failed("", word)
 
 
-def _mentions(row: tuple[Any, ...]) -> tuple[str, frozenset[str]]:
+def _mentions(row: tuple[Any, ...]) -> tuple[str, tuple[str, ...]]:
     """Return what an item is about: the classes of its formula, its tags, or the objects of its concepts."""
     item, formula, tags, objects = row
     words = [*stored_json(tags, "tags", list), *stored_json(objects or "[]", "record", list)]
     classes = _CLASS.findall(stored_text(formula, "formula"))
-    return item, frozenset((*classes, *(word for word in words if isinstance(word, str))))
+    # Tuples of shared words: there is one of them for each item.
+    return item, tuple({intern(word) for word in (*classes, *words) if isinstance(word, str)})

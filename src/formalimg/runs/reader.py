@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -46,12 +45,12 @@ from formalimg.runs.queries import (
 from formalimg.runs.rows import (
     ExistingImage,
     PlannedItem,
+    PlannedItems,
     RunCost,
     existing_image,
     item_record,
     judge_identity,
     match_count,
-    planned_item,
     question_and_image,
     row_seconds,
     run_cost,
@@ -166,16 +165,14 @@ class StoredRun:
         """Whether the images are here; False if the answers about them were imported."""
         return not self._manifest.imported
 
-    @cached_property
+    @property
     def items(self) -> Mapping[str, PlannedItem]:
-        """The items, by id, in the order of the suite."""
-        query = "SELECT id, level, prompt, formula, tags FROM items ORDER BY position"
-        return {item.id: item for item in self._read(planned_item, query)}
+        """The items, by id, in the order of the suite; read from the database whenever they are needed."""
+        return PlannedItems(self._read)
 
     def item(self, name: str) -> PlannedItem | None:
         """Return the item with this id, or None."""
-        query = "SELECT id, level, prompt, formula, tags FROM items WHERE id = :item"
-        return next(self._read(planned_item, query, item=name), None)
+        return self.items.get(name)
 
     def suite_item(self, name: str) -> Item[object] | None:
         """Return the item with this id as the suite has it, or None."""

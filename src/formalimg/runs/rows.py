@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Any, NamedTuple, get_args
 
 from formalimg._util.stored_values import (
@@ -18,7 +19,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, UnscoredReason
 from formalimg.runs.manifest import Identity
-from formalimg.runs.queries import MAX_SCORE
+from formalimg.runs.queries import MAX_SCORE, RunQuery
 
 
 class PlannedItem(NamedTuple):
@@ -56,6 +57,53 @@ class ExistingImage(NamedTuple):
 
     key: str
     sha256: str
+
+
+class PlannedItems(Mapping[str, PlannedItem]):
+    """The items of a run by id, in the order of the suite; read from the database whenever they are needed."""
+
+    _COLUMNS = "SELECT id, level, prompt, formula, tags FROM items"
+
+    def __init__(self, query: RunQuery) -> None:
+        self._query = query
+
+    def __getitem__(self, id_: str) -> PlannedItem:
+        for item in self._query(planned_item, f"{self._COLUMNS} WHERE id = :item", item=id_):
+            return item
+        raise KeyError(id_)
+
+    def __iter__(self) -> Iterator[str]:
+        return (item.id for item in self.stream())
+
+    def __len__(self) -> int:
+        (count,) = self._query(lambda row: int(row[0]), "SELECT count(*) FROM items")
+        return count
+
+    def stream(self) -> Iterator[PlannedItem]:
+        """Yield the items in their order, by one query."""
+        return self._query(planned_item, f"{self._COLUMNS} ORDER BY position")
+
+    def values(self) -> ValuesView[PlannedItem]:
+        """Return a view of the items."""
+        return _StreamedValues(self)
+
+    def items(self) -> ItemsView[str, PlannedItem]:
+        """Return a view of ids and items."""
+        return _StreamedItems(self)
+
+
+class _StreamedValues(ValuesView[PlannedItem]):
+    _mapping: PlannedItems
+
+    def __iter__(self) -> Iterator[PlannedItem]:
+        return self._mapping.stream()
+
+
+class _StreamedItems(ItemsView[str, PlannedItem]):
+    _mapping: PlannedItems
+
+    def __iter__(self) -> Iterator[tuple[str, PlannedItem]]:
+        return ((item.id, item) for item in self._mapping.stream())
 
 
 def planned_item(row: tuple[Any, ...]) -> PlannedItem:
