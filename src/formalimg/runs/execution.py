@@ -15,6 +15,7 @@ from formalimg.judges import Judge
 from formalimg.models import ImageRequest, MatchReport, PremadeImageModel, RequestedImage
 from formalimg.runs.cancellation import run_until_stopped
 from formalimg.runs.config import RunConfig, require_budget
+from formalimg.runs.database import run_database_errors
 from formalimg.runs.engine import Engine
 from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import Identity, read_manifest, require_images, require_storable_settings
@@ -138,14 +139,18 @@ def judge_run(
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
     require_images(manifest := read_manifest(folder), folder)
-    with RunStore(folder, replace(manifest, images="")) as store:
+    from formalimg.runs.stored_items import StoredItems  # here, because other runs have their items
+
+    with RunStore(folder, replace(manifest, images="")) as store, contextlib.closing(open_run(folder)) as run:
         store.images.require_own()
-        with contextlib.closing(open_run(folder)) as run:
-            items = {item.id: item for item in run.suite_items()}
-        questions = {item.id: question_key(item) for item in items.values()}
-        stored = store.stored_images()
-        stored_items = ((items[item], sample, questions[item]) for item, sample in stored)
-        to_judge = without_verdict(stored, stored_items, store.scored(judge))
+        with run_database_errors(folder):
+            items = StoredItems(run)
+        stored, scored = store.stored_images(), store.scored(judge)
+        stored_items = ((items.item(item), sample, items.question(item)) for item, sample in stored)
+        left = without_verdict(stored, stored_items, scored)
+        # Each is decoded once before anything is spent: what cannot be judged is said now, and by its own question.
+        to_judge = [entry._replace(question=question_key(entry.item)) for entry in left]
+        to_judge = [entry for entry in to_judge if (entry.question, entry.stored.sha256) not in scored]
         if len(to_judge) < len(stored):
             on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
         to_check = [judge, *safeguards.judges] if to_judge else []

@@ -184,6 +184,11 @@ class StoredRun:
         rows = list(self._read(item_record, "SELECT id, level, record FROM items ORDER BY position"))
         return [self._suite_item(*row) for row in rows]
 
+    def item_heads(self) -> Iterator[tuple[Any, ...]]:
+        """Yield id, level, tags (JSON), version and question of each item, as they are stored."""
+        version = "CASE WHEN json_valid(record) THEN json_extract(record, '$.version') END"
+        return self._read(tuple, f"SELECT id, level, tags, {version}, question FROM items ORDER BY position")
+
     def outcomes(self) -> Sequence[ImageOutcome]:
         """Return the outcome of each planned image, ordered by item and sample."""
         return list(self._read(read_outcome, f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample"))

@@ -33,7 +33,7 @@ from formalimg.suites.conditions import STYLES, Condition, LayoutForm, ModelInpu
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
 from formalimg.suites.filed_items import require_valid
 from formalimg.suites.formula.spec import FormulaSpec
-from formalimg.suites.item import Item
+from formalimg.suites.item import FiledItem, Item, ItemRecords
 from formalimg.suites.items_file import decode_item, encode_item, formula_text, write_items
 from formalimg.suites.loader import LoadedItems, load, load_with_skipped, open_items
 from formalimg.suites.odd_records import (
@@ -301,12 +301,14 @@ __all__ = [
     "DigestError",
     "Dimension",
     "ExportedSuite",
+    "FiledItem",
     "FormulaSpec",
     "GraphQuestion",
     "GroupProblem",
     "IncludedObjects",
     "InfeasibleDrawError",
     "Item",
+    "ItemRecords",
     "ItemsError",
     "JudgeKind",
     "Kind",
