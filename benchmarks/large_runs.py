@@ -1,8 +1,10 @@
 """Time and memory of large runs: items, run, resume, report, viewer and bundle at 1,000, 10,000 and 100,000 items.
 
 The items are those that ship with the package, in turn and with new ids. Image model and judge cost nothing: a tiny
-image, and a verdict of two parts; what is measured is what formalimg adds. Each step runs in its own process. A run is stopped in the middle and goes on in the next step, so that both
-halves together are the whole. Slopes are those of the last two sizes on a log-log scale: 1 grows as the items do.
+image, and a verdict of two parts; what is measured is what formalimg adds. Each step runs in its own process. The first
+step, `load`, comes with an empty cache, so that all items are checked; later ones may know the file. A run is stopped
+in the middle and goes on in the next step, so that both halves together are the whole. Slopes are those of the last two
+sizes on a log-log scale: 1 grows as the items do.
 """
 
 from __future__ import annotations
@@ -22,7 +24,12 @@ import urllib.request
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # each step is measured with what it loads
+    from formalimg.judges import LoadedImage, Verdict
+    from formalimg.models import ImageRequest, ImageResult, Setting
+    from formalimg.suites import Item
 
 STEPS = ("load", "plan", "run", "resume-half", "resume-done", "report", "view", "bundle")
 
@@ -61,7 +68,6 @@ def measure(suite: str, size: int, folder: Path, steps: Sequence[str]) -> dict[s
         write_repeated(suite, size, folder / "items.jsonl")
     if "run" in steps:
         shutil.rmtree(folder / "run", ignore_errors=True)
-    # The first reading of a file is measured apart from later ones, which may know it: `load` comes with an empty cache.
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     if "load" in steps:
         shutil.rmtree(folder / "cache", ignore_errors=True)
@@ -72,11 +78,9 @@ def measure(suite: str, size: int, folder: Path, steps: Sequence[str]) -> dict[s
         if done.returncode:
             sys.exit(f"{step} of {size:,} items failed:\n{done.stderr[-2000:]}")
         found[step] = Measured(*json.loads(done.stdout.splitlines()[-1]))
-        first = "" if found[step].first is None else f", first {found[step].first:.1f} s"
-        print(
-            f"{size:>9,} {step:<12}{found[step].seconds:>9.1f} s{first}, {found[step].peak:,.0f} MB, {found[step].cpu:.1f} s of processor",
-            flush=True,
-        )
+        seconds, first, peak, cpu = found[step]
+        to_first = "" if first is None else f", first {first:.1f} s"
+        print(f"{size:>9,} {step:<12}{seconds:>9.1f} s{to_first}, {peak:,.0f} MB, {cpu:.1f} s CPU", flush=True)
     return found
 
 
@@ -124,8 +128,9 @@ def load_items(suite: str, folder: Path, began: float) -> Measured:
 
 
 def dry_run(suite: str, folder: Path, began: float) -> Measured:
-    return command(began, "run", suite, "--items", folder / "items.jsonl", "--model", f"python/{__file__}:draw",
-                   "--judge", "builtin/icons", "--dry-run", "--out", folder / "none")  # fmt: skip
+    parties = "--model", f"python/{__file__}:draw", "--judge", f"builtin/{'icons' if 'knolling' in suite else 'drawn'}"
+    place = "--items", folder / "items.jsonl", "--out", folder / "none"
+    return command(began, "run", suite, *parties, *place, "--dry-run")
 
 
 def first_half(suite: str, folder: Path, began: float) -> Measured:
@@ -203,7 +208,7 @@ def command(began: float, *arguments: object) -> Measured:
     """Run a command of formalimg in this process."""
     from contextlib import redirect_stdout
 
-    from formalimg.__main__ import main as run_command
+    from formalimg.cli import main as run_command
 
     sys.argv = ["formalimg", *map(str, arguments)]
     with redirect_stdout(io.StringIO()):
@@ -242,21 +247,21 @@ class FreeModel:
     """Answers at once; records the time of the first request."""
 
     name: str = "benchmark/free"
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     batch: int = 1
     concurrency: int = 8
     sees_spec: bool = False
     began: float = 0.0
     image: bytes = field(default_factory=lambda: draw(""))
 
-    async def generate(self, requests: Sequence[object]) -> AsyncIterator[object]:
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         from formalimg.models import Generated
 
         self.began = self.began or time.time()
         for request in requests:
             await asyncio.sleep(0)
             # What follows the end of a PNG file is ignored: each image has its own bytes.
-            yield Generated(self.image + str(request.item).encode())  # type: ignore[attr-defined]
+            yield Generated(self.image + request.item.encode())
 
 
 @dataclass
@@ -264,15 +269,15 @@ class FreeJudge:
     """Passes the images of two items of three."""
 
     name: str = "benchmark/free"
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = 8
 
-    async def judge(self, item: object, image: object) -> object:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         from formalimg.judges import Part, Verdict
 
-        holds = float(hash(item.id) % 3 > 0) if not item.id.isdigit() else float(int(item.id) % 3 > 0)  # type: ignore[attr-defined]
+        holds = float(int(item.id) % 3 > 0)
         parts = Part("(Is ?x 'cup')", "object", 1.0, about=("Is",)), Part("(OnLeftSide ?x)", "relation", holds)
-        return Verdict(bool(holds), parts, {"explanation": item.spec is not None})  # type: ignore[attr-defined]
+        return Verdict(bool(holds), parts, {"explanation": type(item.spec).__name__})
 
 
 if __name__ == "__main__":

@@ -131,13 +131,18 @@ class CheckedFile:
         """Return the items if an earlier process has checked the same file, else None."""
         try:
             stored = json.loads(self._marker.read_bytes())
-        except (OSError, ValueError):
+            state, heads = stored["state"], stored["heads"]
+            places = sorted((head[0], head[5], head[6]) for head in heads)
+            is_whole = bool(heads) and [place[0] for place in places] == list(range(len(heads)))
+        except (OSError, ValueError, LookupError, TypeError):
             return None
-        for _, length, checksum in sorted((head[0], head[-2], head[-1]) for head in stored["heads"]):
-            records.add_place(length, checksum, stored["state"])
+        if state not in (_VALID, _CANONICAL) or not is_whole:
+            return None
+        for _, length, checksum in places:
+            records.add_place(length, checksum, state)
         return [
             FiledItem.of(records, number, suite, id_, level, tuple(map(intern, tags)), intern(version))
-            for number, id_, level, tags, version, *_ in stored["heads"]
+            for number, id_, level, tags, version, *_ in heads
         ]
 
 
