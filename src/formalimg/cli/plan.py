@@ -50,14 +50,15 @@ def plan_command(
     """
     from formalimg.cli.output import print_table  # here, so that other commands start faster
     from formalimg.runs import Selection
-    from formalimg.suites import load_with_skipped
+    from formalimg.suites import open_items, require_valid
     from formalimg.suites import suite as suite_of
     from formalimg.tables import render_terminal
 
     if suite_of(suite).traits.has_scores:
         raise FormalimgError(f"{suite} gives scores, not passes: plan knolling, natural or conceptmix")
     chosen = Selection(None if levels is None else options.read_levels(levels))
-    selected = [*chosen.of(load_with_skipped(suite, items).items).values()]
+    selected = [*chosen.of(open_items(suite, items).items).values()]
+    require_valid(selected)
     prices = GivenPrices(price, {"model": [model] if model else [], "judge": [judge] if judge else []})
     cost = _Cost.of(_open_model(model, model_option, prices), _open_judge(suite, judge, judge_option, prices), selected)
     print_table(render_terminal([precision_table(suite, selected, width / 100, cost, labels=labels)]))
