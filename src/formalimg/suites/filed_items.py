@@ -13,7 +13,6 @@ import io
 import json
 import threading
 import weakref
-import zlib
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -33,6 +32,10 @@ _LARGE = 1_000_000
 """Files of so many bytes are remembered once they are checked: smaller ones are checked at once anyway."""
 
 
+def _checksum(line: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "little")
+
+
 class LineRecords(ItemRecords):
     """The lines of an items file, or of the bytes of one, by their place; a line that has changed is an error."""
 
@@ -44,13 +47,13 @@ class LineRecords(ItemRecords):
         self.checked_file: CheckedFile | None = None
         self._name = name
         self._suite = suite
-        self._starts, self._lengths, self._checksums = array("q"), array("q"), array("q")
+        self._starts, self._lengths, self._checksums = array("q"), array("q"), array("Q")
         self._states = bytearray()
         self._end = 0
 
     def add(self, line: bytes, state: int = _UNCHECKED) -> int:
         """Add the next line; return its number, from 0."""
-        return self.add_place(len(line), zlib.crc32(line), state)
+        return self.add_place(len(line), _checksum(line), state)
 
     def add_place(self, length: int, checksum: int, state: int) -> int:
         """Add the next line, by its length and checksum; return its number, from 0."""
@@ -66,7 +69,7 @@ class LineRecords(ItemRecords):
         with self._reading:
             self._file.seek(self._starts[number])
             line = self._file.read(self._lengths[number])
-        if zlib.crc32(line) != self._checksums[number]:
+        if _checksum(line) != self._checksums[number]:
             raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
         return line.removesuffix(b"\n")
 
@@ -112,8 +115,8 @@ class CheckedFile:
         from formalimg._util.cache_folder import cache_folder
 
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        name = hashlib.sha256(json.dumps([version("formalimg"), suite, digest]).encode()).hexdigest()
+            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = hashlib.sha256(json.dumps([version("formalimg"), suite, self.digest]).encode()).hexdigest()
         self._marker = cache_folder() / "checked-items" / f"{name}.json"
 
     def remember(self, items: Sequence[FiledItem], records: LineRecords) -> None:
@@ -159,13 +162,16 @@ def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item
     if records.checked_file and (items := records.checked_file.recall(records, suite)) is not None:
         return items
     items = []
-    ids = UniqueIds(findings)
+    ids, digest = UniqueIds(findings), hashlib.sha256()
     for number, line in numbered_lines(path, findings):
+        digest.update(line)
         head = read_head(line, f"{path}, line {number}", suite, findings)
         place = records.add(line)
         if head is not None and ids.add(head.id, head.tags, path, number):
             tags = tuple(map(intern, head.tags))
             items.append(FiledItem.of(records, place, suite, head.id, head.level, tags, intern(head.version)))
+    if records.checked_file and records.checked_file.digest != digest.hexdigest():
+        records.checked_file = None  # it was changed meanwhile
     return in_order(items)
 
 
