@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import execute, judge_run, reader
+from formalimg.runs import execute, judge_run
+from formalimg.suites import decode_item
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import order
 
@@ -18,13 +19,12 @@ from tests.support.run_contents import order
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The records that are decoded in this test."""
     records: list[str] = []
-    real = reader.decode_item
 
     def noted(record: str, suite: str) -> Any:
         records.append(record)
-        return real(record, suite)
+        return decode_item(record, suite)
 
-    monkeypatch.setattr(reader, "decode_item", noted)
+    monkeypatch.setattr("formalimg.runs.reader.decode_item", noted)
     return records
 
 

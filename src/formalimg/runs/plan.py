@@ -17,7 +17,7 @@ from formalimg.models import ImageModel, ImageRequest
 from formalimg.runs.manifest import Identity
 from formalimg.runs.messages import PlannedImage
 from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item, StyleText, encode_item
+from formalimg.suites import Condition, Item, StyleText, encode_item, no_garbage_collection
 from formalimg.suites import suite as suite_of
 
 _KEY_VERSION = 1
@@ -133,7 +133,8 @@ def plan_images(
             questions[item.id] = question_key(item)
         return PlannedImage(item, sample, key, own_seed, questions[item.id])
 
-    return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
+    with no_garbage_collection():
+        return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
 
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:

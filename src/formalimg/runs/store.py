@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +17,7 @@ from formalimg.judges import Judge, Unscored
 from formalimg.models import Generated, image_without_keys
 from formalimg.runs.database import (
     ImageRow,
+    ItemRow,
     item_row,
     missing_image_row,
     open_for_writing,
@@ -45,7 +46,7 @@ from formalimg.runs.manifest import (
 )
 from formalimg.runs.messages import ArrivedAnswer, JudgeResult, PlannedImage, StoredImage
 from formalimg.runs.plan import judge_key, plan_digest
-from formalimg.suites import Item, encode_item
+from formalimg.suites import Item, encode_item, no_garbage_collection
 
 
 class RunStore:
@@ -125,14 +126,18 @@ class RunStore:
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
                 "choose another folder or name"
             )
+        stored = frozenset(questions)
         questions.update((planned.item.id, planned.question) for planned in images)
         self.images.prepare(named=self._images_named)
         # The manifest first: a folder with a plan but without a manifest could be taken for another run.
         self.manifest = replace(manifest, items_digest=plan_digest(questions.values()))
         write_manifest(self.manifest, self.folder)
-        with run_database_errors(self.folder), self._database:
+        with run_database_errors(self.folder), self._database, no_garbage_collection():
             self._database.execute("BEGIN")
-            self._store_items(items, questions)
+            self._database.executemany(
+                "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                self._changed_items(items, questions, stored),
+            )
             self._database.executemany(
                 "INSERT INTO pictures (item, sample, key, seed, status) VALUES (?, ?, ?, ?, 'planned') "
                 "ON CONFLICT (item, sample) DO UPDATE SET key = excluded.key, seed = excluded.seed, "
@@ -141,15 +146,18 @@ class RunStore:
             )
         self._forget_lost_files()
 
-    def _store_items(self, items: Mapping[int, Item[object]], questions: Mapping[str, str]) -> None:
-        """Write the rows of items, but for those that are there already: a run that is resumed has them all."""
-        is_there = "SELECT 1 FROM items WHERE id = ? AND position = ? AND level = ? AND question = ? AND record = ?"
+    def _changed_items(
+        self, items: Mapping[int, Item[object]], questions: Mapping[str, str], stored: Set[str]
+    ) -> Iterator[ItemRow]:
+        """Yield the rows of items, but for those that are stored so already: a run that is resumed has them all."""
+        as_stored = "SELECT 1 FROM items WHERE id = ? AND position = ? AND level = ? AND question = ? AND record = ?"
         for position, item in items.items():
             question = questions[item.id]
-            stored = (item.id, position, item.level, question, encode_item(item))
-            if self._database.execute(is_there, stored).fetchone() is None:
-                row = item_row(position, item, question)
-                self._database.execute("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            if item.id in stored:
+                values = (item.id, position, item.level, question, encode_item(item))
+                if self._database.execute(as_stored, values).fetchone() is not None:
+                    continue
+            yield item_row(position, item, question)
 
     def _planned_before(self) -> set[tuple[str, int]]:
         with run_database_errors(self.folder):

@@ -30,7 +30,7 @@ from formalimg.suites.conceptmix.spec import (
     SpatialRelation,
 )
 from formalimg.suites.conditions import STYLES, Condition, LayoutForm, ModelInput, StyleText
-from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
+from formalimg.suites.defaults import DigestError, default_digest, instruction_digest, no_garbage_collection
 from formalimg.suites.filed_items import require_valid
 from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import FiledItem, Item, ItemRecords
@@ -411,6 +411,7 @@ __all__ = [
     "make_items",
     "max_items",
     "missing_concepts",
+    "no_garbage_collection",
     "noun_forms",
     "odd_lines",
     "odd_tags",

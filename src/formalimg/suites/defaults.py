@@ -39,7 +39,7 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
         DigestError: if the file is not the one that this version of the package was made with.
     """
     data = _default_data(suite, version)
-    with _no_garbage_collection():
+    with no_garbage_collection():
         items = [decode_known_item(line, suite) for line in data.splitlines()]
     _require_version(suite, version, items[0].version)
     return items
@@ -79,8 +79,8 @@ def _require_version(suite: str, version: str, newest: str) -> None:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Pause the search for garbage. Thousands of formulas are none, and searching them takes as long as parsing."""
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the search for garbage. Thousands of new objects are none, and searching them takes as long as making them."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -23,6 +23,7 @@ from formalimg.suites.registry import suite as get_suite
 ITEMS_FILE = "items.jsonl"
 FORMAT = 1
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NEEDED = ("format", "suite", "version", "id", "level", "prompt")
 
 
@@ -41,9 +42,7 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
         if with_proof:
             return item.records.line(item.number).decode()
         stored = item.records.fields(item.number)
-        return json.dumps(
-            {name: value for name, value in stored.items() if name not in kind.form.PROOF}, ensure_ascii=False
-        )
+        return _encode({name: value for name, value in stored.items() if name not in kind.form.PROOF})
     if not isinstance(item.spec, kind.spec_type):
         raise FormalimgError(
             f"item {item.id} of {item.suite} asks for a {type(item.spec).__name__}, "
@@ -60,7 +59,7 @@ def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
     }
     if item.tags:
         fields["tags"] = list(item.tags)
-    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    return _encode(fields)
 
 
 def formula_text(item: Item[Any]) -> str:
