@@ -80,7 +80,7 @@ def _require_version(suite: str, version: str, newest: str) -> None:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Pause the search for garbage. Thousands of new objects are none, and searching them takes as long as making them."""
+    """Pause the search for garbage: thousands of new objects are none, and searching takes as long as making them."""
     was_on = gc.isenabled()
     gc.disable()
     try:
