@@ -43,10 +43,10 @@ class RunCoverage(NamedTuple):
 
 def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
     """Return how much of its plan a run has."""
-    rows = records.tables["pictures"]
-    status = Counter(str(row["status"]) for row in rows)
-    planned = max(len(records.tables["items"]) * manifest.samples, len(rows))
-    never_made = status.pop("planned", 0) + planned - len(rows)
+    status = Counter(str(row["status"]) for row in records.tables["pictures"])
+    planned = max(sum(1 for _ in records.tables["items"]) * manifest.samples, status.total())
+    never_made = status["planned"] + planned - status.total()
+    status.pop("planned", 0)
     status.pop("made", 0)
     return RunCoverage(planned, never_made, dict(status))
 
