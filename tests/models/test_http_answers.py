@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError
+from formalimg.models.base import CallError, Usage
 from formalimg.models.providers.http import (
     Endpoint,
     ErrorResponse,
@@ -19,8 +19,8 @@ from formalimg.models.providers.http import (
     json_object,
     one_line,
     plain_fields,
+    read_usage,
     retry_after,
-    sum_counts,
 )
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
@@ -119,8 +119,11 @@ def test_answers_of_other_kinds_are_wrong(body: bytes) -> None:
 
 
 def test_numbers_are_counted_and_nothing_else() -> None:
-    assert sum_counts({"a": 3, "b": 4, "c": True, "d": "5", "e": None, "f": -2}, "a", "b", "c", "d", "e", "f", "g") == 7
-    assert sum_counts(None, "a") == sum_counts([3], "a") == 0
+    counts = {"a": 3, "b": 4, "c": True, "d": "5", "e": None, "f": -2}
+    assert read_usage(counts, ["a", "b", "e", "g"], ["b"]) == Usage(7, 4)
+    assert read_usage(None, ["a"], ["b"]) == read_usage([3], ["a"], ["b"]) == Usage()
+    for wrong in ("c", "d", "f"):
+        assert read_usage(counts, ["a", wrong], ["b"], images=1) == Usage(images=1)
 
 
 def test_only_plain_values_are_told() -> None:

@@ -31,7 +31,7 @@ from formalimg.models import (
 )
 from formalimg.models.base import CallError
 from formalimg.models.chat import Completion
-from formalimg.models.providers.http import sum_counts
+from formalimg.models.providers.http import read_usage
 from formalimg.models.retry import RetryPolicy
 from formalimg.runs import Progress
 from tests.support.remote_models import answers, request
@@ -85,17 +85,22 @@ def test_what_is_reported_is_taken_as_it_is() -> None:
     assert "usage" not in reply.served
 
 
-def test_without_a_report_the_most_that_it_can_be_is_counted_and_said() -> None:
+def test_without_a_report_the_cost_is_estimated_from_what_was_sent_and_came_back() -> None:
     reply = _reply(Talker(Usage()))
-    assert reply.usage.output_tokens == 7
-    assert reply.usage.input_tokens >= len(WORDS.encode()) + len(json.dumps(Holds.model_json_schema()))
+    assert reply.usage.output_tokens == 7, "the limit on its length"
+    assert _reply(Talker(Usage(), settings={"max_tokens": 16_384})).usage.output_tokens == 500, "not the limit"
+    lengthy = '{"holds": true' + " " * 5_000 + "}"
+    assert _reply(Talker(Usage(), settings={}, text=lengthy)).usage.output_tokens == 2_508
+    assert reply.usage.input_tokens >= len(WORDS.encode()) / 2 + len(json.dumps(Holds.model_json_schema()))
     assert reply.cost == pytest.approx(reply.usage.input_tokens / 1000 + 0.7)
     assert isinstance(reply, Answered)
-    assert reply.served["usage"] == "not reported: the cost is an upper estimate"
+    assert reply.served["usage"] == "not reported: the cost is an estimate"
     longer = _reply(Talker(Usage()), (Message("user", (WORDS + "ø" * 100,)),))
-    assert longer.usage.input_tokens == reply.usage.input_tokens + 200, "a token is a byte at least"
+    assert longer.usage.input_tokens == reply.usage.input_tokens + 100, "a token of two bytes"
     shown = _reply(Talker(Usage()), (Message("user", (WORDS, Attachment(b"png", "image/png"))),))
-    assert shown.usage.input_tokens - reply.usage.input_tokens > 48_169, "as many as gpt-4o-mini counts at most"
+    assert shown.usage.input_tokens - reply.usage.input_tokens == 3_000
+    many = _reply(Talker(Usage(), "acme/gpt-4o-mini"), (Message("user", (WORDS, Attachment(b"png", "image/png"))),))
+    assert many.usage.input_tokens - reply.usage.input_tokens > 48_169, "as many as gpt-4o-mini counts at most"
 
 
 def test_a_report_of_one_half_is_completed() -> None:
@@ -103,6 +108,11 @@ def test_a_report_of_one_half_is_completed() -> None:
     assert _reply(Talker(Usage(0, 2))).usage.input_tokens > len(WORDS)
     assert _reply(Talker(Usage(3, 0))).usage.output_tokens == 7, "words that took no tokens"
     assert _reply(Talker(Usage(3, 0), ended="refusal")).cost == 0.003, "a prompt that was blocked before the first word"
+
+
+def test_an_answer_that_is_long_without_a_limit_has_a_bounded_estimate() -> None:
+    talkative = Talker(Usage(), text='{"holds": true}' + " " * 500_000, settings={})
+    assert _reply(talkative).usage.output_tokens == 65_536
 
 
 def test_the_limit_may_have_another_name_or_be_a_field_that_the_user_adds() -> None:
@@ -115,8 +125,7 @@ def test_the_limit_may_have_another_name_or_be_a_field_that_the_user_adds() -> N
         assert _reply(Talker(Usage(), settings=settings)).usage.output_tokens == limit
 
 
-def test_without_a_limit_there_is_no_estimate_and_the_cost_is_unknown() -> None:
-    assert _reply(Talker(Usage(), settings={})).cost is None
+def test_without_a_price_the_cost_is_unknown() -> None:
     assert _reply(Talker(Usage(), settings={}, name="acme/free")).cost == 0
     assert _reply(Talker(Usage(), name="acme/unheard-of")).cost is None
 
@@ -129,7 +138,8 @@ def test_answers_that_cannot_be_parsed_are_estimated_too() -> None:
 
 @pytest.mark.parametrize("count", [10**400, 10**13, -1, True, 1.5, "12", None])
 def test_counts_that_cannot_be_are_none(count: object) -> None:
-    assert sum_counts({"prompt_tokens": count}, "prompt_tokens") == 0
+    assert read_usage({"sent": 5, "received": count}, ["sent"], ["received"]) == Usage(5 if count is None else 0)
+    assert read_usage({"sent": count, "received": 5}, ["sent"], ["received"]) == Usage(0, 5 if count is None else 0)
 
 
 # --- images
@@ -201,7 +211,8 @@ def test_a_failed_image_costs_what_its_attempts_did(error: Exception, paid: Usag
 def test_an_image_that_takes_too_long_after_it_was_paid_for_counts() -> None:
     broken = CallError("wrong", "")
     assert _image(Painter(broken, paid=Usage(images=1), hang=True), timeout=0.05).cost == 4
-    assert _image(Painter(broken, hang=True), timeout=0.05).cost == 0
+    assert _image(Painter(broken, hang=True), timeout=0.05).cost == 4, "nobody knows whether it is billed"
+    assert _image(Painter(broken, "acme/tokens", hang=True), timeout=0.05).cost == 0, "there is no estimate"
 
 
 def test_failed_attempts_before_an_image_are_a_part_of_its_cost() -> None:

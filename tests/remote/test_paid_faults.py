@@ -191,13 +191,16 @@ def test_what_is_counted_by_an_upper_estimate_is_said(tmp_path: Path) -> None:
         assert done.code == 130, done.err
         asked = len(server.requests)
     assert cost_in(tmp_path / "run") == asked * PRICE == 2
-    assert f"{asked} calls did not report what they used: they are counted by an upper estimate" in done.err
+    assert (
+        f"{asked} calls did not report what they used: the cost is estimated from what was sent and what came back"
+        in done.err
+    )
 
 
 def test_a_run_with_a_budget_ends_where_no_cost_can_be_estimated(tmp_path: Path) -> None:
     with KnowingServer(ITEMS, latency=0.02) as server:
         model = open_image_model("openai/token-painter", options(f"{server.url}/v1"))
-        advice = "openai/token-painter did not say what a call used .* the price of an image, as in --price model=0.04"
+        advice = "openai/token-painter did not say what a call used, .* the price of an image, as in --price model=0.04"
         with pytest.raises(FormalimgError, match=advice):
             execute(order(ITEMS, model, budget=1.0), tmp_path / "run")
         assert len(server.requests) <= AT_ONCE

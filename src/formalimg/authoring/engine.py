@@ -41,7 +41,7 @@ class AuthoringResult:
         outstanding: how many answers did not come; the same call asks for them again.
         cost: of all answers, in US dollars; None if nobody knows the price.
         over_budget: whether answers are outstanding because the budget is used up.
-        estimated: how many calls were counted by an upper estimate, because what they used was not reported.
+        estimated: how many calls were counted by an estimate, because what they used was not reported.
     """
 
     items: tuple[Item[Any], ...]

@@ -293,10 +293,13 @@ def _print_earlier_work(folder: Path, earlier: EarlierWork) -> None:
 
 
 def print_estimated_calls(count: int) -> None:
-    """Say how many calls were counted by an upper estimate, because what they used was not reported."""
+    """Say how many calls were counted by an estimate, because what they used was not reported."""
     if count:
         calls = "1 call" if count == 1 else f"{count:,} calls"
-        echo(f"{calls} did not report what they used: they are counted by an upper estimate", err=True)
+        echo(
+            f"{calls} did not report what they used: the cost is estimated from what was sent and what came back",
+            err=True,
+        )
 
 
 def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, gave_up: str = "") -> None:

@@ -13,13 +13,13 @@ from formalimg._util.text import truncate
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
-from formalimg.models.chat_usage import complete_usage, maximum_input, maximum_output, without_impossible
+from formalimg.models.chat_usage import complete_usage, estimate_input, maximum_output, without_impossible
 from formalimg.models.deduplication import CurrentQuestion, asking
 from formalimg.models.pricing import price_of
 from formalimg.models.public_identity import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
-from formalimg.models.spending import NO_USAGE, RequestCost, note_waste
+from formalimg.models.spending import NO_USAGE, RequestCost, note_text, note_waste
 from formalimg.models.structured_output import (
     OBJECT_SCHEMA,
     TEXT_SCHEMA,
@@ -97,7 +97,7 @@ class ProviderChatModel:
         current: CurrentQuestion | None,
     ) -> Reply[AnswerType]:
         longest = maximum_output(self._provider.settings)
-        sent = partial(maximum_input, messages, schema)
+        sent = partial(estimate_input, self.name, messages, schema)
         spent = RequestCost(self.price, partial(complete_usage, sent=sent, longest=longest))
         send = partial(spent.attempt, partial(self._complete, messages, schema))
         raw, reason = "", "nothing was asked"
@@ -134,6 +134,7 @@ class ProviderChatModel:
         if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
         completion = without_impossible(await self._provider.complete(messages, sent))
+        note_text(completion.text)
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
         return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
 

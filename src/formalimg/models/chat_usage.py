@@ -1,4 +1,4 @@
-"""Usage of chat calls that providers do not report: an upper estimate, so that a budget holds."""
+"""Usage of chat calls that providers do not report: an estimate from what was sent and what came back."""
 
 from __future__ import annotations
 
@@ -9,27 +9,40 @@ from dataclasses import replace
 from formalimg.models.base import Setting, Usage
 from formalimg.models.chat import Attachment, Completion, Message
 
+_BYTES_PER_TOKEN = 2
+"""On the safe side: English text has about four bytes a token, and other languages three."""
+
 _MESSAGE_TOKENS = 100
 """More than what any chat template puts around a message."""
 
-_IMAGE_TOKENS = 50_000
-"""More than what any listed model counts for an image: gpt-4o-mini counts up to 48,169, most others below 3,000."""
+_IMAGE_TOKENS = 3_000
+"""More than what most models count for an image."""
+
+_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}
+"""The same for models that count more, by a part of their names: gpt-4o-mini counts up to 48,169."""
+
+_SHORTEST_ANSWER = 500
+"""Tokens that are counted at least for an answer of which nothing is known: it may have been lost, or thought about."""
+
+_LONGEST_ANSWER = 65_536
+"""Tokens that are counted at most for an answer if no setting limits it."""
 
 _LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
 """Settings that limit the length of an answer, thinking included; also as fields that the user adds."""
 
 
-def maximum_input(messages: Sequence[Message], schema: Mapping[str, object]) -> int:
-    """Return the most tokens that a request can have.
-
-    A token is at least one byte of text, and the schema of the answer may be sent along, at most twice.
-    """
-    tokens = 2 * len(json.dumps(schema))
+def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str, object]) -> int:
+    """Estimate the tokens of a request; the schema of the answer may be sent along, at most twice."""
+    image_tokens = next((count for part, count in _MANY_IMAGE_TOKENS.items() if part in model), _IMAGE_TOKENS)
+    size, tokens = 2 * len(json.dumps(schema)), 0
     for message in messages:
         tokens += _MESSAGE_TOKENS
         for part in message.parts:
-            tokens += _IMAGE_TOKENS if isinstance(part, Attachment) else len(part.encode("utf-8", "replace"))
-    return tokens
+            if isinstance(part, Attachment):
+                tokens += image_tokens
+            else:
+                size += len(part.encode("utf-8", "replace"))
+    return tokens + _tokens(size)
 
 
 def maximum_output(settings: Mapping[str, Setting]) -> int | None:
@@ -44,19 +57,20 @@ def without_impossible(completion: Completion) -> Completion:
     return replace(completion, usage=Usage()) if wordy else completion
 
 
-def complete_usage(reported: Usage, sent: Callable[[], int], longest: int | None) -> Usage | None:
-    """Return the usage of a call, with an upper estimate of what its provider left out.
+def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], longest: int | None) -> Usage:
+    """Return the usage of a call, with an estimate of what its provider left out.
 
     Args:
         reported: what the provider reports.
-        sent: returns the most tokens that the request can have.
+        received: bytes that came back.
+        sent: estimates the tokens of the request.
         longest: the most tokens that the answer can have; None if nobody knows.
-
-    Returns:
-        None if there is no upper estimate.
     """
     if reported.input_tokens:
         return reported
-    if not reported.output_tokens and longest is None:
-        return None
-    return Usage(sent(), reported.output_tokens or longest or 0)
+    limit = _LONGEST_ANSWER if longest is None else longest
+    return Usage(sent(), reported.output_tokens or min(max(_SHORTEST_ANSWER, _tokens(received)), limit))
+
+
+def _tokens(size: int) -> int:
+    return -(-size // _BYTES_PER_TOKEN)

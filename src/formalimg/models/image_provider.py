@@ -92,7 +92,7 @@ class ProviderImageModel:
         served = redact_values(completion.served)
         return Generated(completion.data, {**served, "usage": NO_USAGE} if spent.estimated else served, spent.cost)
 
-    def _complete_usage(self, reported: Usage) -> Usage:
+    def _complete_usage(self, reported: Usage, received: int) -> Usage:
         """Return a usage with what a provider may have left out: it is taken to bill one image."""
         if self.price.output is None:  # a price by the image, or none
             return reported if reported.images else replace(reported, images=1)

@@ -12,14 +12,15 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Identified, Usage
 from formalimg.models.pricing import UNKNOWN_PRICE, Price, price_of
 
-NO_USAGE = "not reported: the cost is an upper estimate"
-"""What `served` says under `usage` of an answer whose cost is an upper estimate."""
+NO_USAGE = "not reported: the cost is an estimate"
+"""What `served` says under `usage` of an answer whose cost is an estimate."""
 
 
 class Spending:
@@ -28,7 +29,7 @@ class Spending:
     Attributes:
         cost: the cost so far in US dollars, as far as it is known.
         unpriced: number of results with an unknown cost.
-        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
+        estimated: number of calls whose use was not reported, so that they are counted by an estimate.
         budget: the spending limit in US dollars; None for no limit.
     """
 
@@ -146,7 +147,21 @@ class HasUsage(Protocol):
 
 Completed = TypeVar("Completed", bound=HasUsage)
 
-_paid: ContextVar[list[Usage] | None] = ContextVar("formalimg_paid", default=None)
+
+@dataclass
+class _Call:
+    """What is known of a call while it is made.
+
+    Attributes:
+        usage: what it used, once an answer says so.
+        received: bytes of a good answer that came in so far.
+    """
+
+    usage: Usage | None = None
+    received: int = 0
+
+
+_call: ContextVar[_Call | None] = ContextVar("formalimg_call", default=None)
 
 
 def note_usage(usage: Usage) -> Usage:
@@ -154,10 +169,24 @@ def note_usage(usage: Usage) -> Usage:
 
     For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
     """
-    paid = _paid.get()
-    if paid is not None:
-        paid[:] = [usage]
+    call = _call.get()
+    if call is not None:
+        call.usage = usage
     return usage
+
+
+def note_received(size: int) -> None:
+    """Say that so many bytes of a good answer came in: the call is paid for, even if the rest never comes."""
+    call = _call.get()
+    if call is not None:
+        call.received += size
+
+
+def note_text(text: str) -> None:
+    """Say which text came, for an estimate if nobody counted the bytes of the answer."""
+    call = _call.get()
+    if call is not None:
+        call.received = max(call.received, len(text.encode("utf-8", "replace")))
 
 
 class RequestCost:
@@ -166,15 +195,15 @@ class RequestCost:
     Attributes:
         usage: all that was used, with estimates where nothing was reported.
         cost: all of it in US dollars; None if a part is unknown.
-        estimated: for how many calls nothing was reported, so that they are counted by an upper estimate.
+        estimated: for how many calls nothing was reported, so that they are counted by an estimate.
     """
 
-    def __init__(self, price: Price, complete: Callable[[Usage], Usage | None]) -> None:
+    def __init__(self, price: Price, complete: Callable[[Usage, int], Usage]) -> None:
         """Begin with nothing.
 
         Args:
             price: the price of the model.
-            complete: returns a usage with an upper estimate of all that a provider left out; None if there is none.
+            complete: returns a usage with an estimate of all that a provider left out, by the bytes that came back.
         """
         self.usage = Usage()
         self.cost: float | None = 0.0
@@ -183,37 +212,45 @@ class RequestCost:
         self._complete = complete
 
     async def attempt(self, send: Callable[[], Awaitable[Completed]]) -> Completed:
-        """Make one call, and count it if it is paid for: all that were answered, also those of no use."""
-        paid: list[Usage] = []
-        token = _paid.set(paid)
+        """Make one call, and count it if it is paid for: all that were answered, also those of no use.
+
+        A call that was given up without an answer counts too: it was sent, and is likely to be billed.
+        """
+        call = _Call()
+        token = _call.set(call)
         try:
             result = await send()
         except CallError as error:
             note_waste()
             if error.usage != Usage():
-                paid[:] = [error.usage]
-            if paid or error.kind == "wrong":  # an answer came, and is not what was promised
-                self.count(paid[0] if paid else Usage())
+                call.usage = error.usage
+            if call.usage or call.received or error.kind == "wrong":  # an answer came, and is not what was promised
+                self.count(call.usage or Usage(), call.received)
             raise
-        except (FormalimgError, asyncio.CancelledError):  # cancelled by the time limit, or together with the run
-            if paid:
-                self.count(paid[0])
+        except FormalimgError:
+            if call.usage:
+                self.count(call.usage)
+            raise
+        except asyncio.CancelledError:  # by the time limit, or together with the run
+            note_waste()
+            if call.usage or self._price.cost(self._complete(Usage(), call.received)) is not None:
+                self.count(call.usage or Usage(), call.received)
             raise
         except Exception:  # of a library that could not read the answer
             note_waste()
-            self.count(paid[0] if paid else Usage())
+            self.count(call.usage or Usage(), call.received)
             raise
         finally:
-            _paid.reset(token)
-        self.count(result.usage)
+            _call.reset(token)
+        self.count(result.usage, call.received)
         return result
 
-    def count(self, reported: Usage) -> None:
-        """Count a call that used this much, as far as it was reported."""
-        usage = self._complete(reported)
-        cost = self._price.cost(Usage() if usage is None else usage)  # which is 0 where all is free
+    def count(self, reported: Usage, received: int = 0) -> None:
+        """Count a call that used this much, as far as it was reported, and brought so many bytes."""
+        usage = self._complete(reported, received)
+        cost = self._price.cost(usage)
         estimated = bool(cost) and usage != reported
-        self.usage += usage or reported
+        self.usage += usage
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.estimated += estimated
         meter = _meter.get()
@@ -234,6 +271,6 @@ def unknown_cost_advice(party: Identified, *, per_image: bool) -> str:
     if price_of(party) == UNKNOWN_PRICE:
         return unknown_price_advice(party.name, per_image=per_image)
     return (
-        f"{party.name} did not say what a call used and nothing limits it, so the budget cannot be kept: give the "
-        "model the option max_tokens, or the price of an image, as in --price model=0.04"
+        f"{party.name} did not say what a call used, so the budget cannot be kept: give the price of an image, "
+        "as in --price model=0.04"
     )

@@ -44,7 +44,7 @@ class Progress(Spending):
         ended_by: the error of a model or judge that ended the run; None if there is none.
         cost: cost of this run and of earlier ones in the same folder, in US dollars.
         unpriced: number of images and verdicts with an unknown price.
-        estimated: number of calls whose use was not reported, so that they are counted by an upper estimate.
+        estimated: number of calls whose use was not reported, so that they are counted by an estimate.
         budget: spending limit in US dollars; None for no limit.
     """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Setting
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
 from formalimg.models.options import (
@@ -20,7 +20,7 @@ from formalimg.models.options import (
     with_base_url,
     without_none,
 )
-from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
+from formalimg.models.providers.http import Endpoint, plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES, limit_answers
 from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
@@ -208,8 +208,8 @@ def _encode_part(part: str | Attachment) -> dict[str, object]:
 
 def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
-    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    usage = note_usage(Usage(input_tokens, sum_counts(used, "output_tokens")))
+    sent = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+    usage = note_usage(read_usage(used, sent, ["output_tokens"]))
     if not isinstance(blocks, list):
         raise CallError("wrong", "there is no message in the answer")
     if not isinstance(reason, str) or reason not in _STOP_REASONS:

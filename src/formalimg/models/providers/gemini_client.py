@@ -10,7 +10,14 @@ from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.options import Options, server_api_key
-from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line, retry_after
+from formalimg.models.providers.http import (
+    Endpoint,
+    ErrorResponse,
+    error_from_response,
+    one_line,
+    read_usage,
+    retry_after,
+)
 from formalimg.models.providers.limits import (
     MAX_IMAGE_ANSWER_BYTES,
     MAX_MODEL_ITEMS,
@@ -174,14 +181,9 @@ def response_text(response: GenerateContentResponse) -> str:
 
 def token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
     """Return what the call used; thoughts are paid like the answer."""
-    counted = response.usage_metadata
-    if counted is None:
-        return Usage(images=images)
-    return Usage(
-        input_tokens=(counted.prompt_token_count or 0) + (counted.tool_use_prompt_token_count or 0),
-        output_tokens=(counted.candidates_token_count or 0) + (counted.thoughts_token_count or 0),
-        images=images,
-    )
+    sent = ["prompt_token_count", "tool_use_prompt_token_count"]
+    counts = getattr(response.usage_metadata, "__dict__", None)
+    return read_usage(counts, sent, ["candidates_token_count", "thoughts_token_count"], images=images)
 
 
 def served_fields(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:

@@ -15,7 +15,7 @@ from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, parse_extra_fields, read_temperature, read_token_limit, without_none
 from formalimg.models.providers.hf_client import HfClient, open_hf_client, requires_hf
-from formalimg.models.providers.http import plain_fields, sum_counts
+from formalimg.models.providers.http import plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import encode_message, response_format
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
@@ -195,7 +195,7 @@ def _parse(answer: ChatCompletionOutput) -> Completion:
     finish_reason = getattr(choice, "finish_reason", None)
     served = plain_fields(vars(answer), "model", "id", "created", "system_fingerprint")
     counts = getattr(answer.usage, "__dict__", None)
-    used = note_usage(Usage(sum_counts(counts, "prompt_tokens"), sum_counts(counts, "completion_tokens")))
+    used = note_usage(read_usage(counts, ["prompt_tokens"], ["completion_tokens"]))
     if refusal or finish_reason in _REFUSED:
         return Completion(str(refusal or text or ""), "refusal", used, served)
     if finish_reason in _CUT_OFF:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, CallErrorKind, Setting
+from formalimg.models.base import CallError, CallErrorKind, Setting, Usage
 from formalimg.models.providers.limits import MAX_IMAGE_BYTES, http_library, limit_downloads
 from formalimg.models.secrets import redact
 
@@ -40,8 +40,8 @@ _QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota
 _TRANSIENT_STATUSES = {408, 409, 425}
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-_MAX_COUNT = 10**12
-"""Larger counts are taken as missing: no call uses so much, and no price of it could be computed or stored."""
+_MAX_COUNT = 10**8
+"""No call uses so many tokens: a report of more is none, or one wrong answer would use up every budget."""
 _MAX_REDIRECTS = 5
 _DOWNLOAD_DELAYS = (0.5, 2.0)
 """Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
@@ -147,14 +147,20 @@ def plain_fields(body: Mapping[str, object], *names: str) -> dict[str, Setting]:
     return {name: value for name in names if isinstance(value := body.get(name), str | int | float | bool)}
 
 
-def sum_counts(body: object, *names: str) -> int:
-    """Return the sum of the counts under these names; missing ones are 0."""
-    if not isinstance(body, Mapping):
-        return 0
-    found = [body.get(name) for name in names]
-    return sum(
-        value for value in found if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_COUNT
-    )
+def read_usage(report: object, inputs: Sequence[str], outputs: Sequence[str], images: int = 0) -> Usage:
+    """Return what a call used, by the sums of these counts; missing ones are 0.
+
+    A report with a count that cannot be (negative, no whole number, beyond all sizes) is none: what is left of it would
+    be less than was used.
+    """
+    counts = report if isinstance(report, Mapping) else {}
+    sums = []
+    for names in (inputs, outputs):
+        values = [value for name in names if (value := counts.get(name)) is not None]
+        if not all(type(value) is int and 0 <= value <= _MAX_COUNT for value in values):
+            return Usage(images=images)
+        sums.append(sum(values))
+    return Usage(sums[0], sums[1], images)
 
 
 def one_line(text: str) -> str:

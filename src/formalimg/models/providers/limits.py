@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.secrets import redact
+from formalimg.models.spending import note_received
 
 if TYPE_CHECKING:
     from httpx2 import URL, Request, Response
@@ -78,6 +79,7 @@ class AnswerBody:
             CallError: if it is too large, or cannot be decompressed.
         """
         self._received += len(chunk)
+        before = self._file.tell()
         try:
             if self._received > self._limit:
                 raise _AnswerTooLargeError
@@ -85,6 +87,8 @@ class AnswerBody:
                 self._file.write(chunk)
             else:
                 self._inflate(self._inflater, chunk)
+            if not self._is_error:
+                note_received(self._file.tell() - before)
         except _AnswerTooLargeError:
             size = f"{self._limit // 1_000_000} MB"
             if not self._is_error:

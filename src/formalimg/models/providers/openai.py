@@ -23,7 +23,7 @@ from formalimg.models.options import (
     with_base_url,
     without_none,
 )
-from formalimg.models.providers.http import download, plain_fields, sum_counts
+from formalimg.models.providers.http import download, plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import (
     OpenAIClient,
@@ -131,8 +131,7 @@ class OpenAIChat:
         served = plain_fields(answer, "model", "id", "created", "system_fingerprint", "service_tier")
         if request_id:
             served["request_id"] = request_id
-        used = answer.get("usage")
-        usage = note_usage(Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")))
+        usage = note_usage(read_usage(answer.get("usage"), ["prompt_tokens"], ["completion_tokens"]))
         return _parse(answer, usage, served), answer
 
 
@@ -185,9 +184,8 @@ class OpenAIImages:
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Generate one image."""
         answer, request_id = await self._server.call(lambda client: self._send(client, request))
-        used = answer.get("usage")
         # Paid for from here on, whether or not there is an image in it or at the address it names.
-        usage = note_usage(Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1))
+        usage = note_usage(read_usage(answer.get("usage"), ["input_tokens"], ["output_tokens"], images=1))
         entries = answer.get("data")
         first = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(first, dict):

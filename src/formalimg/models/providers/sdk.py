@@ -20,7 +20,7 @@ from formalimg.models.providers.http import (
     error_from_response,
     json_object,
     one_line,
-    sum_counts,
+    read_usage,
 )
 from formalimg.models.providers.limits import served_error
 
@@ -199,9 +199,7 @@ def _body(response: Any) -> object:
 def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError | FormalimgError:
     """Add what the call used, if the body of an error says so: some servers bill what they then block."""
     used = body.get("usage") if isinstance(body, Mapping) else None
-    usage = Usage(
-        sum_counts(used, "input_tokens", "prompt_tokens"), sum_counts(used, "output_tokens", "completion_tokens")
-    )
+    usage = read_usage(used, ["input_tokens", "prompt_tokens"], ["output_tokens", "completion_tokens"])
     if isinstance(failed, CallError) and usage != Usage():
         failed.usage = usage
     return failed
