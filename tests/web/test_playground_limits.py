@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import io
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from formalimg.scenes import draw
 from formalimg.web.playground import JobPool, playground_routes
 from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError
 from formalimg.web.server import build_app
@@ -97,3 +105,47 @@ def test_a_formula_that_is_nested_too_deep_is_not_solved(visitor: Visitor) -> No
     formula = "(iff (exists ?x (Is ?x 'cup')) " * 190 + CUP + ")" * 190
     reply = visitor.reply("solve", formula=formula)
     assert reply == {"outcome": "unknown", "words": "the formula is nested too deep to be solved: write it flatter"}
+
+
+def _drawing(side: int) -> str:
+    """A drawing of so many pixels on each side, partly transparent."""
+    file = io.BytesIO()
+    image = draw(RED, 256).resize((side, side)).convert("RGBA")
+    image.putpixel((0, 0), (255, 255, 255, 0))
+    image.save(file, "PNG", compress_level=1)
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _memory_of_children() -> int:
+    """Megabytes that the processes take together that this one has started."""
+    total = 0
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            for child in (task / "children").read_text().split():
+                total += int(Path(f"/proc/{child}/statm").read_text().split()[1]) * 4096
+    return total // 1_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_large_images_share_the_memory_of_the_playground(record_property: Callable[[str, object], None]) -> None:
+    image = _drawing(tries(4500, 4990))
+    pool = JobPool(3, queue_timeout=60.0)
+    app = build_app(playground_routes(pool), token=None, command="formalimg view")
+    before, peak, is_over = _memory_of_children(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not is_over.wait(0.005):
+            peak = max(peak, _memory_of_children() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        with ThreadPoolExecutor(3) as visitors:
+            replies = list(visitors.map(lambda _: Visitor(app).reply("verify", formula=CUP, image=image), range(3)))
+    finally:
+        is_over.set()
+        watcher.join()
+    record_property("peak", peak)
+    assert [reply["passed"] for reply in replies] == [True] * 3
+    assert peak < 600

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from formalimg._util.memory_gate import AnswerReservation, answer_memory
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Identified, Usage
 from formalimg.models.pricing import UNKNOWN_PRICE, Price, price_of
@@ -63,13 +64,15 @@ class Meter:
         unpriced: 1 if the cost of a call is unknown.
         blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
         wasted: whether an answer was of no use.
+        memory: what large answers have reserved.
     """
 
-    def __init__(self, limit: Spending, *, finish: bool) -> None:
+    def __init__(self, limit: Spending, memory: AnswerReservation, *, finish: bool) -> None:
         self.cost = 0.0
         self.unpriced = 0
         self.blocked = False
         self.wasted = False
+        self.memory = memory
         self._limit = limit
         self._finish = finish
         self._begun = False
@@ -115,12 +118,13 @@ def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
         limit: counts the cost, and knows the budget.
         finish: whether work of several calls is finished once it is begun, as long as all its answers are of use.
     """
-    meter = Meter(limit, finish=finish)
-    token = _meter.set(meter)
-    try:
-        yield meter
-    finally:
-        _meter.reset(token)
+    with answer_memory() as memory:
+        meter = Meter(limit, memory, finish=finish)
+        token = _meter.set(meter)
+        try:
+            yield meter
+        finally:
+            _meter.reset(token)
 
 
 def may_begin_call() -> bool:
@@ -198,18 +202,20 @@ class RequestCost:
         estimated: for how many calls nothing was reported, so that they are counted by an estimate.
     """
 
-    def __init__(self, price: Price, complete: Callable[[Usage, int], Usage]) -> None:
+    def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
         """Begin with nothing.
 
         Args:
             price: the price of the model.
             complete: returns a usage with an estimate of all that a provider left out, by the bytes that came back.
+            keeps_answers: whether the answer itself is the result, so that its memory is in use for longer.
         """
         self.usage = Usage()
         self.cost: float | None = 0.0
         self.estimated = 0
         self._price = price
         self._complete = complete
+        self._keeps_answers = keeps_answers
 
     async def attempt(self, send: Callable[[], Awaitable[Completed]]) -> Completed:
         """Make one call, and count it if it is paid for: all that were answered, also those of no use.
@@ -219,7 +225,10 @@ class RequestCost:
         call = _Call()
         token = _call.set(call)
         try:
-            result = await send()
+            with answer_memory() as memory:
+                result = await send()
+                if self._keeps_answers:
+                    memory.pass_on()
         except CallError as error:
             note_waste()
             if error.usage != Usage():

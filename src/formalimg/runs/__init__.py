@@ -18,7 +18,7 @@ from formalimg.runs.config import (
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation, image_stem, is_image_name
-from formalimg.runs.inspection import failed_by_rule, inspect
+from formalimg.runs.inspection import LARGE_IMAGE_BYTES, decoded_bytes, failed_by_rule, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import (
     MAX_MANIFEST_BYTES,
@@ -77,6 +77,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "JOURNALS",
+    "LARGE_IMAGE_BYTES",
     "MAX_FAILURES",
     "MAX_MANIFEST_BYTES",
     "MAX_SAMPLES",
@@ -120,6 +121,7 @@ __all__ = [
     "StoredRun",
     "TagsChangedError",
     "can_write_tags",
+    "decoded_bytes",
     "default_style",
     "error_text",
     "estimate",

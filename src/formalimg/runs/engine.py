@@ -15,26 +15,16 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
-from typing import TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import (
-    Failed,
-    Generated,
-    ImageModel,
-    ImageRequest,
-    Meter,
-    metered,
-    unknown_cost_advice,
-)
+from formalimg.models import Failed, Generated, ImageModel, ImageRequest, Meter, metered, unknown_cost_advice
 from formalimg.runs.cancellation import NotStartedError, share_progress
 from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
-from formalimg.runs.inspection import InspectedImage
+from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
 from formalimg.runs.messages import (
     ArrivedAnswer,
     Channel,
@@ -50,15 +40,8 @@ from formalimg.runs.messages import (
     split_batches,
 )
 from formalimg.runs.progress import Progress
-from formalimg.runs.safeguards import (
-    UNGUARDED,
-    CircuitBreaker,
-    Safeguards,
-    image_failed,
-    judge_failed,
-    model_advice,
-)
-from formalimg.runs.store import RunStore
+from formalimg.runs.safeguards import UNGUARDED, CircuitBreaker, Safeguards, image_failed, judge_failed, model_advice
+from formalimg.runs.store import RunStore, StoredAnswer
 from formalimg.suites import NO_PROMPT
 
 _WRITERS = min(8, (os.cpu_count() or 1) + 1)
@@ -74,8 +57,6 @@ _VERDICT_BATCH = 64
 _NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class Engine:
@@ -146,7 +127,7 @@ class Engine:
         """
         self.progress.images += len(to_make)
         self.progress.verdicts += len(to_make) + len(to_judge) if self._judge else 0
-        self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
+        self._threads = ImageThreads(_WRITERS)
         arrived = Channel[ArrivedAnswer](queue_size(self._model.batch * self._model.concurrency if self._model else 0))
         waiting = Channel[ImageToJudge](queue_size(self._judge.concurrency if self._judge else 0))
         judged = Channel[JudgeResult](_VERDICT_BATCH)
@@ -266,7 +247,9 @@ class Engine:
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()
-                    await arrived.put(self._counted(ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced)))
+                    arriving = ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced, meter.memory)
+                    await arrived.put(self._counted(arriving))
+                    await meter.memory.wait_for_release()
                     began = now
         except NotStartedError:
             return
@@ -318,7 +301,9 @@ class Engine:
         async for first in arrived:
             small = not isinstance(first.answer, Generated) or len(first.answer.data) <= _SMALL_IMAGE
             batch = [first, *arrived.take_available(_WRITE_BATCH - 1)] if small else [first]
-            for result in await self._in_thread(partial(self._store.store_answers, batch)):
+            results = await self._store_batch(batch)
+            del first, batch  # or they would take memory while judges are slow
+            for result in results:
                 planned, row = result.planned, result.row
                 self.progress.count_image(row.status)
                 if NO_PROMPT not in planned.item.tags:
@@ -331,6 +316,15 @@ class Engine:
                 elif self._judge:
                     entry = ImageToJudge(planned.item, planned.question, result.stored, result.inspected)
                     await self._queue_for_judge(entry, waiting)
+
+    async def _store_batch(self, batch: Sequence[ArrivedAnswer]) -> Sequence[StoredAnswer]:
+        size = max((decoded_bytes(each.answer.data) for each in batch if isinstance(each.answer, Generated)), default=0)
+        async with image_memory(size):
+            stored = await self._threads.run(partial(self._store.store_answers, batch), size)
+        for arrived in batch:
+            if arrived.memory is not None:
+                arrived.memory.release()
+        return stored
 
     # --- judging
 
@@ -370,7 +364,7 @@ class Engine:
     async def _record_verdicts(self, judged: Channel[JudgeResult]) -> None:
         async for first in judged:
             results = [first, *judged.take_available(_VERDICT_BATCH)]
-            await self._in_thread(partial(self._store.record_verdicts, results))
+            await self._threads.run(partial(self._store.record_verdicts, results))
             for entry, row, _ in results:
                 self.progress.count_verdict(row.passed)
                 if self._judge is not None:
@@ -390,12 +384,11 @@ class Engine:
             return verdict_row(Unscored("judge failed", error_text(error)))
 
     async def _verdict(self, judge: Judge, entry: ImageToJudge) -> Verdict | Unscored:
-        inspected: InspectedImage | Unscored | None = entry.inspected
-        if inspected is None:
-            inspected = await self._in_thread(partial(self._store.load_image, entry.stored))
-        if isinstance(inspected, Unscored):
-            return inspected
-        return inspected.by_rule or await judge.judge(entry.item, inspected.image)
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        if entry.inspected is not None:
+            return entry.inspected.by_rule or await judge.judge(entry.item, entry.inspected.image)
+        size = await self._threads.run(partial(self._store.memory_of, entry.stored))
+        async with image_memory(size):
+            inspected = await self._threads.run(partial(self._store.load_image, entry.stored), size)
+            if isinstance(inspected, Unscored):
+                return inspected
+            return inspected.by_rule or await judge.judge(entry.item, inspected.image)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import threading
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
+from formalimg._util.memory_gate import MemoryGate
 from formalimg.judges import LoadedImage, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MAX_PIXELS = 64_000_000
+T = TypeVar("T")
+
+MAX_PIXELS = 50_000_000
 """Images with more pixels than this are not decoded."""
+LARGE_IMAGE_BYTES = 32_000_000
+"""Bytes to decode an image from which on it waits for its turn: four million pixels."""
+_MAX_QUEUED_BYTES = 8_000_000
+"""Decoded images up to this size may wait in queues."""
+_BAND_ROWS = 256
+"""Rows of an image that are converted at once, so that no second and third copy of it is needed."""
+_DECODED_BYTES_PER_PIXEL = 8
+"""Of an image and its copy in RGB: the library takes four for each."""
+_IMAGES = MemoryGate(256_000_000)
+"""Bytes that large images take together, while they are decoded and judged."""
 _MAX_FLAT_RANGE = 3
 """An image whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
 _FORMATS = ("PNG", "JPEG", "WEBP")
@@ -27,6 +44,12 @@ class InspectedImage(NamedTuple):
     image: LoadedImage
     by_rule: Verdict | None
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes much memory."""
+        width, height = self.image.pil.size
+        return 4 * width * height + len(self.image.data) > _MAX_QUEUED_BYTES
+
 
 def inspect_with_rules(data: bytes) -> InspectedImage | Unscored:
     """Return the image in a file with its verdict by rule, if any, or why it cannot be decoded."""
@@ -34,21 +57,61 @@ def inspect_with_rules(data: bytes) -> InspectedImage | Unscored:
     return image if isinstance(image, Unscored) else InspectedImage(image, failed_by_rule(image))
 
 
-def inspect(data: bytes) -> LoadedImage | Unscored:
+def inspect(data: bytes, max_pixels: int = MAX_PIXELS) -> LoadedImage | Unscored:
     """Return the image in a file, upright and in RGB (transparent parts on white), or why it cannot be decoded."""
     from PIL import ExifTags, Image, ImageOps
 
     try:
-        with _open_file(data) as file:
+        with _open_file(io.BytesIO(data)) as file:
             width, height = file.size
-            if width * height > MAX_PIXELS:
-                return Unscored("too large", f"{width} x {height} pixels; the limit is {MAX_PIXELS:,} in all")
+            if width * height > max_pixels:
+                return Unscored("too large", f"{width} x {height} pixels; the limit is {max_pixels:,} in all")
             turned = file.getexif().get(ExifTags.Base.Orientation, 1) != 1
             return LoadedImage(data, _to_rgb(ImageOps.exif_transpose(file) if turned else file))
     except Image.DecompressionBombError:  # the library's own limit, several times ours
-        return Unscored("too large", f"far more pixels than the limit of {MAX_PIXELS:,}")
+        return Unscored("too large", f"far more pixels than the limit of {max_pixels:,}")
     except Exception as error:  # decoders raise anything on broken files
         return Unscored("unreadable image", f"{_describe_bytes(data)}: {type(error).__name__}")
+
+
+class ImageThreads:
+    """Threads for work that blocks; large images have one for all, as each keeps its memory for the next."""
+
+    def __init__(self, count: int) -> None:
+        self._threads = ThreadPoolExecutor(count, "formalimg")
+        self._large_images = ThreadPoolExecutor(1, "formalimg-large")
+
+    async def run(self, work: Callable[[], T], image_bytes: int = 0) -> T:
+        """Return the result of work with images that take so much memory."""
+        threads = self._large_images if image_bytes > LARGE_IMAGE_BYTES else self._threads
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def shutdown(self) -> None:
+        """Wait until all work is done."""
+        self._threads.shutdown()
+        self._large_images.shutdown()
+
+
+@asynccontextmanager
+async def image_memory(size: int) -> AsyncIterator[None]:
+    """Wait until images of so many bytes may be decoded and judged, if that is many; they count as long as within."""
+    if size <= LARGE_IMAGE_BYTES:
+        yield
+        return
+    async with _IMAGES.reserve(size):
+        yield
+
+
+def decoded_bytes(file: IO[bytes] | bytes) -> int:
+    """Return how many bytes it takes to decode the image in a file; 0 if it is none that will be."""
+    from PIL import Image as Images
+
+    try:
+        with _open_file(io.BytesIO(file) if isinstance(file, bytes) else file) as image:
+            width, height = image.size
+    except (Images.DecompressionBombError, Exception):
+        return 0
+    return _DECODED_BYTES_PER_PIXEL * width * height if width * height <= MAX_PIXELS else 0
 
 
 def failed_by_rule(image: LoadedImage) -> Verdict | None:
@@ -59,25 +122,38 @@ def failed_by_rule(image: LoadedImage) -> Verdict | None:
     return Verdict(False, (), {"rule": "flat colour", "explanation": "the image is one flat colour: it shows nothing"})
 
 
-def _open_file(data: bytes) -> Image:
+def _open_file(file: IO[bytes]) -> Image:
     from PIL import Image as Images
 
     with _warnings_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the library's own pixel limit, and of odd headers
-        return Images.open(io.BytesIO(data), formats=_FORMATS)
+        return Images.open(file, formats=_FORMATS)
 
 
 def _to_rgb(image: Image) -> Image:
+    """Return a copy in RGB, so that nothing refers to the opened file; converted in bands."""
     from PIL import Image as Images
 
-    if image.mode.startswith("I"):  # 16 bits of grey, which the library would cut off at 255
-        image = image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    elif "A" in image.getbands() or "transparency" in image.info:
-        on_white = Images.new("RGBA", image.size, "white")
-        on_white.alpha_composite(image.convert("RGBA"))
-        image = on_white
-    # A copy, so that nothing refers to the opened file.
-    return image.convert("RGB") if image.mode != "RGB" else image.copy()
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image.copy()
+    rgb = Images.new("RGB", image.size)
+    rgb.info = dict(image.info)
+    for top in range(0, image.height, _BAND_ROWS):
+        band = image.crop((0, top, image.width, min(top + _BAND_ROWS, image.height)))
+        rgb.paste(_band_to_rgb(band), (0, top))
+    return rgb
+
+
+def _band_to_rgb(band: Image) -> Image:
+    from PIL import Image as Images
+
+    if band.mode.startswith("I"):  # 16 bits of grey, which the library would cut off at 255
+        band = band.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    elif "A" in band.getbands() or "transparency" in band.info:
+        on_white = Images.new("RGBA", band.size, "white")
+        on_white.alpha_composite(band.convert("RGBA"))
+        band = on_white
+    return band.convert("RGB")
 
 
 def _describe_bytes(data: bytes) -> str:

@@ -7,10 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from formalimg._util.memory_gate import AnswerReservation
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused, redact, redact_values
+from formalimg.models import (
+    Failed,
+    Generated,
+    ImageModel,
+    ImageResult,
+    Refused,
+    redact,
+    redact_values,
+)
 from formalimg.runs.inspection import InspectedImage
 from formalimg.suites import Item
 
@@ -59,6 +68,7 @@ class ArrivedAnswer(NamedTuple):
         seconds: how many seconds after the request, or after the answer before it in a batch, it came.
         cost: the cost of all attempts in US dollars, as far as it is known.
         unpriced: 1 if a part of the cost is unknown.
+        memory: what it has reserved; released when it is stored; None if it cannot be large.
     """
 
     planned: PlannedImage
@@ -66,6 +76,7 @@ class ArrivedAnswer(NamedTuple):
     seconds: float
     cost: float = 0.0
     unpriced: int = 0
+    memory: AnswerReservation | None = None
 
 
 class ImageToJudge(NamedTuple):

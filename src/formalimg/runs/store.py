@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from formalimg._util.plain_files import open_plain
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored
@@ -33,7 +35,7 @@ from formalimg.runs.image_store import (
     open_image_store,
     outdated_files,
 )
-from formalimg.runs.inspection import InspectedImage, inspect_with_rules
+from formalimg.runs.inspection import InspectedImage, decoded_bytes, inspect_with_rules
 from formalimg.runs.lock import FolderLock
 from formalimg.runs.manifest import (
     MANIFEST_FILE,
@@ -220,6 +222,17 @@ class RunStore:
             return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
         return inspect_with_rules(data)
 
+    def memory_of(self, stored: StoredImage) -> int:
+        """Return how many bytes an image takes once it is loaded, as far as that can be told without loading it."""
+        try:
+            path = getattr(self.images.place(stored.file, stored.sha256), "path", None)
+            if not isinstance(path, Path):  # it lies elsewhere
+                return 0
+            with open(path, "rb", opener=open_plain) as file:
+                return os.fstat(file.fileno()).st_size + decoded_bytes(file)
+        except OSError:  # which loading it reports
+            return 0
+
     def record_images(self, results: Iterable[tuple[PlannedImage, ImageRow, float]]) -> None:
         """Record the results of these images and the seconds they took; all of them or none.
 
@@ -276,7 +289,7 @@ class RunStore:
     # ---
 
     def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
-        planned, answer, seconds, cost, unpriced = arrived
+        planned, answer, seconds, cost, unpriced, _ = arrived
         if isinstance(answer, Generated):
             answer = replace(answer, data=image_without_keys(answer.data))
         inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
@@ -286,7 +299,8 @@ class RunStore:
             served = dumps_storable(dict(answer.served))
             digest, size = _sha256(answer.data), len(answer.data)
             row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, cost, unpriced)
-            return StoredAnswer(planned, row, seconds, inspected)
+            # A large one is decoded again when its turn comes: many in a queue would fill the memory.
+            return StoredAnswer(planned, row, seconds, None if inspected.is_large else inspected)
         reason = inspected if isinstance(inspected, Unscored) else answer
         assert not isinstance(reason, Generated)
         row = missing_image_row(reason)._replace(cost=cost, unpriced=unpriced)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from formalimg._util.memory_gate import MemoryGate, reserve_answer, reserve_answer_in_thread
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.secrets import redact
@@ -40,6 +41,12 @@ MAX_JSON_ITEMS = 1_000_000
 MAX_MODEL_ITEMS = 400_000
 """The same for SDKs that make an object of their own of each."""
 
+SMALL_ANSWER_BYTES = 4_000_000
+"""Answers up to this size are read at once; larger ones share what is reserved for all of them together."""
+
+_IMAGE_ANSWERS, _CHAT_ANSWERS = MemoryGate(MAX_IMAGE_ANSWER_BYTES), MemoryGate(2 * MAX_CHAT_BYTES)
+"""Bytes of large answers in use: two gates, since a judge with an image at hand waits for answers in words."""
+
 _INFLATE_STEP = 1_000_000
 """Decompressed bytes that are written at once, so that the size is looked at before it is there."""
 
@@ -49,7 +56,11 @@ class _AnswerTooLargeError(Exception):
 
 
 class AnswerBody:
-    """The body of one response, collected as it comes in."""
+    """The body of one response, collected as it comes in.
+
+    Attributes:
+        wanted: bytes to be reserved before it is resumed; 0 if it can go on.
+    """
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
         """Nothing has come yet.
@@ -67,10 +78,45 @@ class AnswerBody:
         self._max_items = max_items
         self._file = io.BytesIO()  # many tiny chunks would take more memory in a list
         self._received = 0
+        self.wanted = 0
+        self._is_admitted = False
+        self._pending = b""
+        self._gate = _CHAT_ANSWERS if max_bytes <= MAX_CHAT_BYTES else _IMAGE_ANSWERS
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise CallError("wrong", f"the answer is compressed as {redact(encoding):.40}, which was not asked for")
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding.endswith("gzip") else None
+        length = response.headers.get("content-length", "")
+        is_plain = self._inflater is None and length.isdecimal() and len(length) < 12
+        self._expected = min(int(length), self._limit) if is_plain else self._limit
+
+    async def read(self, stream: Any) -> bytes:
+        """Read a stream to its end, or as far as it is wanted; wait where large answers take too much memory.
+
+        Raises:
+            CallError: if it is too large, or cannot be decompressed.
+        """
+        async for chunk in stream:
+            if not self.add(chunk):
+                break
+            if self.wanted:
+                await reserve_answer(self._gate, self.wanted)
+                if not self.resume():
+                    break
+        await stream.aclose()
+        return self.content()
+
+    def read_in_thread(self, stream: Any, check: Callable[[], None]) -> bytes:
+        """Read as `read` does, in a thread that blocks; what `check` raises ends it."""
+        for chunk in stream:
+            check()
+            if not self.add(chunk):
+                break
+            if self.wanted:
+                reserve_answer_in_thread(self._gate, self.wanted, check)
+                if not self.resume():
+                    break
+        return self.content()
 
     def add(self, chunk: bytes) -> bool:
         """Add what came; return whether more is wanted.
@@ -79,12 +125,22 @@ class AnswerBody:
             CallError: if it is too large, or cannot be decompressed.
         """
         self._received += len(chunk)
+        return self._append(chunk)
+
+    def resume(self) -> bool:
+        """Go on once what was wanted is reserved; return whether more is to come."""
+        self._is_admitted, self.wanted = True, 0
+        pending, self._pending = self._pending, b""
+        return self._append(pending)
+
+    def _append(self, chunk: bytes) -> bool:
         before = self._file.tell()
         try:
             if self._received > self._limit:
                 raise _AnswerTooLargeError
             if self._inflater is None:
                 self._file.write(chunk)
+                self._pause_if_large(b"")
             else:
                 self._inflate(self._inflater, chunk)
             if not self._is_error:
@@ -110,6 +166,11 @@ class AnswerBody:
             raise CallError("wrong", f"the server answered with more than {self._max_items:,} items of JSON")
         return body
 
+    def _pause_if_large(self, pending: bytes) -> bool:
+        if not self._is_admitted and self._file.tell() > SMALL_ANSWER_BYTES:
+            self._pending, self.wanted = pending, self._expected
+        return self.wanted > 0
+
     def _inflate(self, inflater: Any, chunk: bytes) -> None:
         while not inflater.eof:
             part = inflater.decompress(chunk, _INFLATE_STEP)
@@ -117,6 +178,8 @@ class AnswerBody:
                 raise _AnswerTooLargeError
             self._file.write(part)
             chunk = inflater.unconsumed_tail
+            if self._pause_if_large(chunk):
+                return
             if len(part) < _INFLATE_STEP:  # else there may be more, also of what is read already
                 return
 
@@ -197,12 +260,7 @@ async def _accept_gzip(request: Request) -> None:
 
 
 async def _read(response: Response, body: AnswerBody) -> None:
-    stream: Any = response.stream
-    async for chunk in stream:
-        if not body.add(chunk):
-            break
-    await stream.aclose()
-    replace_body(response, body.content())
+    replace_body(response, await body.read(response.stream))
     await response.aread()
 
 

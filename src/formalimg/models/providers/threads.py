@@ -121,13 +121,10 @@ class ThreadCall:
         self._hold(response.extensions.get("network_stream"))
         body = AnswerBody(response, self._max_bytes, MAX_MODEL_ITEMS)
         stream: Any = response.stream
-        for chunk in stream:
-            self.check()
-            if not body.add(chunk):
-                break
+        content = body.read_in_thread(stream, self.check)
         self._socket = None  # from here on it may belong to the next call
         stream.close()
-        replace_body(response, body.content())
+        replace_body(response, content)
         response.read()
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:

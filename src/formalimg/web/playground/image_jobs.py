@@ -16,6 +16,9 @@ from formalimg.web.playground.worker_pool import InputTooLargeError
 if TYPE_CHECKING:
     from formalimg.judges import LoadedImage
 
+_MAX_PIXELS = 25_000_000
+"""Images with more pixels are not read here: the playground may be open to others, and shares its memory."""
+
 _FREE_PROMPTS = "free-prompts"
 
 NEEDS_CHAT_MODEL = (
@@ -45,11 +48,21 @@ def read_image(sent: str) -> LoadedImage:
     from formalimg.judges import Unscored
     from formalimg.runs import inspect
 
-    image = inspect(_decode(sent))
+    image = inspect(_decode(sent), _MAX_PIXELS)
     if isinstance(image, Unscored):
         refused = InputTooLargeError if image.reason == "too large" else FormalimgError
         raise refused(f"{image.reason}: {image.detail}")
     return image
+
+
+def is_large_image(sent: str) -> bool:
+    """Return whether an image that a page sent in base64 takes much memory; not, if it is none that can be read."""
+    from formalimg.runs import LARGE_IMAGE_BYTES, decoded_bytes
+
+    try:
+        return decoded_bytes(_decode(sent)) > LARGE_IMAGE_BYTES
+    except FormalimgError:
+        return False
 
 
 def _decode(sent: str) -> bytes:

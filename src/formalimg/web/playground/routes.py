@@ -31,7 +31,7 @@ from formalimg.logic import (
 )
 from formalimg.suites import FormulaSpec, load
 from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_long_word, json_endpoint, require_text
-from formalimg.web.playground.image_jobs import scoring_judge, sees_drawings_only
+from formalimg.web.playground.image_jobs import is_large_image, scoring_judge, sees_drawings_only
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
 from formalimg.web.viewer.item import WIDTH
@@ -103,13 +103,15 @@ def _scored(pool: JobPool, body: Body) -> dict[str, object]:
         raise HTTPException(400, "the prompt is empty: write what the image should show")
     image = require_text(body, "image", max_length=MAX_BODY_WITH_IMAGE)
     timeout = _SCORE_TIMEOUT if sees_drawings_only(scoring_judge()) else _ASK_TIMEOUT
-    return _run_job(pool, "score", timeout, "scored", image=image, prompt=prompt)
+    return _run_job(pool, "score", timeout, "scored", is_large=is_large_image(image), image=image, prompt=prompt)
 
 
-def _run_job(pool: JobPool, job: str, timeout: float, done: str, **arguments: object) -> dict[str, object]:
+def _run_job(
+    pool: JobPool, job: str, timeout: float, done: str, *, is_large: bool = False, **arguments: object
+) -> dict[str, object]:
     """Return the result of a job; raise an HTTPException where a limit stops it."""
     try:
-        return pool.run(job, timeout, **arguments)
+        return pool.run(job, timeout, is_large, **arguments)
     except JobTimeoutError:
         words = f"this could not be {done} in {timeout:g} seconds: `formalimg {job}` has no time limit"
         raise HTTPException(422, words) from None
@@ -165,6 +167,7 @@ def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, objec
         semantics=query.semantics,
         style=query.style,
         draws=body.get("draws") is True,
+        is_large="image" in shown and is_large_image(shown["image"]),
         **shown,
     )
 

@@ -13,6 +13,7 @@ import sys
 import time
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from subprocess import PIPE, Popen
 from threading import BoundedSemaphore
 
@@ -20,6 +21,9 @@ from formalimg.errors import FormalimgError
 
 WORKER_MODULE = "formalimg.web.playground.worker"
 """The module that the processes run."""
+
+_RETURN_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "1000000"}
+"""Lets glibc give large blocks back to the system: an idle worker would keep those of the largest image it has read."""
 
 _TIMEOUT_TOLERANCE = 0.2
 """A process that ends this many seconds before its timeout has timed out."""
@@ -48,16 +52,18 @@ class JobPool:
             queue_timeout: how long others wait for a worker, in seconds.
         """
         self._free = BoundedSemaphore(workers)
+        self._large = BoundedSemaphore(1)
         self._queue_timeout = queue_timeout
         self._idle: deque[Popen[bytes]] = deque()
         weakref.finalize(self, _end_all, self._idle)
 
-    def run(self, job: str, seconds: float, **arguments: object) -> dict[str, object]:
+    def run(self, job: str, seconds: float, is_large: bool = False, /, **arguments: object) -> dict[str, object]:
         """Run a job and return its result.
 
         Args:
             job: the name of one of the `JOBS`.
             seconds: the timeout.
+            is_large: whether it takes much memory, so that only one of them runs at a time.
             arguments: its arguments, as plain data.
 
         Raises:
@@ -66,14 +72,10 @@ class JobPool:
             InputTooLargeError: if the input is too large.
             FormalimgError: if the job fails on its arguments.
         """
-        if not self._free.acquire(timeout=self._queue_timeout):
-            raise WorkersBusyError("all workers are busy: try again in some seconds")
-        try:
+        with _slot(self._large if is_large else None, self._queue_timeout), _slot(self._free, self._queue_timeout):
             process = self._idle_or_new_process()
             answer = _exchange(process, {"job": job, "seconds": seconds, "arguments": arguments}, seconds)
             self._idle.append(process)
-        finally:
-            self._free.release()
         match answer:
             case {"too large": str(message)}:
                 raise InputTooLargeError(message)
@@ -94,8 +96,21 @@ class JobPool:
             [sys.executable, "-P", "-m", WORKER_MODULE],
             stdin=PIPE,
             stdout=PIPE,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, **_RETURN_MEMORY},
         )
+
+
+@contextlib.contextmanager
+def _slot(free: BoundedSemaphore | None, timeout: float) -> Iterator[None]:
+    if free is None:
+        yield
+        return
+    if not free.acquire(timeout=timeout):
+        raise WorkersBusyError("all workers are busy: try again in some seconds")
+    try:
+        yield
+    finally:
+        free.release()
 
 
 def _exchange(process: Popen[bytes], request: dict[str, object], seconds: float) -> dict[str, object]:

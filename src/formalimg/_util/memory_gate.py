@@ -1,0 +1,160 @@
+"""A limit on the memory that large pieces of work take together: where too little is free, they wait."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+
+_CHECK_SECONDS = 0.2
+"""How often a thread that waits looks whether it should go on waiting."""
+
+
+class MemoryGate:
+    """Bytes that may be in use at the same time, reserved in the order in which they were asked for.
+
+    Work that holds a reservation must never wait for another one of the same gate.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        """Create a gate that is free.
+
+        Args:
+            capacity: how many bytes may be reserved; more than that is let through alone.
+        """
+        self._capacity = capacity
+        self._used = 0
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Future[None], int]] = deque()
+
+    async def acquire(self, size: int) -> Callable[[], None]:
+        """Wait until so many bytes are free; return what releases them."""
+        granted, size = self._enqueue(size)
+        try:
+            if not granted.done():
+                await asyncio.wrap_future(granted)
+        except asyncio.CancelledError:
+            if not granted.cancel():  # granted at this very moment
+                self._release(size)
+            raise
+        return lambda: self._release(size)
+
+    def acquire_in_thread(self, size: int, check: Callable[[], None] = lambda: None) -> Callable[[], None]:
+        """Wait as `acquire` does, in a thread that blocks; what `check` raises ends it."""
+        granted, size = self._enqueue(size)
+        while True:
+            try:
+                granted.result(_CHECK_SECONDS)
+            except FutureTimeoutError:
+                try:
+                    check()
+                except BaseException:
+                    if not granted.cancel():
+                        self._release(size)
+                    raise
+            else:
+                return lambda: self._release(size)
+
+    @asynccontextmanager
+    async def reserve(self, size: int) -> AsyncIterator[None]:
+        """Reserve so many bytes for a piece of work."""
+        release = await self.acquire(size)
+        try:
+            yield
+        finally:
+            release()
+
+    def _enqueue(self, size: int) -> tuple[Future[None], int]:
+        entry: tuple[Future[None], int] = Future(), min(size, self._capacity)
+        with self._lock:
+            self._waiting.append(entry)
+            self._grant()
+        return entry
+
+    def _release(self, size: int) -> None:
+        with self._lock:
+            self._used -= size
+            self._grant()
+
+    def _grant(self) -> None:
+        while self._waiting:
+            future, size = self._waiting[0]
+            if not future.cancelled() and self._used + size > self._capacity:
+                return
+            self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                self._used += size
+                future.set_result(None)
+
+
+class AnswerReservation:
+    """What the large answers of one piece of work have reserved.
+
+    Its answers come one after the other, so it reserves once: waiting for more would be waiting for itself.
+    """
+
+    def __init__(self, outer: AnswerReservation | None) -> None:
+        self._outer = outer
+        self._releases: list[Callable[[], None]] = []
+        self._released = asyncio.Event()
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether there was a large answer."""
+        return bool(self._releases)
+
+    def keep(self, release: Callable[[], None]) -> None:
+        """Call this at the end of the work."""
+        self._releases.append(release)
+
+    def pass_on(self) -> None:
+        """Leave what is reserved to the work around this one, which keeps the answer; if there is none, to the end."""
+        if self._outer is not None:
+            self._outer._releases += self._releases
+            self._releases = []
+
+    def release(self) -> None:
+        """Release all that is reserved."""
+        while self._releases:
+            self._releases.pop()()
+        self._released.set()
+
+    async def wait_for_release(self) -> None:
+        """Wait until somebody else has released what is reserved."""
+        self._released.clear()
+        while self._releases:
+            await self._released.wait()
+
+
+_current: ContextVar[AnswerReservation | None] = ContextVar("formalimg_answer_memory", default=None)
+
+
+@contextmanager
+def answer_memory() -> Iterator[AnswerReservation]:
+    """Keep what large answers reserve within until the end."""
+    memory = AnswerReservation(_current.get())
+    token = _current.set(memory)
+    try:
+        yield memory
+    finally:
+        _current.reset(token)
+        memory.release()
+
+
+async def reserve_answer(gate: MemoryGate, size: int) -> None:
+    """Wait until a large answer may be read on."""
+    memory = _current.get()
+    if memory is not None and not memory.is_reserved:
+        memory.keep(await gate.acquire(size))
+
+
+def reserve_answer_in_thread(gate: MemoryGate, size: int, check: Callable[[], None]) -> None:
+    """Wait as `reserve_answer` does, in a thread that blocks; what `check` raises ends it."""
+    memory = _current.get()
+    if memory is not None and not memory.is_reserved:
+        memory.keep(gate.acquire_in_thread(size, check))
