@@ -30,10 +30,10 @@ with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:
     update(progress)
     os.write(1, b"shown\\n")
     os.read(0, 1)
-    progress.stopped = True
+    progress.stopped, progress.under_way = True, 12
     update(progress)
 """
-_STOPPING = "stopping: work in progress is still saved; Ctrl-C again discards it"
+_STOPPING = "stopping: waiting for 12 calls under way; Ctrl-C again ends now and loses them"
 
 
 def _environment() -> dict[str, str]:

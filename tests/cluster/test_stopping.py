@@ -11,8 +11,8 @@ import pytest
 
 from formalimg.cluster.scheduling import CallScheduler, WorkerSlot
 from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.runs import NotStartedError, Progress, execute
+from formalimg.models import Generated, ImageRequest, ImageResult, NotStartedError
+from formalimg.runs import Progress, execute
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for
 from tests.support.run_contents import contents, order

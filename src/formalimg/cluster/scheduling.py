@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from formalimg.runs import NotStartedError
+from formalimg.models import NotStartedError
 
 _MAX_LISTED = 8
 """Up to this number of workers, rates are shown one by one; of more, the lowest and highest of each machine."""

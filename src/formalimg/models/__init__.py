@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.models.base import CallError, Concurrent, Identified, Setting, Usage
+from formalimg.models.base import CallError, Concurrent, Identified, NotStartedError, Setting, Usage
 from formalimg.models.image import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused
 
 if TYPE_CHECKING:
@@ -170,6 +170,7 @@ __all__ = [
     "MatchReport",
     "Message",
     "Meter",
+    "NotStartedError",
     "Options",
     "ParseFailure",
     "PremadeImageModel",

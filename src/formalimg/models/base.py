@@ -66,6 +66,10 @@ class Usage:
         )
 
 
+class NotStartedError(Exception):
+    """The run was stopped before a request was done: the request is left for when the run is resumed."""
+
+
 class CallError(Exception):
     """A provider call that gave no result. Its texts must not contain an API key.
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 from formalimg.runs.activity import ImageCounts, RunActivity, is_in_progress
-from formalimg.runs.cancellation import NotStartedError
 from formalimg.runs.config import (
     MAX_SAMPLES,
     MAX_SIZE,
@@ -102,7 +101,6 @@ __all__ = [
     "Judged",
     "ListedImage",
     "LockedError",
-    "NotStartedError",
     "PlannedItem",
     "Progress",
     "Reopenable",

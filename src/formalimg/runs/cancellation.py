@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_GRACE_SECONDS = 25.0
+"""How long calls under way may take after SIGTERM, before the process ends: systems kill it after 30 seconds."""
+
 _WAKE_UP_SECONDS = 0.2
 """How late a notebook's stop button may be."""
-
-
-class NotStartedError(Exception):
-    """The run was stopped before work on a request began: the request is left for when the run is resumed."""
 
 
 @runtime_checkable
@@ -34,11 +34,27 @@ class WatchesProgress(Protocol):
         ...
 
 
+@runtime_checkable
+class Interruptible(Protocol):
+    """A model whose work under way can be given up, since nobody is paid for it."""
+
+    def interrupt(self) -> None:
+        """Let all calls under way end soon, with `NotStartedError`. May be called from any thread."""
+        ...
+
+
 def share_progress(progress: Progress, *parties: object) -> None:
     """Hand the progress to those models and judges that watch it."""
     for party in parties:
         if isinstance(party, WatchesProgress):
             party.watch_progress(progress)
+
+
+def interrupt_work(*parties: object) -> None:
+    """Let those models and judges give up what they compute that can."""
+    for party in parties:
+        if isinstance(party, Interruptible):
+            party.interrupt()
 
 
 def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progress]]) -> Progress:
@@ -87,7 +103,17 @@ class _StopHandler:
         self._engine = engine
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[object] | None = None
+        self._deadline: threading.Timer | None = None
         self.aborted = False
+
+    def terminate(self) -> None:
+        """Stop soon, as the system wants it: what is computed here is given up, other calls have a while to end."""
+        self()
+        self._engine.interrupt()
+        if self._deadline is None:
+            self._deadline = threading.Timer(_GRACE_SECONDS, _end_process)
+            self._deadline.daemon = True
+            self._deadline.start()
 
     def __call__(self) -> None:
         if self._engine.progress.stopped and self._loop is not None and self._task is not None:
@@ -118,11 +144,19 @@ class _StopHandler:
         handled = []
         if threading.current_thread() is threading.main_thread():
             with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C aborts at once
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    self._loop.add_signal_handler(number, self)
+                for number, handler in ((signal.SIGINT, self), (signal.SIGTERM, self.terminate)):
+                    self._loop.add_signal_handler(number, handler)
                     handled.append(number)
         try:
             yield
         finally:
             for number in handled:
                 self._loop.remove_signal_handler(number)
+            if self._deadline is not None:
+                self._deadline.cancel()
+
+
+def _end_process() -> None:
+    """End at once: what is stored stays, as after a kill."""
+    _log.warning("the calls under way took too long after SIGTERM: they are given up")
+    os._exit(128 + signal.SIGTERM)

@@ -21,11 +21,21 @@ from itertools import islice
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Failed, Generated, ImageModel, ImageRequest, Meter, metered, unknown_cost_advice
-from formalimg.runs.cancellation import NotStartedError, share_progress
+from formalimg.models import (
+    Failed,
+    Generated,
+    ImageModel,
+    ImageRequest,
+    Meter,
+    NotStartedError,
+    metered,
+    unknown_cost_advice,
+)
+from formalimg.runs.cancellation import interrupt_work, share_progress
 from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
 from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
 from formalimg.runs.messages import (
+    NO_PROMPT_REASON,
     ArrivedAnswer,
     Channel,
     ImageToJudge,
@@ -38,6 +48,7 @@ from formalimg.runs.messages import (
     queue_size,
     root_error,
     split_batches,
+    surplus_images,
 )
 from formalimg.runs.progress import Progress
 from formalimg.runs.safeguards import UNGUARDED, CircuitBreaker, Safeguards, image_failed, judge_failed, model_advice
@@ -53,8 +64,6 @@ _SMALL_IMAGE = 32_000
 
 _VERDICT_BATCH = 64
 """Maximum number of verdicts recorded in one transaction."""
-
-_NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
 
 _log = logging.getLogger(__name__)
 
@@ -108,6 +117,11 @@ class Engine:
     def stop(self) -> None:
         """Begin nothing new; what is being generated is still stored. May be called from any thread."""
         self.progress.stopped = True
+
+    def interrupt(self) -> None:
+        """Stop, and give up what is computed here: it is left for when the run is resumed. From any thread."""
+        self.stop()
+        interrupt_work(self._model, self._judge)
 
     def report(self) -> None:
         """Call `on_progress`."""
@@ -181,12 +195,10 @@ class Engine:
             self._end(FormalimgError(unknown_cost_advice(party, per_image=party is self._model)))
         return cost, unpriced
 
-    # --- generation
-
     async def _generate_all(self, to_make: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer]) -> None:
         for planned in to_make:
             if NO_PROMPT in planned.item.tags and not self.progress.stopped:
-                await arrived.put(ArrivedAnswer(planned, Failed(_NO_PROMPT_REASON), 0.0, 0.0, 0))
+                await arrived.put(ArrivedAnswer(planned, Failed(NO_PROMPT_REASON), 0.0, 0.0, 0))
         to_make = [planned for planned in to_make if NO_PROMPT not in planned.item.tags]
         if self._model is not None and to_make:
             batches = split_batches(to_make, self._model)
@@ -223,7 +235,7 @@ class Engine:
         for batch in batches:
             if self.progress.stopped:
                 return
-            with metered(self.progress, finish=True) as meter:
+            with self.progress.counting_calls(len(batch)), metered(self.progress, finish=True) as meter:
                 await self._generate_batch(model, batch, arrived, meter)
 
     async def _generate_batch(
@@ -238,10 +250,7 @@ class Engine:
             async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
                 async for answer in answers:
                     if not left:
-                        raise FormalimgError(
-                            f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody "
-                            "knows which is which: mend the model, then start a new run"
-                        )
+                        raise surplus_images(model, len(batch))
                     checked = check_answer(answer)
                     cost, unpriced = self._settle(model, meter, *answer_cost(checked))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
@@ -270,8 +279,6 @@ class Engine:
         if isinstance(arrived.answer, Failed) and not arrived.answer.absent:
             self._count(self._image_failures, True, one_line(arrived.answer.reason))
         return arrived
-
-    # --- storage
 
     async def _store_all(
         self, arrived: Channel[ArrivedAnswer], to_judge: Iterable[ImageToJudge], waiting: Channel[ImageToJudge]
@@ -326,8 +333,6 @@ class Engine:
                 arrived.memory.release()
         return stored
 
-    # --- judging
-
     async def _judge_all(self, judge: Judge, waiting: Channel[ImageToJudge], judged: Channel[JudgeResult]) -> None:
         async with asyncio.TaskGroup() as judges:
             for _ in range(max(1, judge.concurrency)):
@@ -338,7 +343,7 @@ class Engine:
         async for entry in waiting:
             if not self.progress.stopped:  # what is left is judged when the run is resumed
                 began = time.monotonic()
-                with metered(self.progress, finish=True) as meter:
+                with self.progress.counting_calls(), metered(self.progress, finish=True) as meter:
                     row = await self._metered_verdict(judge, entry, meter)
                 if row is not None:
                     await judged.put(JudgeResult(entry, row, time.monotonic() - began))

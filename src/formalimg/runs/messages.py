@@ -30,6 +30,9 @@ T = TypeVar("T")
 
 _MAX_QUEUE = 32
 
+NO_PROMPT_REASON = "no prompt: the published record has none, so nothing was asked for"
+"""Why an image is missing that was never asked for."""
+
 _HEAD, _TAIL = 400, 100
 """Characters kept from the beginning and the end of a message: some messages are whole web pages."""
 
@@ -192,3 +195,11 @@ def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException
             yield from _leaves(error)
         else:
             yield error
+
+
+def surplus_images(model: ImageModel, count: int) -> FormalimgError:
+    """Return the error for a model that gives more images than it was asked for."""
+    return FormalimgError(
+        f"{model.name} gave more images than the {count} it was asked for, so nobody knows which is which: "
+        "mend the model, then start a new run"
+    )

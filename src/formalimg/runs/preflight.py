@@ -14,8 +14,7 @@ from formalimg._util.plain_files import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, PreflightResult, check_judge, needs_preflight
-from formalimg.models import few_attempts, metered, redact, unknown_cost_advice
-from formalimg.runs.cancellation import NotStartedError
+from formalimg.models import NotStartedError, few_attempts, metered, redact, unknown_cost_advice
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import utc_now
@@ -111,7 +110,7 @@ async def check_judges(
 async def _check(
     judge: Judge, suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
-    with metered(progress) as meter, few_attempts():
+    with progress.counting_calls(), metered(progress) as meter, few_attempts():
         try:
             result = await check_judge(judge, suite)
         except NotStartedError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,6 +48,7 @@ class Progress(Spending):
         unpriced: number of images and verdicts with an unknown price.
         estimated: number of calls whose use was not reported, so that they are counted by an estimate.
         budget: spending limit in US dollars; None for no limit.
+        under_way: number of images and verdicts that are being made.
     """
 
     images: int
@@ -63,7 +66,17 @@ class Progress(Spending):
     unpriced: int = 0
     estimated: int = 0
     budget: float | None = None
+    under_way: int = field(default=0, repr=False, compare=False)
     started: float = field(default_factory=time.monotonic, repr=False)
+
+    @contextmanager
+    def counting_calls(self, count: int = 1) -> Iterator[None]:
+        """Count so many images or verdicts as being made."""
+        self.under_way += count
+        try:
+            yield
+        finally:
+            self.under_way -= count
 
     def count_image(self, status: str) -> None:
         """Count an image by the status it is recorded with."""

@@ -99,8 +99,9 @@ class _ProgressLines:
 
     def __call__(self, progress: Progress) -> None:
         ending = _ending(progress)
-        if ending != self._ending or time.monotonic() - self._last >= self._between:
-            self._last, self._ending = time.monotonic(), ending
+        kind = ending.partition(":")[0]  # not each time when there is one call less to wait for
+        if kind != self._ending or time.monotonic() - self._last >= self._between:
+            self._last, self._ending = time.monotonic(), kind
             self._between *= self._growth
             line = "; ".join(filter(None, [_progress_text(progress), self._workers(), ending]))
             print(visible(f"{self._title}: {line}", one_line=True), file=sys.stderr, flush=True)
@@ -170,7 +171,10 @@ def _ending(progress: Progress) -> str:
         return "too many failures in a row: work in progress is still saved; Ctrl-C discards it"
     if progress.over_budget:
         return "budget exhausted: work in progress is still saved; Ctrl-C discards it"
-    return "stopping: work in progress is still saved; Ctrl-C again discards it"
+    if not progress.under_way:
+        return "stopping: saving what is done; Ctrl-C again ends now"
+    calls, them = ("1 call", "it") if progress.under_way == 1 else (f"{progress.under_way:,} calls", "them")
+    return f"stopping: waiting for {calls} under way; Ctrl-C again ends now and loses {them}"
 
 
 def _duration(seconds: float) -> str:

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Condition, local
+from threading import Condition, Event, local
 from typing import Generic, NamedTuple, TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
+from formalimg.models.base import NotStartedError
 from formalimg.models.options import Options
 
 PoolTask = TypeVar("PoolTask")
@@ -65,6 +66,7 @@ def exclusive_loading() -> Iterator[None]:
 class _QueuedTask(NamedTuple, Generic[PoolTask, Result]):
     task: PoolTask
     result: Future[Result]
+    abandoned: Event
 
 
 class DevicePool(Generic[PoolTask, Result]):
@@ -93,6 +95,7 @@ class DevicePool(Generic[PoolTask, Result]):
         self._max_batch = max_batch
         self._batch_key = batch_key
         self._queue: deque[_QueuedTask[PoolTask, Result]] = deque()
+        self._running: list[_QueuedTask[PoolTask, Result]] = []
         self._changed = Condition()
         self._thread = local()
         # Threads that do not refer to the pool end when it is garbage collected, and what they hold is freed.
@@ -100,18 +103,42 @@ class DevicePool(Generic[PoolTask, Result]):
 
     async def run(self, task: PoolTask) -> Result:
         """Return the result of a task, from the first free device; first come, first served."""
-        queued = _QueuedTask[PoolTask, Result](task, Future())
+        queued = _QueuedTask[PoolTask, Result](task, Future(), Event())
         with self._changed:
             self._queue.append(queued)
             self._changed.notify_all()
         # One job per task: a job that takes several tasks leaves empty jobs over.
         self._threads.submit(self._run_batch)
-        return await asyncio.wrap_future(queued.result)
+        try:
+            return await asyncio.wrap_future(queued.result)
+        finally:
+            queued.abandoned.set()
+
+    def interrupt(self) -> None:
+        """Give up all tasks: those that wait are not begun, and those under way end at their next step."""
+        with self._changed:
+            waiting = list(self._queue)
+            self._queue.clear()
+            for queued in self._running:
+                queued.abandoned.set()
+        for queued in waiting:
+            if queued.result.set_running_or_notify_cancel():
+                queued.result.set_exception(NotStartedError())
+
+    def require_wanted(self) -> None:
+        """Look, from within a task, whether anybody still waits for this batch.
+
+        Raises:
+            NotStartedError: if not.
+        """
+        if all(queued.abandoned.is_set() for queued in self._thread.batch):
+            raise NotStartedError
 
     def _run_batch(self) -> None:
         batch = self._next_batch()
         if not batch:
             return
+        self._thread.batch = batch
         try:
             results = self._worker()([queued.task for queued in batch])
             if len(results) != len(batch):
@@ -120,6 +147,9 @@ class DevicePool(Generic[PoolTask, Result]):
             for queued in batch:
                 queued.result.set_exception(error)
             return
+        finally:
+            with self._changed:
+                self._running = [queued for queued in self._running if queued not in batch]
         for queued, result in zip(batch, results, strict=True):
             queued.result.set_result(result)
 
@@ -144,6 +174,7 @@ class DevicePool(Generic[PoolTask, Result]):
                 elif queued.result.set_running_or_notify_cancel():
                     batch.append(queued)
             self._queue.extendleft(reversed(skipped))
+            self._running += batch
             self._changed.notify_all()
             return batch
 

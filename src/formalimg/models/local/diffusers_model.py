@@ -37,7 +37,7 @@ Batch: TypeAlias = int | Literal["auto"]
 
 _OWN_ARGUMENTS = (
     *("prompt", "generator", "image", "height", "width"),
-    *("output_type", "return_dict", "num_images_per_prompt"),
+    *("output_type", "return_dict", "num_images_per_prompt", "callback_on_step_end"),
 )
 """Arguments that follow from the request, or that we rely on."""
 
@@ -75,6 +75,7 @@ class LoadedPipeline:
         checkpoint: Checkpoint,
         options: DiffusersOptions,
         create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
+        require_wanted: Callable[[], None] = lambda: None,
     ) -> None:
         """Load the pipeline, which takes a while.
 
@@ -83,6 +84,7 @@ class LoadedPipeline:
             checkpoint: weights and device.
             options: the user's options.
             create_batcher: creates a batcher for each image size.
+            require_wanted: called after each step; what it raises ends the batch.
 
         Raises:
             FormalimgError: if it cannot be loaded, or does not support an option.
@@ -92,6 +94,7 @@ class LoadedPipeline:
         self._pipeline = load_pipeline(name, checkpoint, options)
         self._parameters = dict(inspect.signature(self._pipeline.__call__).parameters)
         self._arguments = self._fixed_arguments()
+        self._require_wanted = require_wanted
         self._create_batcher = create_batcher
         self._batchers: dict[int, AdaptiveBatcher] = {}
         self.max_batch: int | None = None
@@ -137,6 +140,7 @@ class LoadedPipeline:
                 prompt=[request.prompt for request in requests],
                 generator=generators,
                 **self._arguments,
+                **self._step_callback(),
                 **self._negative_prompt(len(requests)),
                 **self._size_and_reference(requests[0]),
             )
@@ -174,6 +178,15 @@ class LoadedPipeline:
         """Return the closest supported size: latents are smaller than images, and are cut into patches of two."""
         step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
         return max(step, round(requested / step) * step)
+
+    def _step_callback(self) -> dict[str, Any]:
+        """Return the callback of pipelines that take one; the others end with their batch."""
+
+        def on_step_end(pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+            self._require_wanted()
+            return tensors
+
+        return {"callback_on_step_end": on_step_end} if "callback_on_step_end" in self._parameters else {}
 
     def _negative_prompt(self, count: int) -> dict[str, Any]:
         text = self._options.negative_prompt
@@ -291,10 +304,14 @@ class DiffusersModel:
                 for file in files:
                     file.cancel()
 
+    def interrupt(self) -> None:
+        """Give up all images under way, at the next step of their pipelines."""
+        self._pool.interrupt()
+
     def _load_on(self, device: str) -> Callable[[Sequence[Sequence[ImageRequest]]], list[list[PipelineResult]]]:
         checkpoint = replace(self._checkpoint, device=device)
         create_batcher = partial(_create_batcher, self._batch, device, self._devices.count(device))
-        pipeline = LoadedPipeline(self.name, checkpoint, self._options, create_batcher)
+        pipeline = LoadedPipeline(self.name, checkpoint, self._options, create_batcher, self._pool.require_wanted)
         self._pipelines.append(pipeline)
         return lambda groups: [pipeline.generate(group) for group in groups]
 
