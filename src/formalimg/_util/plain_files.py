@@ -86,6 +86,24 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
         raise FormalimgError(f"cannot use {path}: it is {_kind(mode)}, give a file or folder")
 
 
+def refuse_special_files(folder: Path) -> None:
+    """Refuse a folder with something in it that is neither a file nor a folder, for libraries that would open it.
+
+    Raises:
+        FormalimgError: if there is a named pipe, a socket, a device, or a link that leads back to itself.
+    """
+    for path in sorted(folder.rglob("*")):
+        refuse_special_file(path)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder, or a link to one; not, if it is a link that leads back to itself."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 _OPENED_BY_SHELLS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.transformer import Floats, Integers, Weights
 from formalimg.baselines.tiny.networks import GRID, IMAGE_SIZE, PATCH, PainterNetwork, PlannerNetwork
 from formalimg.baselines.tiny.tokenizer import Tokenizer
@@ -120,13 +121,17 @@ def load_tiny(path: Path = WEIGHTS) -> TinyModel:
     Raises:
         FormalimgError: if there is no such file, or it holds something else.
     """
+    refuse_special_file(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise ValueError("it is a single array, and no archive of arrays")
+        with loaded as file:
             words, classes, colors = ([str(word) for word in file[name]] for name in ("words", "classes", "colors"))
             names = [name for name in file.files if name.startswith(("planner.", "painter."))]
             weights = {name: file[name].astype(np.float32) for name in names}
     except FileNotFoundError:
         raise FormalimgError(f"there are no weights at {path}: train them with `make train-tiny`") from None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise FormalimgError(f"{path} does not hold the weights of builtin/tiny: {error}") from error
     return TinyModel(weights, words, classes, colors)

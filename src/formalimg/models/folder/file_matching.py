@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
+from formalimg._util.plain_files import is_folder
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 
@@ -49,15 +50,23 @@ def scan_folder(path: str) -> FolderListing:
                 for entry in entries:
                     if entry.name.startswith(".") or entry.name.lower() in _SYSTEM_FILES:
                         continue
-                    if entry.is_dir():
+                    if is_folder(entry):
                         pending.append((f"{prefix}{entry.name}/", above | {itself}))
-                    elif entry.is_file():
+                    elif _is_file(entry):
                         found.append(prefix + entry.name)
         except OSError as error:
             raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
         if len(found) > _MAX_FILES:
             raise FormalimgError(f"{path} holds more than {_MAX_FILES:,} files: give the folder of the images itself")
     return FolderListing(path, tuple(sorted(found, key=natural_sort_key)))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a file; also for a link that leads back to itself, which then fails by its name."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
 
 
 def is_image(file: str) -> bool:

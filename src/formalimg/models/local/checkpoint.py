@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.installing import install_line
+from formalimg._util.plain_files import refuse_special_files
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
@@ -184,13 +185,17 @@ def read_checkpoint(
         devices: the devices to use, if they are known already; the checkpoint gets the first.
 
     Raises:
-        FormalimgError: if there is no such folder, device or dtype, or a folder that is written like an id on the hub.
+        FormalimgError: if there is no such folder, device or dtype, a folder that is written like an id on the hub, or
+            a pipe in the folder.
     """
-    if model.startswith((".", "/", "~")) and not Path(model).expanduser().is_dir():
+    folder = Path(model).expanduser()
+    if model.startswith((".", "/", "~")) and not folder.is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
-    if _HUB_ID.fullmatch(model) and Path(model).is_dir():
+    if _HUB_ID.fullmatch(model) and folder.is_dir():
         # The libraries would silently take the folder, which may have come with somebody else's files.
         raise FormalimgError(f"{model} is a folder here, and may be an id on the hub: write ./{model} for the folder")
+    if folder.is_dir():
+        refuse_special_files(folder)
     devices = devices or (read_device(given),)
     dtype = given.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(

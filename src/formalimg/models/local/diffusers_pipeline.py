@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from formalimg._util.plain_files import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
@@ -211,6 +212,7 @@ def _size(name: str, given: Options) -> int | None:
 
 def _add_lora(pipeline: Any, lora: str, scale: float | None) -> None:
     path = Path(lora).expanduser()
+    refuse_special_file(path)
     if path.is_file():
         pipeline.load_lora_weights(str(path.parent), weight_name=path.name, adapter_name="lora")
     else:

@@ -13,6 +13,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from formalimg._util.plain_files import is_folder
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, compare
 from formalimg.runs import StoredRun, open_run
@@ -140,7 +141,7 @@ def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
 def _folders(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
-            yield from (Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+            yield from (Path(entry.path) for entry in entries if is_folder(entry) and not entry.name.startswith("."))
     except OSError:
         return  # not readable; the folder itself is still listed
 
