@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import secrets
+import shutil
 import socket
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from formalimg._util.installing import install_line
@@ -18,6 +25,13 @@ from formalimg.errors import FormalimgError
 
 _MIN_RESOURCE = 0.0001
 """The smallest part of a CPU or GPU that Ray counts."""
+
+_LOOPBACK = "127.0.0.1"
+
+_REACHABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Whether Ray listens where other machines reach it; on all systems, in spite of its name."""
+
+_AUTHENTICATION = frozenset({"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
 
 _CONNECT_TIMEOUT = 10
 """Seconds that the head of a cluster may take to answer."""
@@ -94,21 +108,73 @@ def connect(address: str) -> Iterator[None]:
     os.environ.setdefault("RAY_COLOR_PREFIX", "0")  # else messages about dead workers are coloured, also in log files
     if address != "local":
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")  # else it looks for minutes for one that is gone
-    import ray
+    own = {"include_dashboard": False, "_node_ip_address": _LOOPBACK} if address == "local" else {}
+    with private_cluster() if address == "local" else nullcontext():
+        import ray
 
-    if ray.is_initialized():
-        yield
-        return
-    own = {"include_dashboard": False} if address == "local" else {}
-    try:
-        probe(address)
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
-    except Exception as error:  # of many types
-        raise FormalimgError(f"{_cannot_join(address)} ({failure_of(error).message})") from None
+        if ray.is_initialized():
+            yield
+            return
+        try:
+            probe(address)
+            ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+        except Exception as error:  # of many types
+            raise FormalimgError(f"{_cannot_join(address)} ({failure_of(error).message})") from None
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def private_cluster() -> Iterator[None]:
+    """Let a cluster that is started within listen on the loopback interface only, with a token of this process.
+
+    By itself Ray listens on all interfaces, and makes a token that all users of the machine can read; a program that
+    has loaded Ray before keeps the token of its user, which is made so that only they can read it.
+    """
+    settings = {_REACHABLE: "0"}
+    if not _AUTHENTICATION & os.environ.keys():  # users who have set them have decided
+        if "ray" not in sys.modules or _private_token.cache_info().currsize:
+            settings |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(_private_token())}
+        else:  # it has read them when it was loaded
+            with suppress(FileExistsError):
+                _write_token(Path.home() / ".ray" / "auth_token")
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    from ray._private import ray_constants
+
+    is_reachable = ray_constants.ENABLE_RAY_CLUSTER  # read from the environment when Ray was loaded, perhaps earlier
+    ray_constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
-        ray.shutdown()
+        ray_constants.ENABLE_RAY_CLUSTER = is_reachable
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@cache
+def _private_token() -> Path:
+    """Make a token for all clusters of this process: Ray reads it once."""
+    folder = Path(tempfile.mkdtemp(prefix="formalimg-ray-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return _write_token(folder / "auth_token")
+
+
+def _write_token(path: Path) -> Path:
+    """Write a new token to a file that only this user can read.
+
+    Raises:
+        FileExistsError: if there is one.
+    """
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
+        file.write(secrets.token_hex(32))
+    return path
 
 
 def probe(address: str) -> None:
