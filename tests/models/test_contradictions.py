@@ -15,6 +15,7 @@ from formalimg.judges.grounders.vlm import SeenThings
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer, parse_yes_no
 from formalimg.judges.score_judge import NumberedScores, published_scores
 from formalimg.models.structured_output import ParseFailure, parse_answer
+from tests.support.reply_forms import denied_yeses, empty_replies, honest_replies
 from tests.support.sizes import tries
 
 YES: dict[str, Any] = {"observation": "a cat on a mat", "answer": "yes"}
@@ -225,3 +226,58 @@ def test_no_contradiction_is_ever_a_yes(seen: str, denial: str, name: str, link:
     ][kind]
     found = parse_answer(text, YesNoAnswer)
     assert isinstance(found, ParseFailure) or parse_yes_no(found.answer) is None
+
+
+# --- many forms
+
+
+def read_yes_no(text: str) -> bool | None:
+    answer = parse_answer(text, YesNoAnswer)
+    return None if isinstance(answer, ParseFailure) else parse_yes_no(answer.answer)
+
+
+def test_honest_replies_are_read_as_what_they_say() -> None:
+    replies = list(honest_replies())
+    assert len(set(replies)) > 240
+    assert [text for text, verdict in replies if read_yes_no(text) is not verdict] == []
+
+
+def test_a_yes_object_beside_words_that_say_no_is_unreadable() -> None:
+    replies = set(denied_yeses())
+    assert len(replies) > 260
+    assert [text for text in replies if read_yes_no(text) is not None] == []
+
+
+def test_refusals_and_examples_are_neither_yes_nor_no() -> None:
+    replies = set(empty_replies())
+    assert len(replies) > 500
+    assert [text for text in replies if read_yes_no(text) is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("answer_type", "denied", "answer"),
+    [
+        (PublishedAnswer, "{'satisfies_constraint': False}", {"satisfies_constraint": True, "satisfied_clauses": []}),
+        (
+            NumberedScores,
+            "{'answers': [{'number': 1, 'score': 0}]}",
+            {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
+        ),
+        (
+            NumberedScores,
+            "I cannot see the image.",
+            {"answers": [{"number": 1, "reasoning": "", "score": 1}]},
+        ),
+        (ClauseAnswer, "Verdict: fail.", {"observations": [], "clauses": [CLAUSE], "fulfilled": True}),
+        (SeenThings, "I cannot view images.", {"objects": []}),
+    ],
+)
+def test_words_around_other_forms_count_too(answer_type: type[BaseModel], denied: str, answer: Any) -> None:
+    assert isinstance(parse_answer(f"{denied} {json.dumps(answer)}", answer_type), ParseFailure)
+
+
+def test_reasoning_clause_by_clause_does_no_harm() -> None:
+    clauses = [{**CLAUSE, "holds": True}, {**CLAUSE, "clause": "b", "holds": False}]
+    answer = json.dumps({"observations": [], "clauses": clauses, "fulfilled": False})
+    for before in ("a: true, b: false. So it fails.\n", "b is false, and a is true.\n", "The first holds: yes.\n"):
+        assert isinstance(parse_answer(f"{before}{answer}", ClauseAnswer), ClauseAnswer)

@@ -56,7 +56,6 @@ EXPECTED = Judgement(**WHOLE)
         f"It might be {TEXT.replace('false', 'true')}, but no.</think>\n{TEXT}",
         f"{TEXT}\n{TEXT}",
         f'{TEXT}\nAn example of the form: {{"text": "x", "holds": true}}',
-        f'{TEXT} and then {{"passed": tru',
     ],
 )
 def test_the_answer_is_found_among_words(text: str) -> None:
@@ -83,6 +82,7 @@ def test_the_answer_is_found_among_words(text: str) -> None:
         (f"[{TEXT}]", "the whole: Input should be an object"),
         (f"[{TEXT}, {TEXT[:20]}", "broken or cut off"),
         (f'{{"answer": {TEXT}}}', "evidence: Field required"),
+        (f'{TEXT} and then {{"passed": tru', 'writes "passed" a second time'),
         (f"{TEXT}\nNo, wait:\n{TEXT.replace('false', 'true')}", "several answers that differ"),
     ],
 )

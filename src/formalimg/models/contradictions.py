@@ -1,7 +1,6 @@
-"""Contradictions in a reply: an answer that other values, other fields or the prose after it deny is no answer.
+"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer.
 
-A yes that is taken back must never count as a yes. What contradicts shows in words with one meaning (yes, false,
-failed), and what corrects by words that begin a correction (wait, actually); prose is not understood beyond that.
+A yes that is taken back, or that was never meant, must not count as a yes.
 """
 
 from __future__ import annotations
@@ -11,31 +10,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from formalimg.models.reply_prose import (
+    ends_in_example,
+    find_blindness,
+    find_correction,
+    find_indecision,
+    find_written_field,
+    plain_prose,
+    read_verdict,
+    stated_verdicts,
+)
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-_YES = ("yes", "true", "pass", "passed", "passes", "present", "correct", "holds", "satisfied", "fulfilled", "visible")
-_NO = ("no", "false", "fail", "failed", "fails", "absent", "missing", "incorrect", "wrong", "violated", "unsatisfied")
-_NEGATED = ("not present", "not satisfied", "not fulfilled", "not visible", "not true", "not correct", "does not hold")
-_VERDICTS = {**dict.fromkeys(_YES, True), **dict.fromkeys((*_NO, *_NEGATED, "unfulfilled", "not there"), False)}
-_STATEMENTS = {
-    word: verdict
-    for word, verdict in _VERDICTS.items()
-    if word in ("yes", "true", "no", "false", "fail", "failed", "fails", "incorrect", "wrong", *_NEGATED)
-}
-"""The words that are verdicts in prose too, where the others are often names of fields."""
-_LONGEST_VERDICT = max(map(len, _VERDICTS)) + 10
-_AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}-#~•>/"
-
-_CORRECTION = re.compile(
-    r"\b(?:wait|actually|correction|corrected|oops|erratum|retract(?:ed)?|disregard|revis(?:e|ed|ion)|mistaken?"
-    r"|scratch that|second thoughts?|i mean|i meant|my bad|my error|changed? my (?:mind|answer)|should (?:be|have been)"
-    r"|on reflection|look(?:ing)? (?:again|closer)|closer (?:look|inspection)|(?:was|is) wrong)\b",
-    re.IGNORECASE,
-)
-_CLAUSE_END = re.compile(r"[.:;!?,\n()\[\]{}<>=|–—]+")
-_LINKS = frozenset({"is", "was", "be", "answer", "verdict", "say", "it's", "to", "final"})
-"""Words after which a yes or no is a verdict: "the answer is no"."""
 
 _VERDICT_NAME = re.compile(
     r"answer|final|verdict|result|decision|conclusion|outcome|correct|revis|present|pass|hold|fulfil|satisf|visible"
@@ -93,15 +80,65 @@ def contradicting_value(answer: BaseModel, raw: object, others: Iterable[object]
     return False
 
 
-def contradicting_prose(answer: BaseModel, prose: str) -> str | None:
-    """Return how the prose after an answer contradicts it, as text; None if it does not."""
-    cue = _CORRECTION.search(prose)
-    if cue is not None:
-        return f'the model corrects its answer after giving it: "{prose[cue.start() : cue.start() + 60]}"'
-    said = set(_stated(prose))
-    if said and _opposed(said, answer.model_dump()):
+def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str) -> str | None:
+    """Return how the prose around an answer contradicts it, as text; None if it does not.
+
+    Args:
+        answer: the answer.
+        raw: the same as plain data.
+        before: the prose before it.
+        after: the prose after it.
+    """
+    before, after = plain_prose(before), plain_prose(after)
+    plain = answer.model_dump()
+    correction = find_correction(after)
+    if correction is not None:
+        return f'the model corrects its answer after giving it: "{correction}"'
+    if ends_in_example(before):
+        return "the model gives an example, and no answer"
+    said = {stated.verdict for stated in stated_verdicts(after)}
+    if said and _opposed(said, plain):
         return f"after its answer the model says {'yes' if True in said else 'no'}, which contradicts it"
+    stated = list(stated_verdicts(before))
+    for last in (stated[-1:], [one for one in stated if one.is_labelled][-1:]):
+        # Reasoning may answer yes to some question on the way to a no; the other way round it is not trusted.
+        if any((one.is_labelled or not one.verdict) and _opposed({one.verdict}, plain, inner=True) for one in last):
+            return f"before its answer the model says {'yes' if last[0].verdict else 'no'}, which contradicts it"
+    names = {name for model, _ in _levels(answer, raw) for name in _field_names(type(model))}
+    for prose in (before, after):
+        name = find_written_field(prose, names)
+        if name is not None:
+            return f'the model writes "{name}" a second time, in a form that is not JSON'
+        undecided = find_indecision(prose)
+        if undecided is not None and (
+            True in _leaf_verdicts(plain) or not any(not one.verdict for one in stated_verdicts(undecided[1]))
+        ):
+            return f'the model says that it cannot decide: "{undecided[0]}"'
     return None
+
+
+def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
+    """Return how a reply says that the image was not seen, as text; None if it does not.
+
+    Args:
+        answer: the answer; what it says beside its verdicts counts.
+        raw: the same as plain data.
+        prose: the prose around it.
+    """
+    for text in (prose, *_remarks(answer, raw)):
+        unseen = find_blindness(plain_prose(text))
+        if unseen is not None:
+            return f'the model says that it cannot look: "{unseen}"'
+    return None
+
+
+def _remarks(answer: BaseModel, raw: object) -> Iterator[str]:
+    """Yield the texts of an answer but for those that should be a verdict or a score."""
+    for model, fields in _levels(answer, raw):
+        for name in _field_names(type(model)):
+            value = fields.get(name)
+            if name not in ("answer", "score"):
+                yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
 def _against(name: str, value: object, asked: Mapping[str, object]) -> str | None:
@@ -114,18 +151,21 @@ def _against(name: str, value: object, asked: Mapping[str, object]) -> str | Non
     return "the answer" if said and _opposed(said, asked, alone=not isinstance(value, dict | list)) else None
 
 
-def _opposed(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True) -> bool:
+def _opposed(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False) -> bool:
     """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside.
 
     Args:
         said: the verdicts.
         answer: the answer, as plain data.
         alone: whether each of them counts by itself; otherwise only all together, as for a list.
+        inner: whether a verdict anywhere inside agrees with them too, as of one clause of several.
     """
-    own = {verdict for value in answer.values() if (verdict := _verdict(value)) is not None}
+    inside = set(_leaf_verdicts(answer))
+    if inner:
+        return bool(inside) and inside.isdisjoint(said)
+    own = {verdict for value in answer.values() if (verdict := read_verdict(value)) is not None}
     if own:
         return any((not verdict) in own for verdict in said) if alone else own.isdisjoint(said)
-    inside = set(_leaf_verdicts(answer))
     return bool(inside) and inside.isdisjoint(said)
 
 
@@ -134,7 +174,7 @@ def _said(name: str, value: object) -> set[bool]:
     said = set(_leaf_verdicts(value))
     if _VERDICT_NAME.search(name):
         if isinstance(value, str):
-            said |= set(_stated(value))
+            said |= {stated.verdict for stated in stated_verdicts(value)}
         elif value in (0, 1):
             said.add(bool(value))
     if _NEGATIVE_NAME.search(name):
@@ -142,44 +182,21 @@ def _said(name: str, value: object) -> set[bool]:
     return said
 
 
-def _verdict(value: object, words: Mapping[str, bool] = _VERDICTS) -> bool | None:
-    """Return what a value says if it is a boolean or a word that means one; None for all else."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and len(value) <= _LONGEST_VERDICT:
-        return words.get(value.strip(_AROUND).lower())
-    return None
-
-
 def _leaf_verdicts(value: object) -> Iterator[bool]:
     rest = [value]
     while rest:
-        one = rest.pop()
-        if isinstance(one, dict):
-            rest.extend(one.values())
-        elif isinstance(one, list | tuple):
-            rest.extend(one)
-        elif (verdict := _verdict(one)) is not None:
+        inner = rest.pop()
+        if isinstance(inner, dict):
+            rest.extend(inner.values())
+        elif isinstance(inner, list | tuple):
+            rest.extend(inner)
+        elif (verdict := read_verdict(inner)) is not None:
             yield verdict
-
-
-def _stated(prose: str) -> Iterator[bool]:
-    """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no"."""
-    for clause in _CLAUSE_END.split(prose):
-        verdict = _verdict(clause, _STATEMENTS)
-        if verdict is not None:
-            yield verdict
-        elif len(clause) <= 80:
-            words = clause.lower().split()
-            if len(words) > 1 and words[-2].strip(_AROUND) in _LINKS:
-                last = _verdict(words[-1], _STATEMENTS)
-                if last is not None:
-                    yield last
 
 
 def _differs(one: object, other: object) -> bool:
     """Return whether two values of one field say different things."""
-    verdicts = _verdict(one), _verdict(other)
+    verdicts = read_verdict(one), read_verdict(other)
     if None not in verdicts:
         return verdicts[0] != verdicts[1]
     if isinstance(one, str) and isinstance(other, str):

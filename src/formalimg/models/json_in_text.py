@@ -14,7 +14,7 @@ MAX_VALUES = 100
 _MAX_FALSE_STARTS = 1000
 """The most brackets in prose that look like a JSON list, such as [1]."""
 
-_TAG = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
 _OBJECT = re.compile(r'\{\s*["}]')
 _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:[\["\]\d-]|\{\s*["}]|true|false|null))')
 """Where JSON may begin. Braces in prose look different; brackets often do not, as in [1]."""
@@ -40,12 +40,10 @@ def strip_thoughts(text: str) -> str:
     """Return a text without `<think>…</think>`, and without what stands before a closing tag that nothing opened.
 
     Some servers leave out the opening tag, because it was part of the chat template. An opening tag that nothing closes
-    stays: the model was still thinking. So does all of a text that begins with JSON, whose tags are its own.
+    stays: the model was still thinking. So do tags inside the JSON value that a text begins with: they are its own.
     """
     text = text.strip()
-    if text.startswith(("{", "[")):
-        return text
-    tags = [(tag[1] == "/", tag[2].lower(), tag.start(), tag.end()) for tag in _TAG.finditer(text)]
+    tags = [(tag[1] == "/", tag[2].lower(), tag.start(), tag.end()) for tag in _find_tags(text)]
     last_closing = {name: place for place, (closes, name, _, _) in enumerate(tags) if closes}
     kept: list[str] = []
     position = 0
@@ -65,7 +63,19 @@ def strip_thoughts(text: str) -> str:
 
 def is_unfinished_thought(text: str) -> bool:
     """Return whether a text without its thoughts still has an opening tag, so that all of it may be a thought."""
-    return not text.startswith(("{", "[")) and any(not tag[1] for tag in _TAG.finditer(text))
+    return any(not tag[1] for tag in _find_tags(text))
+
+
+def _find_tags(text: str) -> list[re.Match[str]]:
+    """Return the tags of thoughts in a text that begins without blanks, but for those in the JSON it begins with."""
+    tags = list(_TAG.finditer(text))
+    if tags and text.startswith(("{", "[")):
+        try:
+            _, end = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            return tags
+        return [tag for tag in tags if tag.start() >= end]
+    return tags
 
 
 def find_json(text: str, *, lists: bool) -> list[JsonInText]:
@@ -113,6 +123,12 @@ def prose_after(text: str, values: Sequence[JsonInText]) -> str:
     """Return what a text says after the first of these values, without the others."""
     ends = [*(value.start for value in values[1:]), len(text)]
     return "\n".join(text[value.end : end] for value, end in zip(values, ends, strict=True))
+
+
+def prose_before(text: str, values: Sequence[JsonInText]) -> str:
+    """Return what a text says before the last of these values, without the others."""
+    starts = [0, *(value.end for value in values[:-1])]
+    return "\n".join(text[start : value.start] for start, value in zip(starts, values, strict=True))
 
 
 def _holds_object(value: object) -> bool:

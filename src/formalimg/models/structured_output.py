@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.models.chat import Message
-from formalimg.models.contradictions import contradicting_field, contradicting_prose, contradicting_value
-from formalimg.models.json_in_text import find_json, is_unfinished_thought, prose_after, strip_thoughts
+from formalimg.models.contradictions import (
+    contradicting_field,
+    contradicting_prose,
+    contradicting_value,
+    unseen_image,
+)
+from formalimg.models.json_in_text import find_json, is_unfinished_thought, prose_after, prose_before, strip_thoughts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -96,9 +101,10 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
 
     Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
     It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing
-    fields are not filled in. An answer that the same text contradicts is a failure: by a second value, a correction
-    after it, or a field that nobody asked for. So is a text of more than a million characters. A `TextAnswer` reads
-    its text by rules of its own instead.
+    fields are not filled in. An answer that the same text contradicts is a failure: by a second value (in JSON or not),
+    another verdict or a refusal in the prose, a correction after it, or a field that nobody asked for. So is an object
+    that is given as an example, and a text of more than a million characters. A `TextAnswer` reads its text by rules of
+    its own instead.
     """
     from pydantic import ValidationError  # heavy, and needed only here
 
@@ -135,8 +141,11 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         settled = place
     if contradicting_value(answer, first.value, strange):
         return ParseFailure(_SEVERAL)
-    problem = contradicting_field(answer, first.value) or contradicting_prose(
-        answer, prose_after(text, values[settled:])
+    before, after = prose_before(text, values[: settled + 1]), prose_after(text, values[settled:])
+    problem = (
+        contradicting_field(answer, first.value)
+        or contradicting_prose(answer, first.value, before, after)
+        or unseen_image(answer, first.value, f"{before}\n{after}")
     )
     return answer if problem is None else ParseFailure(_shorten(problem))
 
