@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import random
 import subprocess
 import sys
+import time
+from itertools import combinations
 
 import pytest
 
@@ -172,3 +175,49 @@ def test_a_large_disjunction_is_explained_in_few_more_steps_than_it_is_decided(
     assert not verdict
     assert "too many steps" not in verdict.explain()
     assert verdict.explain().count("\n") < 3000
+
+
+def _in_turn(variables: str) -> str:
+    text = " ".join(f"(NextTo ?{a} ?{b})" for a, b in combinations(variables, 2))
+    text = f"(or {text})"
+    for place, name in enumerate(reversed(variables)):
+        text = f"({'exists' if place % 2 else 'forall'} ?{name} {text})"
+    return text
+
+
+def _equal(variables: str, quantifier: str) -> str:
+    text = f"(Is ?{variables[0]} 'plate')"
+    for name in variables[1:]:
+        text = f"(iff {text} (Is ?{name} 'plate'))"
+    for name in reversed(variables):
+        text = f"({quantifier} ?{name} {text})"
+    return text
+
+
+@pytest.mark.parametrize(
+    ("formula", "objects"),
+    [
+        (f"(or {_in_turn('abcdef')} {_in_turn('uvwxyz')})", 20),
+        (f"(or {_in_turn('abcd')} {_in_turn('wxyz')})", 100),
+        (_equal("abcdefgh", "forall"), 8),
+        (_equal("abcdefghi", "exists"), 8),
+    ],
+)
+def test_a_short_formula_takes_little_time_whatever_is_asked(formula: str, objects: int) -> None:
+    """About a second for all of it, and mostly less."""
+    scene = crowd(objects)
+    start = time.process_time()
+    with contextlib.suppress(TooHardError):
+        verdict = verify(formula, scene)
+        assert verdict.explain().startswith("✓" if verdict else "✗")
+    with contextlib.suppress(FormulaError):
+        best_binding(formula, scene)
+    assert time.process_time() - start < 4
+
+
+def test_a_proof_that_is_given_up_does_not_decide_the_formula_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    formula = f"(and {all_neighbours(5)} (exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?b 'blue')))))"
+    verdict = verify(formula, CROWD)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10)
+    assert verdict.explain().endswith(": why that is takes too many steps to find out")
+    assert verdict.proof.holds is False

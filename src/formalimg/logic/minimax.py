@@ -31,8 +31,8 @@ from formalimg.logic.prenex import QuantifierKind
 MAX_CELLS = 4_000_000
 """The maximum cells of a table; above it, a variable is tried value by value."""
 
-MAX_WORK = 10_000_000_000
-"""The maximum cells that are filled for one game, which takes some seconds."""
+MAX_WORK = 1_000_000_000
+"""The maximum cells that are filled for one game, which takes a fraction of a second."""
 
 _ARRAY_OVERHEAD = 5_000
 """The fixed cost of an array operation, in cells."""

@@ -38,7 +38,7 @@ from formalimg.logic.variables import (
     require_closed,
 )
 
-MAX_LITERALS = 50_000
+MAX_LITERALS = 20_000
 """The maximum literals of a prenex form: nested `iff`s double them, an `or` of `and`s multiplies them."""
 
 ClauseKind = OneOf["object", "attribute", "relation", "condition", "style", "count"]

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from formalimg.logic.constraints import Semantics
 from formalimg.logic.count_credit import describe_count
 from formalimg.logic.evaluation import Binding, Evaluator, TooHardError
 from formalimg.logic.relations import OutOfStepsError
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import existential_block, free_variables
-from formalimg.logic.world import members
+from formalimg.logic.world import World, members
 
 MAX_LISTED = 5
 """How many candidates of one variable, or instances of one condition, are listed one by one."""
@@ -91,19 +92,22 @@ class Proof:
         return data
 
 
-def prove(formula: Formula, evaluator: Evaluator, binding: Binding | None = None) -> Proof:
-    """Return why the formula holds or fails when its free variables stand for these objects.
+def prove(formula: Formula, holds: bool, world: World, semantics: Semantics, style: str | None) -> Proof:
+    """Return why a closed formula holds or fails in a world.
 
     Where the reasons take too many steps to find, the proof says only that.
 
-    Raises:
-        TooHardError: if whether it holds takes too many steps to decide.
+    Args:
+        formula: a formula that binds every name only once.
+        holds: whether it holds.
+        world: the objects and relations.
+        semantics: how `forall` reads.
+        style: the style of the image.
     """
     try:
-        return _Prover(evaluator).prove(formula, binding or {})
+        return _Prover(Evaluator(world, semantics, style)).prove(formula, {})
     except (OutOfStepsError, TooHardError):
-        afresh = Evaluator(evaluator.world, evaluator.semantics, evaluator.style)
-        return Proof(formula, afresh.holds(formula, binding or {}), _GAVE_UP)
+        return Proof(formula, holds, _GAVE_UP)
 
 
 class _Prover:

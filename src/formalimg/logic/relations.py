@@ -15,8 +15,11 @@ from typing import Any, TypeAlias
 
 from formalimg.logic.world import World, members
 
-MAX_STEPS = 40_000_000
-"""The maximum steps for one question: about half a minute, as most steps take about half a microsecond."""
+MAX_STEPS = 800_000
+"""The maximum steps for one question, and for its proof: about half a second each.
+
+Published instructions take about a thousand of them.
+"""
 
 
 class OutOfStepsError(Exception):
@@ -163,7 +166,7 @@ def join(
 ) -> RelationTable:
     """Return the values of the variables, within their domains, for which all relations hold.
 
-    Each row that is examined is a step, and one more for every four relations.
+    Each row that is examined is a step, and one more for every four relations and variables.
     """
     if not variables:
         return RelationTable((), {(): 1})
@@ -176,13 +179,14 @@ def join(
     values = [0] * len(variables)
     rows: dict[tuple[int, ...], int] = {}
     looked_at = 0
+    steps_per_row = (4 + len(relations) + len(variables)) / 4
 
     # Passed to itself: a closure over its own name would be a reference cycle, which only the garbage collector frees.
     def fill(depth: int, fill_below: Callable[[int, Any], None]) -> None:
         nonlocal looked_at
         looked_at += 1
         if looked_at > MAX_ROWS:
-            query.take(looked_at * (4 + len(relations)) // 4)
+            query.take(int(looked_at * steps_per_row))
             raise TooWideError
         allowed = domains[variables[depth]]
         for fitting in filters[depth]:
@@ -194,7 +198,7 @@ def join(
             rows[tuple(values[:deepest])] = allowed
 
     fill(0, fill)
-    query.take(looked_at * (4 + len(relations)) // 4)
+    query.take(int(looked_at * steps_per_row))
     return RelationTable(variables, rows)
 
 

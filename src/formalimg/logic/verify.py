@@ -38,7 +38,7 @@ class Verification:
     def proof(self) -> Proof:
         """Why: a witness for each variable, or the conflict. Computed on first access."""
         formula = expand_distinct(rename_apart(self.formula))
-        return prove(formula, Evaluator(DistinguishingWorld(self.scene), self.semantics, self.style))
+        return prove(formula, self.passed, DistinguishingWorld(self.scene), self.semantics, self.style)
 
     def explain(self) -> str:
         """Return the proof or refutation as text, a screen or two at most.

@@ -8,6 +8,12 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
+MAX_NUMERIC_KEYS = 1000
+"""The most keys of dictionaries and members of sets in a Python literal that are no texts.
+
+Anybody can find numbers that are hashed alike, and a dictionary of these takes quadratic time; texts are safe.
+"""
+
 
 class TextAnswer(BaseModel):
     """An answer that is read from all of its text by rules of its own.
@@ -37,13 +43,22 @@ def json_or_literal(text: str) -> Any:
     """Return the value that a text writes as JSON or, failing that, as a Python literal.
 
     Raises:
-        ValueError: if it is neither.
+        ValueError: if it is neither, or a literal with so many numbers as keys that they may all be hashed alike.
     """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
     try:
-        return ast.literal_eval(text)
+        tree = ast.parse(text.lstrip(" \t"), mode="eval")
+        if sum(map(_count_numeric_keys, ast.walk(tree))) > MAX_NUMERIC_KEYS:
+            raise ValueError(f"it has more than {MAX_NUMERIC_KEYS:,} keys that are no texts")
+        return ast.literal_eval(tree)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise ValueError("it is neither JSON nor a Python literal") from None
+
+
+def _count_numeric_keys(node: ast.AST) -> int:
+    """Return how many keys of a dictionary, or members of a set, are no texts."""
+    hashed = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Set) else []
+    return sum(not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key in hashed)
