@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.json_size import count_values
 from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.strict_json import loads_strict
 from formalimg._util.text import read_csv_cell
 from formalimg.errors import FormalimgError
 
 _MAX_BYTES = 100_000_000
+_MAX_VALUES = 4_000_000
+"""The most keys and values of a JSON file, which take up to 100 bytes of memory each."""
+_TOO_LONG = "cannot read {}: it has more than {:,} bytes, split it"
 
 
 def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
@@ -62,7 +67,7 @@ def read_file_bytes(place: Path) -> bytes:
     except OSError as error:
         raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
     if len(data) > _MAX_BYTES:
-        raise FormalimgError(f"cannot read {place}: it has more than {_MAX_BYTES:,} bytes, split it")
+        raise FormalimgError(_TOO_LONG.format(place, _MAX_BYTES))
     return data
 
 
@@ -93,9 +98,15 @@ def _plain_name(name: str) -> str:
 
 
 def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecord]:
-    """Return the records of a table that somebody else made: a JSON Lines, JSON or CSV file.
+    """Return the records of a table that somebody else made, as `iterate_table` yields them."""
+    return list(iterate_table(place, skip))
 
-    Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`.
+
+def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[TableRecord]:
+    """Yield the records of a table that somebody else made: a JSON Lines, JSON or CSV file.
+
+    Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`. A file
+    is read as records are taken, except for JSON, whose values are counted before.
 
     Args:
         place: the file.
@@ -104,21 +115,38 @@ def read_table(place: Path, skip: Callable[[str, str], None]) -> list[TableRecor
     Raises:
         FormalimgError: if nothing in it can be read.
     """
-    text = read_file_bytes(place).decode("utf-8-sig", "replace")
     match place.suffix.lower():
         case ".jsonl" | ".ndjson":
-            found = list(_json_lines(text, place, skip))
+            records = _json_lines(_lines(place, "\n"), place, skip)
         case ".json":
-            found = _json_records(text, place, skip)
+            records = _json_records(read_file_bytes(place), place, skip)
         case ".csv" | ".tsv":
-            found = list(_csv_rows(text, place, skip, "," if place.suffix.lower() == ".csv" else "\t"))
+            records = _csv_rows(_lines(place, ""), place, skip, "," if place.suffix.lower() == ".csv" else "\t")
         case _:
             raise FormalimgError(f"cannot read {place}: give a file whose name ends in .csv, .tsv, .jsonl or .json")
-    return [TableRecord.of(where, record) for where, record in found]
+    return (TableRecord.of(where, record) for where, record in records)
 
 
-def _json_lines(text: str, place: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def _lines(place: Path, newline: str) -> Iterator[str]:
+    """Yield the lines of a file that holds a list.
+
+    Raises:
+        FormalimgError: if it cannot be read, or is longer than any list.
+    """
+    try:
+        refuse_special_file(place)
+        with place.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:
+            if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+                raise FormalimgError(_TOO_LONG.format(place, _MAX_BYTES))
+            yield from file
+    except OSError as error:
+        raise FormalimgError(f"cannot read {place}: {error.strerror or error}: check the path") from error
+
+
+def _json_lines(
+    lines: Iterator[str], place: Path, skip: Callable[[str, str], None]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(lines, 1):
         where = f"{place}, line {number}"
         if not line.strip():
             continue
@@ -132,28 +160,28 @@ def _json_lines(text: str, place: Path, skip: Callable[[str, str], None]) -> Ite
             skip(where, "it is no JSON object")
 
 
-def _json_records(text: str, place: Path, skip: Callable[[str, str], None]) -> list[tuple[str, dict[str, Any]]]:
+def _json_records(data: bytes, place: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if count_values(data, _MAX_VALUES) > _MAX_VALUES:
+        raise FormalimgError(f"cannot read {place}: it has more than {_MAX_VALUES:,} values, save it as JSON Lines")
     try:
-        found = json.loads(text)
+        content = json.loads(data.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
         raise FormalimgError(f"cannot read {place}: {' '.join(str(error).split())[:200]}: fix the file") from None
-    if isinstance(found, dict):
-        found = [{"id": key, **record} if isinstance(record, dict) else record for key, record in found.items()]
-    if not isinstance(found, list):
+    if isinstance(content, dict):
+        content = [{"id": key, **record} if isinstance(record, dict) else record for key, record in content.items()]
+    if not isinstance(content, list):
         raise FormalimgError(f"cannot read {place}: it must hold a list of objects, or an object of objects")
-    records = []
-    for number, record in enumerate(found, 1):
+    for number, record in enumerate(content, 1):
         if isinstance(record, dict):
-            records.append((f"{place}, record {number}", record))
+            yield f"{place}, record {number}", record
         else:
             skip(f"{place}, record {number}", "it is no JSON object")
-    return records
 
 
 def _csv_rows(
-    text: str, place: Path, skip: Callable[[str, str], None], mark: str
+    lines: Iterator[str], place: Path, skip: Callable[[str, str], None], mark: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = csv.DictReader(io.StringIO(text.replace("\0", "\ufffd"), newline=""), delimiter=mark)
+    rows = csv.DictReader((line.replace("\0", "\ufffd") for line in lines), delimiter=mark)
     while True:
         where = f"{place}, line {rows.line_num + 1}"
         try:

@@ -8,12 +8,13 @@ their columns (`ANSWER_FORMATS`), and bring the rule by which its authors read a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg._util.record_files import TableRecord, read_table
+from formalimg._util.record_files import TableRecord, iterate_table
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.suites import free_name
@@ -31,6 +32,8 @@ ANSWER_NAMES = {
 }
 """The names under which each field of an answer is found, the first that is there."""
 
+_FIRST_ROWS = 100
+"""How many rows tell which columns a file has."""
 _MAX_SAMPLE, _MAX_NAME, _MAX_ANSWER = 10_000, 100, 900
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}
@@ -84,37 +87,42 @@ class GivenReply(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """The answers in a file.
+    """The answers in a file, which is read anew by whoever wants them: there may be millions.
 
     Attributes:
         path: the file.
         format: its format.
-        answers: the answers.
-        skipped: how many records could not be read.
     """
 
     path: Path
     format: AnswerFormat
-    answers: tuple[GivenReply, ...]
-    skipped: int
+
+    def replies(self) -> Iterator[GivenReply | None]:
+        """Yield the answers, and None for each record that cannot be read."""
+        unread = 0
+
+        def skip(where: str, why: str) -> None:
+            nonlocal unread
+            unread += 1
+
+        for row in iterate_table(self.path, skip):
+            yield _reply(row)
+        yield from repeat(None, unread)
 
 
 def read_answers(path: str | Path) -> AnswerTable:
-    """Return the answers in a file.
+    """Return the table of answers in a file.
 
     Raises:
         FormalimgError: if it cannot be read, or holds no answers.
     """
     place = Path(path)
-    skipped: list[str] = []
-    rows = read_table(place, lambda where, why: skipped.append(where))
-    there = set().union(*(row.fields for row in rows[:100])) if rows else set()
-    known = next((one for one in ANSWER_FORMATS if one.columns <= there), OWN)
-    found = [_reply(row) for row in rows]
-    answers = tuple(reply for reply in found if reply is not None)
-    if not answers:
+    first = islice(iterate_table(place, lambda where, why: None), _FIRST_ROWS)
+    there = {name for row in first for name in row.fields}
+    table = AnswerTable(place, next((known for known in ANSWER_FORMATS if known.columns <= there), OWN))
+    if all(reply is None for reply in table.replies()):
         raise FormalimgError(f"{place} holds no answers: give a table with item, model, sample, question and answer")
-    return AnswerTable(place, known, answers, len(skipped) + len(found) - len(answers))
+    return table
 
 
 def read_reply(text: str) -> bool | None:

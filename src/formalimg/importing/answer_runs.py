@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.importing.answer_files import AnswerTable, GivenReply, OtherAnswers, find_item, read_reply
+from formalimg.importing.answer_files import AnswerTable, OtherAnswers, find_item, read_reply
 from formalimg.importing.file_source import describe_source, file_mark
 from formalimg.judges import Part, Unscored, Verdict, graph_verdict
-from formalimg.runs import Identity, ImportedVerdict, run_name, write_imported_run
+from formalimg.runs import Identity, ImportedImage, run_name, write_imported_run
 from formalimg.suites import GraphQuestion, Item, QuestionSpec, Zeroing
 
 _MODEL = "imported"
 """The image model of answers that name none."""
 _MAX_SHOWN, _MAX_NAME = 60, 120
+MAX_MODELS = 200
+"""The most image models of a file; each is a run."""
+MAX_IMAGES = 500_000
+"""The most images of a file, answered or not."""
+_TOO_MANY_IMAGES = f"the answers are about more than {MAX_IMAGES:,} images: import some items at a time with --only"
 
 
 class ImportedRun(NamedTuple):
@@ -44,12 +51,8 @@ class ImportedRuns:
     notes: tuple[str, ...]
 
 
-class _Image(NamedTuple):
-    """An image that was asked about."""
-
-    model: str
-    item: str
-    sample: int
+_Answers: TypeAlias = dict[tuple[str, int], dict[str, dict[str, str]]]
+"""By image model and sample: the answers about each item, by the id of the question."""
 
 
 def import_answers(
@@ -91,14 +94,11 @@ def import_answers(
         raise FormalimgError(
             f"no item is called {only!r} or begins with it: give the beginning of item ids with --only"
         )
-    named = [reply._replace(model=reply.model or model or _MODEL) for reply in table.answers]
-    answers, notes = _by_image(named, chosen, {item.id for item in items}, rule)
+    answers, notes = _by_image(table, chosen, {item.id for item in items}, model or _MODEL, rule)
     if not answers:
         raise FormalimgError(
             f"{table.path} answers no question of these items: give the items it is about with --items"
         )
-    if table.skipped:
-        notes.append(f"{table.skipped:,} records could not be read, and were left out")
     who = Identity(
         judge or truncate(table.path.stem, _MAX_NAME, 0),
         {
@@ -108,12 +108,23 @@ def import_answers(
         },
     )
     source = describe_source(table.path)
-    verdicts = list(_verdicts(answers, chosen, rule, by_split=table.format.by_split))
+    images = _images(answers, chosen, by_split=table.format.by_split)
     made = []
-    for name, settings, those in _parts(verdicts, together=together):
+    for name, settings, those in _runs(images, together=together):
         folder = out / run_name(those[0].item.suite, "all-models" if together else name)
-        write_imported_run(folder, Identity(name, settings), who, those, source, made_with)
-        made.append(ImportedRun(folder, name, len(those), sum(isinstance(one.verdict, Verdict) for one in those)))
+        scored: Counter[bool] = Counter()
+
+        def verdicts(
+            those: Sequence[ImportedImage] = those, scored: Counter[bool] = scored
+        ) -> Iterator[Verdict | Unscored]:
+            for image in those:
+                given = answers[image.model, image.model_sample].get(image.item.id, {})
+                verdict = answered_verdict(chosen[image.item.id].spec, given, rule)
+                scored[isinstance(verdict, Verdict)] += 1
+                yield verdict
+
+        write_imported_run(folder, Identity(name, settings), who, those, verdicts(), source, made_with)
+        made.append(ImportedRun(folder, name, len(those), scored[True]))
     return ImportedRuns(tuple(made), tuple(notes))
 
 
@@ -130,14 +141,19 @@ def _is_wanted(item: str, only: str) -> bool:
 
 
 def _by_image(
-    replies: Sequence[GivenReply], chosen: Mapping[str, Item[QuestionSpec]], known: set[str], rule: OtherAnswers
-) -> tuple[dict[_Image, dict[str, str]], list[str]]:
+    table: AnswerTable, chosen: Mapping[str, Item[QuestionSpec]], known: set[str], model: str, rule: OtherAnswers
+) -> tuple[_Answers, list[str]]:
     """Return the answers about each image by the id of the question, and remarks on those that are not among them."""
     ids = {name: {one.id: _key(one.question) for one in item.spec.questions} for name, item in chosen.items()}
     words = {name: {_key(one.question): one.id for one in item.spec.questions} for name, item in chosen.items()}
-    found: dict[_Image, dict[str, str]] = {}
+    answers: _Answers = {}
+    models: set[str] = set()
+    images = unread = 0
     left_out: Counter[str] = Counter()
-    for given in replies:
+    for given in table.replies():
+        if given is None:
+            unread += 1
+            continue
         reply = given._replace(item=find_item(given.item, known))
         if reply.item not in chosen:
             left_out["are about items that are not there"] += reply.item not in known
@@ -151,40 +167,54 @@ def _by_image(
         if reply.question and by_words is not None and ids[reply.item][question] != _key(reply.words):
             left_out["name one question by its id and another by its words"] += 1
             continue
-        answers = found.setdefault(_Image(reply.model, reply.item, reply.sample), {})
-        if answers.get(question, reply.text) != reply.text:
+        # The same names and answers come again and again: each is kept once.
+        whose = (sys.intern(reply.model or model), reply.sample)
+        models.add(whose[0])
+        by_item = answers.setdefault(whose, {})
+        images += reply.item not in by_item
+        own = by_item.setdefault(sys.intern(reply.item), {})
+        if own.get(question, reply.text) != reply.text:
             left_out["contradict a later one to the same question"] += 1
-        answers[question] = reply.text
+        own[sys.intern(question)] = sys.intern(reply.text)
+        if len(models) > MAX_MODELS:
+            raise FormalimgError(f"{table.path} names more than {MAX_MODELS} image models: split it")
+        if images > MAX_IMAGES:
+            raise FormalimgError(_TOO_MANY_IMAGES)
     notes = [f"{count:,} answers {why}, and were left out" for why, count in left_out.items() if count]
-    others = sum(read_reply(text) is None for one in found.values() for text in one.values())
+    texts = (text for by_item in answers.values() for own in by_item.values() for text in own.values())
+    others = sum(read_reply(text) is None for text in texts)
     if others:
         means = "counted as no" if rule == "no" else "left their images unscored"
         notes.append(f"{others:,} answers are neither yes nor no, and {means}")
-    return found, notes
+    if unread:
+        notes.append(f"{unread:,} records could not be read, and were left out")
+    return answers, notes
 
 
 def _key(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-def _verdicts(
-    answers: Mapping[_Image, Mapping[str, str]],
-    items: Mapping[str, Item[QuestionSpec]],
-    rule: OtherAnswers,
-    *,
-    by_split: bool,
-) -> Iterator[ImportedVerdict]:
-    """Yield the verdict on each image of each model, answered or not, in the order of models, samples and items.
+def _images(answers: _Answers, items: Mapping[str, Item[QuestionSpec]], *, by_split: bool) -> list[ImportedImage]:
+    """Return each image of each model, answered or not, in the order of models, samples and items.
 
     Where a model has answered some splits of the items only, its images are of these.
+
+    Raises:
+        FormalimgError: if there are too many.
     """
-    for model, sample in sorted({(image.model, image.sample) for image in answers}):
-        asked = {image.item for image in answers if (image.model, image.sample) == (model, sample)}
-        splits = {items[name].tags[:1] for name in asked}
-        for name, item in items.items():
-            if name in asked or not by_split or item.tags[:1] in splits:
-                verdict = answered_verdict(item.spec, answers.get(_Image(model, name, sample), {}), rule)
-                yield ImportedVerdict(item, sample, verdict, model, sample)
+    images: list[ImportedImage] = []
+    for model, sample in sorted(answers):
+        answered = answers[model, sample]
+        splits = {items[name].tags[:1] for name in answered}
+        images += [
+            ImportedImage(item, sample, model, sample)
+            for name, item in items.items()
+            if name in answered or not by_split or item.tags[:1] in splits
+        ]
+        if len(images) > MAX_IMAGES:
+            raise FormalimgError(_TOO_MANY_IMAGES)
+    return images
 
 
 def answered_verdict(spec: QuestionSpec, answers: Mapping[str, str], rule: OtherAnswers) -> Verdict | Unscored:
@@ -216,18 +246,16 @@ def _part(question: GraphQuestion, text: str, yes: bool) -> Part:
     return Part(question.question, question.category, float(yes), question.weight, reason=f"answered: {said}")
 
 
-def _parts(
-    verdicts: Sequence[ImportedVerdict], *, together: bool
-) -> Iterator[tuple[str, dict[str, str], list[ImportedVerdict]]]:
-    """Yield the image model of each run, its settings, and its verdicts."""
-    models = list(dict.fromkeys(one.model for one in verdicts))
+def _runs(
+    images: Sequence[ImportedImage], *, together: bool
+) -> Iterator[tuple[str, dict[str, str], Sequence[ImportedImage]]]:
+    """Yield the image model of each run, its settings, and its images."""
     if not together:
-        for model in models:
-            yield model, {}, [one for one in verdicts if one.model == model]
+        for model, own in groupby(images, lambda image: image.model):
+            yield model, {}, list(own)
         return
-    numbers = {pair: number for number, pair in enumerate(sorted({(one.model, one.sample) for one in verdicts}))}
-    samples = [
-        ImportedVerdict(one.item, numbers[one.model, one.sample], one.verdict, one.model, one.model_sample)
-        for one in verdicts
-    ]
+    models = list(dict.fromkeys(image.model for image in images))
+    pairs = sorted({(image.model, image.model_sample) for image in images})
+    numbers = {pair: number for number, pair in enumerate(pairs)}
+    samples = [image._replace(sample=numbers[image.model, image.model_sample]) for image in images]
     yield f"{len(models)} models together", {"models": truncate(", ".join(models), 400, 100)}, samples

@@ -6,8 +6,9 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from formalimg._util.record_files import read_file_bytes
+from formalimg._util.plain_files import refuse_special_file
 from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
 _SHOWN_DIGITS = 12
 
@@ -28,4 +29,10 @@ def file_mark(path: Path) -> str:
         FormalimgError: if it cannot be read.
     """
     name = truncate(path.name, 80, 20).replace(";", "_")
-    return f"{name} (sha256 {hashlib.sha256(read_file_bytes(path)).hexdigest()[:_SHOWN_DIGITS]})"
+    try:
+        refuse_special_file(path)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror or error}: check the path") from error
+    return f"{name} (sha256 {digest[:_SHOWN_DIGITS]})"

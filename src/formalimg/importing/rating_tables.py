@@ -6,11 +6,12 @@ Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `rater`, `rating` (1 to
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg._util.record_files import TableRecord, read_table
+from formalimg._util.record_files import TableRecord, iterate_table
 from formalimg.errors import FormalimgError
 from formalimg.importing.answer_files import ANSWER_NAMES, read_name, read_sample
 
@@ -21,6 +22,7 @@ RATING_NAMES = {
 }
 """The names under which each field of a rating is found, the first that is there."""
 
+_MAX_RATINGS = 1_000_000
 _POINTS = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "1.0": 1, "2.0": 2, "3.0": 3, "4.0": 4, "5.0": 5}
 
 
@@ -59,20 +61,23 @@ def read_ratings(path: str | Path) -> RatingTable:
     """
     place = Path(path)
     skipped: list[str] = []
-    found: dict[tuple[str, str, int, str], GivenRating] = {}
+    points: dict[tuple[str, str, int, str], int] = {}
     read = 0
-    for row in read_table(place, lambda where, why: skipped.append(where)):
+    for row in iterate_table(place, lambda where, why: skipped.append("")):
         rating = _rating(row)
         if rating is None:
-            skipped.append(row.where)
+            skipped.append("")
             continue
         read += 1
-        found[rating[:4]] = rating
-    if not found:
+        points[rating[:4]] = rating.points
+        if len(points) > _MAX_RATINGS:
+            raise FormalimgError(f"{place} has more than {_MAX_RATINGS:,} ratings: split it")
+    if not points:
         raise FormalimgError(
             f"{place} holds no ratings: give a table with model, item, sample, rater, and rating 1 to 5"
         )
-    return RatingTable(place, tuple(found.values()), len(skipped), read - len(found))
+    ratings = tuple(GivenRating(*whose, given) for whose, given in points.items())
+    return RatingTable(place, ratings, len(skipped), read - len(points))
 
 
 def _rating(row: TableRecord) -> GivenRating | None:
@@ -80,4 +85,6 @@ def _rating(row: TableRecord) -> GivenRating | None:
     points, sample = _POINTS.get(row.text(RATING_NAMES["rating"])), read_sample(row, RATING_NAMES["sample"])
     if not item or not rater or points is None or sample is None:
         return None
-    return GivenRating(read_name(row, RATING_NAMES["model"]), item, sample, rater, points)
+    # The same names come again and again: each is kept once.
+    model = sys.intern(read_name(row, RATING_NAMES["model"]))
+    return GivenRating(model, sys.intern(item), sample, sys.intern(rater), points)

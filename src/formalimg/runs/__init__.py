@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from formalimg.runs.adaptive import AdaptivePlan, execute_adaptive, plan_adaptive
     from formalimg.runs.cost_estimate import RunEstimate, estimate, question_cost
     from formalimg.runs.facets import FacetCounts, FacetIndex
-    from formalimg.runs.imported import ImportedVerdict, write_imported_run
+    from formalimg.runs.imported import ImportedImage, write_imported_run
     from formalimg.runs.looks import AdaptiveLooks, read_looks
     from formalimg.runs.progress_display import run_progress, script_progress
     from formalimg.runs.records import JOURNALS, RowRecord, RunRecords, open_records, restore_run, table_names
@@ -66,7 +66,7 @@ __getattr__ = lazy_exports(
         "adaptive": ["AdaptivePlan", "execute_adaptive", "plan_adaptive"],
         "cost_estimate": ["RunEstimate", "estimate", "question_cost"],
         "facets": ["FacetCounts", "FacetIndex"],
-        "imported": ["ImportedVerdict", "write_imported_run"],
+        "imported": ["ImportedImage", "write_imported_run"],
         "looks": ["AdaptiveLooks", "read_looks"],
         "progress_display": ["run_progress", "script_progress"],
         "records": ["JOURNALS", "RowRecord", "RunRecords", "open_records", "restore_run", "table_names"],
@@ -97,7 +97,7 @@ __all__ = [
     "ImageLocation",
     "ImageOutcome",
     "ImagePage",
-    "ImportedVerdict",
+    "ImportedImage",
     "Judged",
     "ListedImage",
     "LockedError",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, Verdict
@@ -24,14 +25,12 @@ from formalimg.runs.store import RunStore
 from formalimg.suites import Item, count_odd, odd_text
 
 
-@dataclass(frozen=True)
-class ImportedVerdict:
-    """The verdict on an image that is not here.
+class ImportedImage(NamedTuple):
+    """An image that is not here.
 
     Attributes:
         item: the item.
         sample: the number of the image among those of the item, from 0.
-        verdict: the verdict, or why there is none.
         model: the image model that made it.
         model_sample: the number of the image among those of the item by this model: other than `sample` in a run of
             several models.
@@ -39,13 +38,18 @@ class ImportedVerdict:
 
     item: Item[object]
     sample: int
-    verdict: Verdict | Unscored
     model: str
     model_sample: int = 0
 
 
 def write_imported_run(
-    folder: Path, model: Identity, judge: Identity, verdicts: Sequence[ImportedVerdict], source: str, made_with: str
+    folder: Path,
+    model: Identity,
+    judge: Identity,
+    images: Sequence[ImportedImage],
+    verdicts: Iterable[Verdict | Unscored],
+    source: str,
+    made_with: str,
 ) -> None:
     """Write verdicts that were made elsewhere to a run folder; a second judge of the same images may be added.
 
@@ -53,7 +57,8 @@ def write_imported_run(
         folder: the run folder.
         model: the image model.
         judge: who gave the answers.
-        verdicts: the verdicts on all images of the run.
+        images: all images of the run.
+        verdicts: the verdict on each of them, in this order; each is stored before the next is taken.
         source: where they come from, in words: the name of the file, its digest, the date.
         made_with: the version of formalimg.
 
@@ -61,15 +66,15 @@ def write_imported_run(
         LockedError: if another process is writing to the folder.
         FormalimgError: if it holds another run, or one with images.
     """
-    items = {one.item.id: one.item for one in verdicts}
-    first = verdicts[0].item
+    items = {image.item.id: image.item for image in images}
+    first = images[0].item
     manifest = RunManifest(
         suite=first.suite,
         suite_version=first.version,
         items_digest="",
         model=model,
         judge=None,
-        samples=1 + max(one.sample for one in verdicts),
+        samples=1 + max(image.sample for image in images),
         seed=0,
         size=0,
         created=utc_now(),
@@ -87,31 +92,29 @@ def write_imported_run(
         )
     questions = {item.id: question_key(item) for item in items.values()}
     planned = []
-    for one in verdicts:
-        digest = _image_digest(one)
-        planned.append(
-            PlannedImage(one.item, one.sample, digest, image_seed(0, one.item, one.sample), questions[one.item.id])
-        )
+    for image in images:
+        seed = image_seed(0, image.item, image.sample)
+        planned.append(PlannedImage(image.item, image.sample, _image_digest(image), seed, questions[image.item.id]))
     with RunStore(folder, manifest) as store:
         store.plan(dict(enumerate(items.values())), planned, manifest)
-        store.record_images((it, _image_row(it, one), 0.0) for it, one in zip(planned, verdicts, strict=True))
+        store.record_images((it, _image_row(it, image), 0.0) for it, image in zip(planned, images, strict=True))
         store.begin_judging(judge)
         store.record_verdicts(
             JudgeResult(
                 ImageToJudge(it.item, it.question, StoredImage(image_name(it.item.id, it.sample, b""), it.key)),
-                verdict_row(one.verdict),
+                verdict_row(verdict),
                 0.0,
             )
-            for it, one in zip(planned, verdicts, strict=True)
+            for it, verdict in zip(planned, verdicts, strict=True)
         )
 
 
-def _image_digest(one: ImportedVerdict) -> str:
+def _image_digest(image: ImportedImage) -> str:
     """Return the digest of an image that is not here: the same for every judge, another for every image."""
-    name = ["imported image", one.item.suite, one.model, one.item.id, one.model_sample]
+    name = ["imported image", image.item.suite, image.model, image.item.id, image.model_sample]
     return hashlib.sha256(json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _image_row(planned: PlannedImage, one: ImportedVerdict) -> ImageRow:
-    served = json.dumps({"model": one.model, "model_sample": one.model_sample}, ensure_ascii=False)
+def _image_row(planned: PlannedImage, image: ImportedImage) -> ImageRow:
+    served = json.dumps({"model": image.model, "model_sample": image.model_sample}, ensure_ascii=False)
     return ImageRow("made", "", image_name(planned.item.id, planned.sample, b""), planned.key, 0, served=served)
