@@ -128,7 +128,7 @@ def _memory_of_children() -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_large_images_share_the_memory_of_the_playground(record_property: Callable[[str, object], None]) -> None:
-    image = _drawing(tries(4500, 4990))
+    image = _drawing(tries(4000, 4990))
     pool = JobPool(3, queue_timeout=60.0)
     app = build_app(playground_routes(pool), token=None, command="formalimg view")
     before, peak, is_over = _memory_of_children(), 0, threading.Event()
