@@ -21,6 +21,7 @@ from formalimg.logic import (
     TooHardError,
     Variable,
     best_binding,
+    parse,
     prepare_formula,
     relations,
     verify,
@@ -221,3 +222,36 @@ def test_a_proof_that_is_given_up_does_not_decide_the_formula_once_more(monkeypa
     monkeypatch.setattr(relations, "MAX_STEPS", 10)
     assert verdict.explain().endswith(": why that is takes too many steps to find out")
     assert verdict.proof.holds is False
+
+
+def test_very_many_distinct_variables_are_refused_when_read() -> None:
+    """They are told apart two by two, so a text of 100,000 characters would be half a billion claims."""
+    few = f"(distinct {'?a ' * 40}) "
+    for text in ("(exists ?a (distinct " + "?a " * 30_000 + "))", f"(and {few * 200})"):
+        with pytest.raises(FormulaError, match="more than 10,000 pairs are said to be distinct") as caught:
+            parse(text)
+        assert [problem.kind for problem in caught.value.problems] == ["size"]
+    assert parse(f"(exists ?a (distinct {'?a ' * 100}))")
+
+
+@pytest.mark.parametrize("variables", [61, 63, 64, 70])
+@pytest.mark.parametrize("objects", [1, 2, 3])
+def test_more_variables_than_a_table_has_axes_are_linked_too_tightly(variables: int, objects: int) -> None:
+    parts = " ".join(f"(exists ?x{number} (Is ?x{number} 'plate'))" for number in range(variables))
+    formula = f"(or {parts})"
+    scenes = [crowd(objects), crowd(objects, 3)]
+    shares = prepare_formula(formula).shares(scenes)
+    if objects == 1:
+        assert shares == [best_binding(formula, scene).share for scene in scenes] == [0, 0]
+        return
+    with pytest.raises(FormulaError, match=f"{variables} variables are linked too tightly"):
+        best_binding(formula, scenes[0])
+    assert all(isinstance(share, FormulaError) for share in shares)
+
+
+def test_more_variables_than_a_table_has_axes_can_stand_for_one_object() -> None:
+    names = [f"?x{number}" for number in range(70)]
+    text = f"(and {' '.join(f'(LeftOf {a} {b})' for a, b in combinations(names, 2))})"
+    for name in reversed(names):
+        text = f"(exists {name} {text})"
+    assert prepare_formula(text).shares([crowd(1), crowd(1, 3)]) == [0, 0]

@@ -128,6 +128,11 @@ class IndexedComponent:
     max_payoff: int
 
     @cached_property
+    def max_scope(self) -> int:
+        """The largest number of variables in a clause, at least 1."""
+        return max([1, *(len(clause.scope) for clause in self.clauses)])
+
+    @cached_property
     def batches(self) -> ComponentBatches:
         """The clauses in batches that are evaluated at once."""
         from formalimg.logic.minimax_plan import ComponentBatches  # here, because it imports this module

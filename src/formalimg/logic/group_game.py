@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from formalimg.logic.clause_index import IndexedComponent
 from formalimg.logic.group_truth import GroupTruth
 from formalimg.logic.minimax_plan import ClauseBatch, ClauseBatches, ForallBounds, IntArray, StepSide
-from formalimg.logic.payoffs import BoolArray
+from formalimg.logic.payoffs import MAX_AXES, BoolArray
 
 MAX_GROUP_CELLS = 1_000_000
 """The maximum cells of a table over all scenes of a group; above it, scenes are scored one by one."""
@@ -64,10 +64,10 @@ def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
     """
     if not component.kinds:
         return _weight_without_variables(component, truth)
+    if component.max_scope > MAX_AXES or _penalty(component) * (len(component.kinds) + 1) >= 2**31:
+        raise TooLargeForGroupsError
     batches = component.batches
     scenes = len(truth.present)
-    if _penalty(component) * (len(component.kinds) + 1) >= 2**31:
-        raise TooLargeForGroupsError
     candidates = {bounds.variable: _forall_candidates(bounds, truth, component) for bounds in batches.forall_bounds}
     shorter = np.zeros(scenes, np.bool)
     if candidates and not _mentions_style(component):
@@ -149,7 +149,7 @@ def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Cand
     """Return the number of cells of the largest table in one scene.
 
     Raises:
-        TooLargeForGroupsError: if that alone is more than MAX_GROUP_CELLS.
+        TooLargeForGroupsError: if that alone is more than MAX_GROUP_CELLS, or a table has more than MAX_AXES.
     """
     width = picks.objects.shape[2]
     sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
@@ -159,7 +159,7 @@ def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Cand
             *[prod([sizes[place] for place in batch.scopes[0]]) * len(batch.weights) for batch in selected.batches],
         ]
     )
-    if largest > MAX_GROUP_CELLS:
+    if largest > MAX_GROUP_CELLS or any(len(step.scope) > MAX_AXES for step in selected.reordered_steps):
         raise TooLargeForGroupsError
     return largest
 

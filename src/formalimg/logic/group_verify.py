@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.group_truth import AtomTables, GroupLiterals
-from formalimg.logic.payoffs import BoolArray
+from formalimg.logic.payoffs import MAX_AXES, BoolArray
 from formalimg.logic.relations import MAX_ROWS
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
 from formalimg.logic.variables import bound_variables, existential_block
@@ -100,7 +100,8 @@ class GroupVerifier:
         number = left.sum(axis=2)
         sizes = np.maximum(number.max(axis=0), 1).tolist()
         largest = max([prod([sizes[place] for place in scope]) for scope in self._tables], default=0)
-        if largest > MAX_ROWS or largest * len(left) > MAX_CELLS:
+        widest = max(map(len, self._tables), default=0)
+        if largest > MAX_ROWS or largest * len(left) > MAX_CELLS or widest > MAX_AXES:
             raise TooWideForGroupsError
         order = np.argsort(~left, axis=2, kind="stable")
         valid = np.arange(left.shape[2]) < number[..., None]

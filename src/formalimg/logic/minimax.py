@@ -24,8 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formalimg.logic.clause_index import IndexedComponent, Scope
-from formalimg.logic.minimax_plan import Candidates, ClauseBatches, EliminationStep, ForallBounds, IntArray, StepSide
-from formalimg.logic.payoffs import NumberArray, Payoff, PayoffTable, TruthTables
+from formalimg.logic.minimax_plan import (
+    Candidates,
+    ClauseBatches,
+    EliminationStep,
+    ForallBounds,
+    IntArray,
+    StepSide,
+)
+from formalimg.logic.payoffs import MAX_AXES, NumberArray, Payoff, PayoffTable, TruthTables
 from formalimg.logic.prenex import QuantifierKind
 
 MAX_CELLS = 4_000_000
@@ -69,8 +76,12 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
         truth: where their literals hold; there is at least one object.
 
     Raises:
-        TooEntangledError: if it would take more than MAX_WORK.
+        TooEntangledError: if it would take more than MAX_WORK, or a table of more than MAX_AXES.
     """
+    if truth.objects == 1:
+        return [0] * len(component.kinds)
+    if component.max_scope > MAX_AXES:
+        raise TooEntangledError
     if component.credit_unit == 1:
         play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
         if play is not None:
@@ -94,9 +105,10 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
 
 def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells: int) -> list[int] | None:
     """Return the play as `minimax_play` does; None if a table would have more than `max_cells`."""
-    objects, kinds, batches = truth.objects, component.kinds, component.batches
-    if objects**batches.max_scope > max_cells:
+    objects, kinds = truth.objects, component.kinds
+    if objects**component.max_scope > max_cells:
         return None
+    batches = component.batches
     reorder = (component.max_payoff + 1) * objects ** len(kinds) < _TOO_LARGE
     unit = objects ** len(kinds) if reorder else 1  # larger than the sum of all tie breakers
     tables = list(_tie_breakers(kinds, objects, reorder))
@@ -109,7 +121,10 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     selected = batches.conditional if met else batches.unconditional
     _add_payoffs(selected, truth, candidates, unit, tables)
     steps = selected.reordered_steps if reorder else selected.prefix_steps
-    if objects ** max([len(step.scope) for step in steps]) > min(_MAX_BATCH_CELLS, max_cells):
+    widest = max([len(step.scope) for step in steps])
+    if widest > MAX_AXES:
+        return None
+    if objects**widest > min(_MAX_BATCH_CELLS, max_cells):
         if _largest_sum(steps, candidates) > _MAX_BATCH_CELLS:
             for bounds in forall_bounds:
                 _narrow_candidates(bounds.variable, selected.scopes, tables, candidates)

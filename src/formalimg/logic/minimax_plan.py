@@ -263,7 +263,6 @@ class ComponentBatches:
     Attributes:
         unconditional: its clauses.
         forall_bounds: bounds for each variable that `forall` binds.
-        max_scope: the largest number of variables in a clause.
         literal_rows: for each variable, the number of variables and the row of each literal about it, and its axis.
     """
 
@@ -275,7 +274,6 @@ class ComponentBatches:
         self.forall_bounds = tuple(
             _bounds_of_forall(place, self._weighted) for place, kind in enumerate(kinds) if kind == "forall"
         )
-        self.max_scope = max([1, *(len(weighted.scope) for weighted in self._weighted)])
         self.literal_rows: tuple[tuple[tuple[int, int, int], ...], ...] = tuple(
             tuple(
                 dict.fromkeys(

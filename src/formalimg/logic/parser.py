@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.syntax import (
     COUNT_BOUNDS,
+    DISTINCT,
     And,
     Argument,
     Atom,
@@ -35,6 +36,9 @@ MAX_CHARACTERS = 100_000
 
 MAX_DEPTH = 200
 """The maximum nesting depth; a K = 10 formula is about 15 deep."""
+
+MAX_DISTINCT_PAIRS = 10_000
+"""The most pairs of variables that are said to be distinct, in all of a formula."""
 
 MAX_COUNT = 1000
 """The largest number of a counting quantifier."""
@@ -134,6 +138,7 @@ class _Parser:
     def __init__(self, source: SourceText) -> None:
         self.source = source
         self.problems: list[Problem] = []
+        self.distinct_pairs = 0
 
     def report(self, message: str, span: Span) -> _InvalidList:
         self.problems.append(Problem("syntax", message, span))
@@ -298,4 +303,9 @@ class _Parser:
                 return self.report(
                     f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span
                 )
+        if head.text == DISTINCT and self.distinct_pairs <= MAX_DISTINCT_PAIRS:
+            self.distinct_pairs += len(arguments) * (len(arguments) - 1) // 2
+            if self.distinct_pairs > MAX_DISTINCT_PAIRS:
+                message = f"more than {MAX_DISTINCT_PAIRS:,} pairs are said to be {DISTINCT}: split the formula"
+                self.problems.append(Problem("size", message, span))
         return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _InvalidList(span)

@@ -16,6 +16,9 @@ from formalimg.logic.earned_credit import CountingObjects
 from formalimg.logic.syntax import DISTINCT
 from formalimg.logic.world import World
 
+MAX_AXES = 60
+"""The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
+
 NumberArray: TypeAlias = NDArray[np.integer | np.bool]
 BoolArray: TypeAlias = NDArray[np.bool]
 
