@@ -29,8 +29,8 @@ def filled(start: str, part: str, end: str) -> bytes:
 
 
 def disjunction(number: int, words: int) -> str:
-    """A formula with few words and 4,096 clauses."""
-    pairs = [f"(and (Is ?x '{'a' * words}{number}-{index}') (Is ?x 'b{index}'))" for index in range(12)]
+    """A formula with few words and 1,024 clauses of ten literals."""
+    pairs = [f"(and (Is ?x '{'a' * words}{number}-{index}') (Is ?x 'b{index}'))" for index in range(10)]
     return f"(exists ?x (or {' '.join(pairs)}))"
 
 
@@ -124,9 +124,9 @@ def test_as_many_objects_as_scenes_have_are_read() -> None:
 def test_an_answer_has_a_limit() -> None:
     body = asked(*[{"scene": CUP}] * 2, item={"formula": disjunction(0, 1)})
     assert visitor().post("/v1/score", json=body).status_code == 200
-    small = visitor(limits=Limits(max_body_bytes=1_500_000))
+    small = visitor(limits=Limits(max_body_bytes=300_000))
     assert small.post("/v1/score", json=body).json() == {
-        "error": 'the answer would have more than 1,500,000 bytes: send fewer items at once, or "parts": false'
+        "error": 'the answer would have more than 300,000 bytes: send fewer items at once, or "parts": false'
     }
     assert small.post("/v1/score", json={**body, "parts": False}).status_code == 200
 

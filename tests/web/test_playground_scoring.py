@@ -96,12 +96,12 @@ def test_a_configured_chat_model_answers_questions_about_any_image(
     model = SeeingModel({hashlib.sha256(photograph).hexdigest(): {cup}}, written={"A red cup on a shelf": [written]})
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-but-long-enough")
     with Loopback(reply=model) as server:
-        (elsewhere / "formalimg.toml").write_text(
-            f'[defaults]\njudge = "openai/seeing"\njudge_options = {{ base_url = "{server.url}/v1" }}\n',
-            encoding="utf-8",
-        )
+        own = elsewhere / "config" / "formalimg" / "formalimg.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'[defaults]\njudge = "openai/seeing"\njudge_options = {{ base_url = "{server.url}/v1" }}\n')
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(elsewhere / "config"))
         visitor = Visitor(build_app(playground_routes(), token=None, command="formalimg view"))
-        assert "Judged by openai/seeing, from ./formalimg.toml" in visitor.client.get("/playground/score").text
+        assert f"Judged by openai/seeing, from {own}" in visitor.client.get("/playground/score").text
         reply = visitor.reply("score", image=_base64(photograph), prompt="A red cup on a shelf")
     assert (reply["passed"], reply["score"], reply["form"]) == (False, 0.5, "questions")
     assert reply["reason"] == f"no: {red}"
