@@ -10,7 +10,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -111,13 +111,16 @@ def connect(address: str) -> Iterator[None]:
     own = {"include_dashboard": False, "_node_ip_address": _LOOPBACK} if address == "local" else {}
     with private_cluster() if address == "local" else nullcontext():
         import ray
+        from ray.job_config import JobConfig
 
         if ray.is_initialized():
             yield
             return
+        job = JobConfig()
+        job._py_driver_sys_path = _ImportPath()
         try:
             probe(address)
-            ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+            ray.init(address, job_config=job, log_to_driver=False, logging_level="ERROR", **own)
         except Exception as error:  # of many types
             raise FormalimgError(f"{_cannot_join(address)} ({failure_of(error).message})") from None
         try:
@@ -175,6 +178,18 @@ def _write_token(path: Path) -> Path:
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
         file.write(secrets.token_hex(32))
     return path
+
+
+class _ImportPath(list[str]):
+    """The folders that Ray puts first on the path of workers: only those where this process looks for modules, too.
+
+    Ray would add the current folder, whose files would be imported in place of the standard library.
+    """
+
+    def extend(self, folders: Iterable[str]) -> None:
+        """Add folders that are on the path of this process."""
+        own = {os.path.abspath(folder) for folder in sys.path}  # noqa: PTH100  # "" is the current folder
+        super().extend(folder for folder in folders if folder in own)
 
 
 def probe(address: str) -> None:
