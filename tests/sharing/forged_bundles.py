@@ -210,6 +210,17 @@ def unscored_without_evidence(forger: Forger) -> None:
         )
 
 
+def refused_by_verdict(forger: Forger) -> None:
+    """Verdicts that give the reason of an image model, although the images are there."""
+    for row in forger.failures:
+        row.update(passed=None, score=None, parts=[], reason="refused", detail="content policy", evidence={})
+
+
+def other_rule(forger: Forger) -> None:
+    for row in forger.verdicts[:2]:
+        row.update(passed=0, score=0.0, parts=[], evidence={"rule": "too bright"})
+
+
 def made_up_answers(forger: Forger) -> None:
     for row in forger.failures:
         as_passed(row)
@@ -298,6 +309,12 @@ def refused(forger: Forger) -> None:
         forger.without_image(row, "refused")
 
 
+def wider_images(forger: Forger) -> None:
+    """Sizes on which boxes in pixels depend."""
+    for row in forger.tables["pictures"]:
+        row["width"] *= 2
+
+
 def witness_without_images(forger: Forger) -> None:
     witness(forger)
     for name in [name for name in forger.files if "/images/" in name]:
@@ -370,6 +387,10 @@ def no_costs(forger: Forger) -> None:
 
 def human_labels(forger: Forger) -> None:
     forger.files["ratings.csv"] = b"item,rater,passed\n0,1,yes\n"
+
+
+def file_of_the_run(forger: Forger) -> None:
+    forger.files[forger.path("ratings.csv")] = b"item,rater,passed\n0,1,yes\n"
 
 
 def better_looks(forger: Forger) -> None:

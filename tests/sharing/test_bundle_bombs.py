@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import subprocess
@@ -94,10 +95,19 @@ def _wide_header(path: Path) -> None:
     _write(path, {"bundle.json": json.dumps({**HEADER, "x": [[]] * 2_000_000}).encode()})
 
 
-def _write(path: Path, files: dict[str, bytes]) -> None:
+def _many_rows(path: Path) -> None:
+    """Rows of three bytes, each of which becomes an object; digests fit."""
+    files = {f"runs/a/{name}.jsonl": b"{}\n" * 2_000_000 for name in ("items", "pictures")} | {"runs/a/run.toml": b""}
+    listed = {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in files.items()}
+    header = json.dumps({**HEADER, "files": listed}).encode()
+    _write(path, {"bundle.json": header, **files}, b"sha256:" + hashlib.sha256(header).hexdigest().encode())
+
+
+def _write(path: Path, files: dict[str, bytes], comment: bytes = b"") -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {"bundle.json": json.dumps(HEADER).encode(), **files}.items():
             archive.writestr(name, data)
+        archive.comment = comment
 
 
 BOMBS: dict[Callable[[Path], None], str] = {
@@ -108,6 +118,7 @@ BOMBS: dict[Callable[[Path], None], str] = {
     _many_entries: "more than 250,000 files",
     _other_compression: "compressed in the way 14",
     _nested: "is not a bundle, or is damaged",
+    _many_rows: "more values so far than a bundle of this size has",
     _wide_header: "bundle.json has more than",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,6 +98,15 @@ FORGERIES = {
     "failures as calls without an answer": Forgery(
         "conceptmix", forged.unscored_without_evidence, "says so and stored nothing else", only_by_digest=True
     ),
+    "failures as refused, with their images": Forgery(
+        "knolling", forged.refused_by_verdict, "it is unscored (refused), and its image was made"
+    ),
+    "answers as refused, with their images": Forgery(
+        "conceptmix", forged.refused_by_verdict, "it is unscored (refused), and its image was made"
+    ),
+    "a rule that nobody has": Forgery("conceptmix", forged.other_rule, "which its judge does not have"),
+    "the size of images": Forgery("knolling", forged.wider_images, "its record has 512 x 256 pixels, and it has 256"),
+    "a file beside those of a run": Forgery("knolling", forged.file_of_the_run, "it belongs to no run of the bundle"),
     "costs": Forgery("conceptmix", forged.no_costs, "costs and durations", only_by_digest=True),
     "ratings of people added": Forgery("knolling", forged.human_labels, "it belongs to no run of the bundle"),
     "a look of an adaptive run": Forgery("adaptive", forged.better_looks, "as passed, and its verdict does not"),
@@ -170,3 +180,16 @@ def test_a_sample_of_many_images_says_how_many(bundles: dict[str, Path], monkeyp
     assert any("were not in the sample" in str(one) for one in check.unproven)
     everything = verify_bundle(bundles["knolling"], all_images=True)
     assert everything.by_image == everything.images_to_judge == check.images_to_judge
+
+
+def test_the_size_of_an_image_that_is_not_there_takes_no_memory(bundles: dict[str, Path], tmp_path: Path) -> None:
+    def enlarge(forger: Forger) -> None:
+        for name in [name for name in forger.files if "/images/" in name]:
+            del forger.files[name]
+        for number, row in enumerate(forger.tables["pictures"]):
+            row.update(width=8_000 + number, height=8_000)
+
+    path = write_forged(bundles["grounded"], tmp_path / "large.zip", enlarge)
+    start = time.process_time()
+    assert verify_bundle(path).findings  # boxes in pixels are elsewhere
+    assert time.process_time() - start < 3

@@ -10,7 +10,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from formalimg.judges.base import Grounding, LoadedImage, Unscored, Verdict
 from formalimg.models import Answered, Message, ParseFailure, Reply, Setting, Unanswered, parse_answer
@@ -18,6 +19,7 @@ from formalimg.scenes import DrawnScene, Scene, SceneError
 from formalimg.suites import FormulaSpec, Item, QuestionSpec
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from pydantic import BaseModel
 
 AnswerType = TypeVar("AnswerType", bound="BaseModel")
@@ -127,6 +129,35 @@ class RecordedLayout:
         if objects is ... or not isinstance(item.spec, FormulaSpec):
             raise EvidenceError("its evidence has no objects, which this judge always stores")
         return await asyncio.to_thread(judge_objects, item.spec.formula, objects)
+
+
+@dataclass(frozen=True)
+class UnseenPixels:
+    """The pixels of an image that nobody looks at: whatever its size, it takes no memory, and no time to encode."""
+
+    size: tuple[int, int]
+
+    def resize(self, size: tuple[int, int], resample: int | None = None) -> Image:
+        """Return a pixel in the place of an image of another size."""
+        return _pixel()
+
+    def convert(self, mode: str) -> Image:
+        """Return a pixel in the place of an image in another mode."""
+        return _pixel()
+
+
+def unseen_image(size: tuple[int, int]) -> LoadedImage:
+    """Return an image in the place of one that need not be looked at, and whose size matters."""
+    from formalimg._util.images import png_bytes
+
+    return LoadedImage(png_bytes(_pixel()), cast("Image", UnseenPixels(size)))
+
+
+@cache
+def _pixel() -> Image:
+    from PIL import Image as Images
+
+    return Images.new("RGB", (1, 1))
 
 
 def recorded_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[RecordedRequest, ...]:

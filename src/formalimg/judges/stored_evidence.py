@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounder, Judge, LoadedImage, Unscored, Verdict
+from formalimg.judges.base import Grounder, Judge, Unscored, Verdict
 from formalimg.judges.recorded_models import (
     EvidenceError,
     RecordedChat,
@@ -22,6 +21,7 @@ from formalimg.judges.recorded_models import (
     recorded_drawing,
     recorded_grounding,
     recorded_requests,
+    unseen_image,
 )
 from formalimg.judges.registry import COCO, DETECTORS, DRAWN, ICONS, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
@@ -32,8 +32,8 @@ from formalimg.suites import suite as suite_of
 RecordedSource: TypeAlias = Literal["answers", "scene"]
 """What on record a verdict follows from: raw answers of a chat model, or the scene that was found."""
 
-_MAX_SIDE, _SMALL = 8192, 8
-"""Limits of the images that stand for those that need not be looked at."""
+_ANY_SIZE = (8, 8)
+"""The size of an image where no verdict depends on it."""
 
 
 class UnknownJudgeError(Exception):
@@ -114,7 +114,7 @@ class RecordedJudge:
         if self._name == LayoutJudge.name and "protocol" in self._settings:
             judge = RecordedLayout(self._name, stored.evidence)
         depends_on_size = self._kind in ("objects", "compositions") or self._settings.get("boxes") == "pixels"
-        made = await judge.judge(item, _blank_image(*(size if depends_on_size else (_SMALL, _SMALL))))
+        made = await judge.judge(item, unseen_image(size if depends_on_size else _ANY_SIZE))
         if goes_by_answers and isinstance(made, Verdict) and chat.left_over:
             raise EvidenceError(
                 f"{chat.left_over} of its {len(chat.requests)} raw answers are to no question of the item"
@@ -263,14 +263,3 @@ def _prompt_judge(by_formula: Judge, by_questions: Judge | None) -> Judge:
     from formalimg.judges.prompt_judge import PromptJudge
 
     return PromptJudge(by_formula, by_questions)
-
-
-@lru_cache(4)
-def _blank_image(width: int, height: int) -> LoadedImage:
-    """Return an image of this size in the place of one that need not be looked at."""
-    from PIL import Image
-
-    from formalimg._util.images import png_bytes
-
-    pixels = Image.new("RGB", (min(max(width, 1), _MAX_SIDE), min(max(height, 1), _MAX_SIDE)))
-    return LoadedImage(png_bytes(pixels), pixels)

@@ -17,7 +17,7 @@ from formalimg.runs.config import (
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.folder import set_aside
 from formalimg.runs.image_store import ChangedImageError, ImageLocation, image_stem, is_image_name
-from formalimg.runs.inspection import LARGE_IMAGE_BYTES, decoded_bytes, failed_by_rule, inspect
+from formalimg.runs.inspection import LARGE_IMAGE_BYTES, decoded_bytes, failed_by_rule, image_size, inspect
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.manifest import (
     MAX_MANIFEST_BYTES,
@@ -127,6 +127,7 @@ __all__ = [
     "execute_adaptive",
     "failed_by_rule",
     "image_seed",
+    "image_size",
     "image_stem",
     "images_url",
     "inspect",

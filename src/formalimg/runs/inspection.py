@@ -33,6 +33,8 @@ _IMAGES = MemoryGate(256_000_000)
 """Bytes that large images take together, while they are decoded and judged."""
 _MAX_FLAT_RANGE = 3
 """An image whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
+_LYING = (5, 6, 7, 8)
+"""Orientations in EXIF of images whose width and height are exchanged."""
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _warnings_lock = threading.Lock()
 """Warnings can be silenced by one thread at a time only."""
@@ -112,6 +114,19 @@ def decoded_bytes(file: IO[bytes] | bytes) -> int:
     except (Images.DecompressionBombError, Exception):
         return 0
     return _DECODED_BYTES_PER_PIXEL * width * height if width * height <= MAX_PIXELS else 0
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Return width and height of the upright image in a file, by its header alone; None if it is no image."""
+    from PIL import ExifTags
+
+    try:
+        with _open_file(io.BytesIO(data)) as file:
+            is_turned = file.getexif().get(ExifTags.Base.Orientation, 1) in _LYING
+            width, height = file.size
+            return (height, width) if is_turned else (width, height)
+    except Exception:  # decoders raise anything on broken files
+        return None
 
 
 def failed_by_rule(image: LoadedImage) -> Verdict | None:

@@ -12,8 +12,8 @@ The comment of the zip file is the digest of `bundle.json`, and so of everything
 from __future__ import annotations
 
 import hashlib
-import io
 import json
+import os
 import re
 import zipfile
 import zlib
@@ -38,6 +38,12 @@ MAX_FILE_BYTES = 512_000_000
 """The largest file of a bundle, unpacked: a small zip file can hold any number of zeros."""
 _MAX_VALUES = 2_000_000
 """The most values of a JSON text: a byte of text may become a hundred bytes of objects."""
+_VALUES_PER_BYTE = 1
+"""How many values all tables may have beyond these for each byte of the bundle: those of runs have half of it."""
+_MIN_VALUES = 16
+"""As many are counted for a row that has fewer."""
+_MAX_LINE_BYTES = 32_000_000
+"""The longest row of a table: its texts have limits of their own."""
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN_NAME = re.compile(r"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]{0,199}")
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -175,8 +181,11 @@ class BundleReader:
             refuse_special_file(path)
             self._file = path.open("rb")
             sizes = require_plain_archive(self._file)
+            self._values_left = _MAX_VALUES + _VALUES_PER_BYTE * os.fstat(self._file.fileno()).st_size
             self._archive = zipfile.ZipFile(self._file)
             entries = self._archive.infolist()
+            if len({entry.filename for entry in entries}) < len(entries):  # their bytes differ, after a zero
+                raise ValueError("a name is in it twice")
             self.comment = self._archive.comment.decode("ascii", "replace")
             # It lists the files, and says little besides.
             limit = _HEADER_BYTES + sizes.entries * _HEADER_BYTES_PER_FILE + 6 * sizes.name_bytes
@@ -263,16 +272,19 @@ class BundleReader:
         Raises:
             FormalimgError: if it cannot be read, or a line is not a JSON object.
         """
-        found = []
-        for number, line in enumerate(io.BytesIO(self.read(path)), 1):
+        records = []
+        for number, line in enumerate(self._lines(path), 1):
+            self._values_left -= max(count_values(line, _MAX_VALUES), _MIN_VALUES)
             try:
-                record = read_json(line)
+                if self._values_left < 0:
+                    raise ValueError("there are more values so far than a bundle of this size has")
+                record = loads_strict(line)
             except (ValueError, RecursionError) as error:
                 raise FormalimgError(f"{path}, line {number:,}: {error}") from error
             if not isinstance(record, dict):
                 raise FormalimgError(f"{path}, line {number:,}: it is not a JSON object")
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     def tables(self, run: str) -> dict[str, list[dict[str, Any]]]:
         """Return the rows of all tables of a run.
@@ -281,6 +293,23 @@ class BundleReader:
             FormalimgError: if one cannot be read.
         """
         return {table: self.records(table_path(run, table)) for table in table_names()}
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        """Yield the lines of a file without holding all of it.
+
+        Raises:
+            FormalimgError: if it is not there, or cannot be read.
+        """
+        try:
+            with self._archive.open(path) as file:
+                while line := file.readline(_MAX_LINE_BYTES + 1):
+                    if len(line) > _MAX_LINE_BYTES:
+                        raise ValueError(f"a line has more than {_MAX_LINE_BYTES:,} bytes")
+                    yield line
+        except KeyError as error:
+            raise FormalimgError(f"{path} is missing") from error
+        except _DAMAGE as error:
+            raise FormalimgError(f"{path} cannot be unpacked: {error}") from error
 
     def close(self) -> None:
         """Close the file."""

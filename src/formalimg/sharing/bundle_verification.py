@@ -12,7 +12,16 @@ from formalimg._util.io import atomic_folder
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.runs import JOURNALS, RunManifest, RunRecords, StoredRun, is_image_name, open_run, restore_run
+from formalimg.runs import (
+    JOURNALS,
+    RunManifest,
+    RunRecords,
+    StoredRun,
+    is_image_name,
+    open_run,
+    restore_run,
+    table_names,
+)
 from formalimg.sharing.bundle import report_files, restored_runs, run_counts
 from formalimg.sharing.bundle_checks import BundleCheck, CheckTally
 from formalimg.sharing.bundle_format import (
@@ -38,8 +47,12 @@ from formalimg.sharing.run_checks import (
     stray_verdicts,
 )
 from formalimg.sharing.value_differences import count_leaves, value_differences, value_text
+from formalimg.sharing.verdict_checks import size_problem
 from formalimg.sharing.verdict_replay import ImageCheck, VerdictReplay
 from formalimg.suites import Item
+
+_MAX_MORE_BYTES = 1_000_000
+"""A report that is longer than the one of the verdicts by more than this is not read."""
 
 MAX_IMAGES_JUDGED = 100
 """With more images in a bundle, judges that are computed here look at a sample of them again."""
@@ -174,9 +187,11 @@ class _Verification:
 
     def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
         """Find files that belong to no run: they would be under the digest, and nobody would look at them."""
-        here = tuple(run_path(name, "") for name in records)
-        for path in sorted(self._reader.names - {REPORT, TABLES}):
-            if not path.startswith(here):
+        files = ("run.toml", *(f"{table}.jsonl" for table in table_names()), *JOURNALS)
+        expected = {REPORT, TABLES, *(run_path(name, file) for name in records for file in files)}
+        images = tuple(image_path(name, "") for name in records)  # which are compared with their records
+        for path in sorted(self._reader.names - expected):
+            if not path.startswith(images):
                 self.tally.differs(path, "it belongs to no run of the bundle")
 
     def _check_images(self, run: str, records: RunRecords) -> None:
@@ -195,6 +210,8 @@ class _Verification:
                 self.tally.differs(path, f"its digest is {image.sha256}, and its record has {str(row['sha256'])[:80]}")
             elif image.bytes != row["bytes"]:
                 self.tally.differs(path, f"it has {image.bytes:,} bytes, and its record has {str(row['bytes'])[:20]}")
+            elif (problem := size_problem(self._reader.read(path), row["width"], row["height"])) is not None:
+                self.tally.differs(path, problem)
         if not has_images:
             self.tally.cannot_prove(len(rows), "images", "they are not in the bundle, only their digests")
 
@@ -263,6 +280,11 @@ class _Verification:
 
     def _check_report(self, made: Mapping[str, bytes]) -> None:
         """Compare the numbers of the report with those that the verdicts make, value by value."""
+        for path, data in made.items():
+            stated = self._reader.declared[path].bytes if path in self._reader.declared else 0
+            if stated > len(data) + _MAX_MORE_BYTES:
+                self.tally.differs(path, f"it has {stated:,} bytes, and the verdicts make {len(data):,}")
+                return
         try:
             stored = read_json(self._reader.read(REPORT))
             text = self._reader.read(TABLES).decode("utf-8", "replace")

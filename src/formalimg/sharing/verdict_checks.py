@@ -10,7 +10,7 @@ from typing import Any
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import DECLINED, EvidenceError, Judge, Part, RecordedJudge, Unscored, Verdict
-from formalimg.runs import failed_by_rule, inspect
+from formalimg.runs import failed_by_rule, image_size, inspect
 from formalimg.sharing.value_differences import is_same, value_differences, value_text
 from formalimg.suites import Item
 
@@ -23,16 +23,34 @@ _DETECTOR_TOLERANCE = 5.0
 """How far a box may lie from where a network finds it on another processor, on a canvas of 1000."""
 
 
+RULE = "rule"
+"""In the evidence of a verdict that no judge was needed for."""
+FLAT = "flat colour"
+"""The rule about all images; those about layouts are of the judges of layouts."""
+
+
 def score_problem(verdict: Verdict | Unscored, score: float | None) -> str | None:
     """Return why a stored score is not that of the verdict's parts; None if it is."""
     made = verdict.score if isinstance(verdict, Verdict) else None
     return None if is_same(score, made) else f"its score is {value_text(score)}, and its parts make {value_text(made)}"
 
 
-def rule_problem(verdict: Verdict) -> str | None:
+def rule_problem(verdict: Verdict, *, judges_layouts: bool) -> str | None:
     """Return why a verdict cannot be one by a rule about the file, which fails and has no parts; None if it can."""
+    rule = verdict.evidence[RULE]
+    if rule != FLAT and not judges_layouts:
+        return f"it fails by the rule {value_text(rule)}, which its judge does not have"
     is_other = verdict.passed or bool(verdict.parts)
     return "it fails by a rule about its file, and is stored as passed, or with parts" if is_other else None
+
+
+def size_problem(data: bytes, width: object, height: object) -> str | None:
+    """Return why an image does not have the size on record, on which boxes in pixels depend; None if it does."""
+    size = image_size(data)
+    if size == (width, height):
+        return None
+    stated = f"its record has {str(width)[:20]} x {str(height)[:20]} pixels"
+    return f"{stated}, and it {'cannot be read' if size is None else f'has {size[0]} x {size[1]}'}"
 
 
 async def record_problems(
@@ -93,7 +111,8 @@ async def image_problems(judge: Judge | None, item: Item[object], stored: Verdic
     made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))
     if isinstance(made, Unscored) or isinstance(stored, Unscored):
         was, now = (
-            "unscored" if isinstance(verdict, Unscored) else _word(verdict.passed) for verdict in (stored, made)
+            f"unscored ({verdict.reason})" if isinstance(verdict, Unscored) else _word(verdict.passed)
+            for verdict in (stored, made)
         )
         return [] if was == now else [f"it is stored as {was}, and the image makes it {now}"]
     if judge is not None and judge.name.startswith("detector/"):  # whose last digits hang on the processor

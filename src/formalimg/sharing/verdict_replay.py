@@ -13,11 +13,8 @@ from formalimg.runs import Identity, ImageOutcome, Judged, RunRecords, StoredRun
 from formalimg.sharing.bundle_checks import CheckTally
 from formalimg.sharing.bundle_format import image_path, run_path
 from formalimg.sharing.run_checks import count_unjudged, look_problems
-from formalimg.sharing.verdict_checks import image_problems, record_problems, rule_problem, score_problem
+from formalimg.sharing.verdict_checks import FLAT, RULE, image_problems, record_problems, rule_problem, score_problem
 from formalimg.suites import Item
-
-_RULE = "rule"
-"""In the evidence of a verdict that no judge was needed for."""
 
 
 class ImageCheck(NamedTuple):
@@ -68,7 +65,11 @@ class VerdictReplay:
             (str(row["item"]), row["sample"]): (_pixels(row["width"]), _pixels(row["height"]))
             for row in records.tables["pictures"]
         }
-        self._files = {(str(row["item"]), row["sample"]): row["file"] for row in records.tables["pictures"]}
+        self._files = {
+            (str(row["item"]), row["sample"]): row["file"]
+            for row in records.tables["pictures"]
+            if row["status"] == "made"
+        }
         self._paths = paths
         self.image_checks: list[ImageCheck] = []
 
@@ -100,15 +101,19 @@ class VerdictReplay:
                     why_not = f"by {_short(judge)}, with settings that this version does not have"
         excuses: Counter[str] = Counter()
         for judged in run.judged():
-            if judged.outcome.reason in _WITHOUT_VERDICT:
+            outcome = judged.outcome
+            if (outcome.item, outcome.sample) not in self._files or outcome.reason == "not judged":
                 continue
-            verdict, item = judged.verdict, self._items[judged.outcome.item]
+            verdict, item = judged.verdict, self._items[outcome.item]
+            if outcome.reason in _WITHOUT_IMAGE:
+                self._note(judged, judge, [f"it is unscored ({outcome.reason}), and its image was made"])
+                continue
             tally.verdicts += isinstance(verdict, Verdict)
             problem = score_problem(verdict, judged.outcome.score)
             self._note(judged, judge, [problem] if problem else [])
             is_looked_at = self._add_image_check(judged, judge, local)
-            if isinstance(verdict, Verdict) and _RULE in verdict.evidence:
-                problem = rule_problem(verdict)
+            if isinstance(verdict, Verdict) and RULE in verdict.evidence:
+                problem = rule_problem(verdict, judges_layouts=recorded is None or manifest.task == "layout")
                 self._note(judged, judge, [problem] if problem else [])
                 excuses["failed by a rule about the file of the image"] += not is_looked_at
             elif recorded is None:
@@ -146,7 +151,7 @@ class VerdictReplay:
     def _add_image_check(self, judged: Judged, judge: Identity, local: Judge | None) -> bool:
         """Note that a verdict can be made again from its image; return whether it can."""
         verdict, key = judged.verdict, (judged.outcome.item, judged.outcome.sample)
-        by_rule = isinstance(verdict, Verdict) and verdict.evidence.get(_RULE) == "flat colour"
+        by_rule = isinstance(verdict, Verdict) and verdict.evidence.get(RULE) == FLAT
         path = image_path(self._name, str(self._files[key]))
         if path not in self._paths or (local is None and not by_rule):
             return False
@@ -162,8 +167,8 @@ class VerdictReplay:
         return f"item {truncate(judged.outcome.item, 50, 10)}, image {judged.outcome.sample}, by {_short(judge)}"
 
 
-_WITHOUT_VERDICT = {"no image", "refused", "generation failed", "not judged"}
-"""Reasons without a verdict that are checked with the images."""
+_WITHOUT_IMAGE = {"no image", "refused", "generation failed"}
+"""Reasons that no judge gives: they are those of image models, and are checked with the images."""
 
 
 def _short(judge: Identity) -> str:
