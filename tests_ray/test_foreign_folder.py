@@ -14,7 +14,7 @@ def test_workers_import_nothing_from_the_current_folder(cluster: Any, tmp_path: 
     clone.mkdir()
     for module in ("sqlite3", "tomllib", "json", "numpy", "PIL", "logging", "uuid"):
         (clone / f"{module}.py").write_text("import os, pathlib; pathlib.Path(os.environ['CANARY']).touch()\n")
-    command = [Path(sys.executable).with_name("formalimg"), "run", "knolling", "--model", "builtin/oracle"]
+    command = [str(Path(sys.executable).with_name("formalimg")), "run", "knolling", "--model", "builtin/oracle"]
     options = ["--levels", "1", "--per-level", "1", "--size", "256", "--engine", "ray", "--address", "local"]
     environment = {**os.environ, "CANARY": str(tmp_path / "canary")}
     done = subprocess.run([*command, *options], cwd=clone, env=environment, capture_output=True, timeout=120)

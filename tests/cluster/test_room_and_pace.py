@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from formalimg.cluster import ResourceRequest
+from formalimg.cluster.ray_cluster import _ImportPath
 from formalimg.cluster.scheduling import CallScheduler, WorkerRate, WorkerSlot, format_rates
 from formalimg.errors import FormalimgError
 
@@ -100,3 +103,14 @@ def test_everyone_who_waits_hears_that_there_is_nobody_left() -> None:
         return [str(error) for error in await asyncio.gather(*waiting, return_exceptions=True)]
 
     assert asyncio.run(heard()) == ["nobody"] * 3
+
+
+def test_workers_look_for_modules_only_where_this_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["/scripts", "/installed"])
+    folders = _ImportPath()
+    folders.extend(["/scripts", str(tmp_path)])
+    assert folders == ["/scripts"]
+    monkeypatch.setattr(sys, "path", ["", "/installed"])  # as in an interactive session
+    folders.extend([str(tmp_path)])
+    assert folders == ["/scripts", str(tmp_path)]

@@ -59,12 +59,31 @@ def test_ones_own_machine_costs_nothing() -> None:
 def test_the_users_list_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = '[prices]\n"openai/*" = {image = 1}\n"openai/Qwen/*" = {input = 0, output = 0}\n'
     Path("prices.toml").write_text(listed)
+    monkeypatch.setenv("FORMALIMG_PRICES", "prices.toml")
     assert get_price("openai/gpt-4o") == Price(image=1.0)
     assert get_price("openai/Qwen/Qwen3") == Price(0.0, 0.0)
     assert get_price("gemini/gemini-2.5-pro") == Price(1.25, 10.0)
     (tmp_path / "mine.toml").write_text('[prices]\n"openai/gpt-4o" = {input = 7, output = 7}\n')
     monkeypatch.setenv("FORMALIMG_PRICES", str(tmp_path / "mine.toml"))
     assert get_price("openai/gpt-4o") == Price(7.0, 7.0)
+
+
+@pytest.mark.parametrize("price", ["input = 0, output = 0", "input = 100, output = 0.1", "image = 100"])
+def test_a_list_that_nobody_named_makes_nothing_cheaper(price: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("prices.toml").write_text(f'[prices]\n"openai/gpt-4o" = {{{price}}}\n')
+    with pytest.raises(FormalimgError, match=r"prices\.toml in this folder makes openai/gpt-4o free, or cheaper"):
+        get_price("openai/gpt-4o")
+    monkeypatch.setenv("FORMALIMG_PRICES", "prices.toml")
+    assert get_price("openai/gpt-4o") != Price()
+
+
+def test_a_list_that_nobody_named_makes_nothing_free_and_may_cost_more() -> None:
+    Path("prices.toml").write_text(
+        '[prices]\n"openai/new" = {image = 0}\n"openai/gpt-4o" = {input = 99, output = 99}\n'
+    )
+    with pytest.raises(FormalimgError, match=r"set FORMALIMG_PRICES=prices\.toml"):
+        get_price("openai/new")
+    assert get_price("openai/gpt-4o") == Price(99.0, 99.0)
 
 
 def test_a_list_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def _wide_header(path: Path) -> None:
 
 def _many_rows(path: Path) -> None:
     """Rows of three bytes, each of which becomes an object; digests fit."""
-    files = {f"runs/a/{name}.jsonl": b"{}\n" * 2_000_000 for name in ("items", "pictures")} | {"runs/a/run.toml": b""}
+    files = {f"runs/a/{name}.jsonl": b"{}\n" * 1_200_000 for name in ("items", "pictures")} | {"runs/a/run.toml": b""}
     listed = {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in files.items()}
     header = json.dumps({**HEADER, "files": listed}).encode()
     _write(path, {"bundle.json": header, **files}, b"sha256:" + hashlib.sha256(header).hexdigest().encode())

@@ -20,7 +20,7 @@ PRICES_VARIABLE = "FORMALIMG_PRICES"
 """Environment variable that names the user's own price list."""
 
 PRICES_FILE = Path("prices.toml")
-"""The user's own price list, in the current folder."""
+"""The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper."""
 
 _RATES = ("input", "output", "image")
 _MAX_PRICE = 1e6
@@ -129,13 +129,23 @@ def get_price(name: str) -> Price:
     """Return the price of a model by its name `provider/model`. The user's own list takes precedence.
 
     Raises:
-        FormalimgError: if the user's list cannot be read.
+        FormalimgError: if the user's list cannot be read, or lowers a price and was not named by the user.
     """
-    for prices in (_user_prices(), _default_prices()):
-        found = _find_price(name, prices)
-        if found is not None:
-            return found
-    return UNKNOWN_PRICE
+    own, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
+    if own is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(own, listed):
+        raise FormalimgError(
+            f"{PRICES_FILE} in this folder makes {truncate(name, 80, 20)} free, or cheaper than formalimg's list, and "
+            f"a budget would not hold: if it is yours, set {PRICES_VARIABLE}={PRICES_FILE}; or remove it"
+        )
+    return own or listed or UNKNOWN_PRICE
+
+
+def _is_cheaper(own: Price, listed: Price | None) -> bool:
+    """Return whether a price lowers or leaves out what formalimg's list has, or is 0 where the list has none."""
+    if listed is None:
+        return not any((own.input, own.output, own.image))
+    pairs = ((own.input, listed.input), (own.output, listed.output), (own.image, listed.image))
+    return any(rate is not None and (own_rate is None or own_rate < rate) for own_rate, rate in pairs)
 
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
