@@ -41,6 +41,7 @@ def _begin(cluster: Any, folder: Path, log: Path, *more: str) -> subprocess.Pope
             [sys.executable, "-m", "formalimg", "run", "knolling", *model, *asked, "-j", "builtin/icons", *ray],
             stdout=subprocess.DEVNULL,
             stderr=told,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},  # the model's file imports what tests have in common
             start_new_session=True,  # as from a terminal: signals go to the command and all that it started
         )
 
