@@ -17,6 +17,7 @@ from formalimg.rewards import Scorer
 from formalimg.rewards.server import create_reward_app
 from formalimg.web import ConnectionLimits, LimitedServer, host_name, limited_config, limited_log, listen
 from formalimg.web import json_body as bodies
+from formalimg.web.connections import MAX_HEAD
 from formalimg.web.json_body import json_endpoint
 from formalimg.web.server import build_app
 from formalimg.web.server_log import RepeatFilter
@@ -117,6 +118,16 @@ def test_all_bodies_together_have_a_limit(port: int, monkeypatch: pytest.MonkeyP
 
 def test_heads_that_are_too_long_are_refused(any_port: int) -> None:
     assert b" 400 " in ask(any_port, f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: {'x' * 70_000}")[:20]
+
+
+def test_the_limit_of_heads_does_not_depend_on_how_they_arrive(any_port: int) -> None:
+    begun = "GET /none HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-Long: "
+    fits = MAX_HEAD - len(begun) - 4
+    assert b" 404 " in ask(any_port, f"{begun}{'x' * fits}\r\n\r\n")[:20]
+    for length in (fits + 1, 70_000, 100_000):  # whole, as one read may give it
+        answer = ask(any_port, f"{begun}{'x' * length}\r\n\r\n")
+        assert b" 400 " in answer[:20]
+    assert b"no more than 64 KB" in answer
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
             super().connection_lost(exc)
 
         def _begin_request(self, request: h11.Request) -> None:
-            wrong = _ambiguity(request)
+            wrong = _fault(request)
             if wrong:
                 self._refusal = wrong
                 raise h11.RemoteProtocolError(wrong)
@@ -254,17 +254,25 @@ def _limited_protocol(limits: ConnectionLimits, held: int) -> type[asyncio.Proto
     return LimitedProtocol
 
 
-def _ambiguity(request: h11.Request) -> str:
-    """Return why the head could mean different things to us and to a proxy in front; empty if it cannot.
+def _fault(request: h11.Request) -> str:
+    """Return why the head is too long, or could mean different things to us and to a proxy in front; empty if not.
 
     h11 itself refuses several Host headers, HTTP/1.1 without one, and lengths that contradict each other.
     """
+    if _head_length(request) > MAX_HEAD:  # h11 looks only at the length of what is not complete yet
+        return f"the head of this request is too long: send no more than {MAX_HEAD // 1024} KB"
     values: dict[bytes, bytes] = dict(request.headers)
     if b"transfer-encoding" in values and b"content-length" in values:
         return "a request has Content-Length or Transfer-Encoding: send one of them"
     if not is_host_header(values.get(b"host", b"localhost").decode("latin-1")):
         return "this Host header is not a name or address: send it as in 127.0.0.1:8080"
     return ""
+
+
+def _head_length(request: h11.Request) -> int:
+    """Return the number of bytes of a head as it was sent, but for spaces around values."""
+    line = len(request.method) + len(request.target) + len(b"  HTTP/1.1\r\n")
+    return line + sum(len(name) + len(value) + len(b": \r\n") for name, value in request.headers) + len(b"\r\n")
 
 
 def is_host_header(value: str) -> bool:
