@@ -134,6 +134,27 @@ def test_what_is_sent_by_other_sites_is_refused(runs: Path, origin: str | None) 
     assert visitor(runs).post("/", headers=headers).status_code == 403
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+    ],
+)
+def test_pages_of_other_sites_cannot_make_this_one_work(runs: Path, headers: dict[str, str]) -> None:
+    for path in ("/", "/events", "/compare?run=first&run=knolling"):
+        assert visitor(runs).get(path, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+def test_links_on_other_pages_lead_here(runs: Path, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert visitor(runs).get("/", headers=headers).status_code == 200
+
+
 def test_nothing_can_be_sent_even_from_our_own_pages(runs: Path) -> None:
     own = {"Origin": "http://127.0.0.1:8421"}
     assert {visitor(runs).request(method, "/", headers=own).status_code for method in ("POST", "PUT", "DELETE")} == {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from formalimg.web.export import ExportedSite, ExportImages, ImageSize, export_viewer
     from formalimg.web.json_body import MAX_WORD, has_long_word
     from formalimg.web.review.app import create_review_app, serve_review
-    from formalimg.web.security import host_name, is_loopback
+    from formalimg.web.security import host_name, is_loopback, is_of_other_page
     from formalimg.web.server import listen
     from formalimg.web.server_log import limited_log
     from formalimg.web.viewer.app import create_viewer_app, serve_viewer
@@ -21,7 +21,7 @@ __getattr__ = lazy_exports(
     {
         "annotate.app": ["create_annotation_app", "serve_study"],
         "viewer.app": ["create_viewer_app", "serve_viewer"],
-        "security": ["host_name", "is_loopback"],
+        "security": ["host_name", "is_loopback", "is_of_other_page"],
         "connections": ["OVER_CONNECTION_LIMIT", "ConnectionLimits", "LimitedServer", "limited_config"],
         "export": ["ExportImages", "ExportedSite", "ImageSize", "export_viewer"],
         "json_body": ["MAX_WORD", "has_long_word"],
@@ -49,6 +49,7 @@ __all__ = [
     "has_long_word",
     "host_name",
     "is_loopback",
+    "is_of_other_page",
     "limited_config",
     "limited_log",
     "listen",

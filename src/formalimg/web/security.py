@@ -74,7 +74,7 @@ class AccessGuard:
                 return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
             if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._token):
                 return _refusal(f"this site needs its token: open the link that `{self._command}` printed")
-        if scope["method"] not in _SAFE_METHODS and not _is_same_origin(headers):
+        if is_of_other_page(headers) or (scope["method"] not in _SAFE_METHODS and "origin" not in headers):
             return _refusal("this was sent by a page of another site")
         return self._app
 
@@ -108,13 +108,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _is_same_origin(headers: Headers) -> bool:
-    """Return whether the Origin header names this very host and port."""
+def is_of_other_page(headers: Headers) -> bool:
+    """Return whether a browser sent the request on behalf of a page of another site, other than by following a link."""
+    origin = headers.get("origin")
+    if origin is not None and not _is_own_origin(origin, headers.get("host", "")):
+        return True
+    is_link = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    return headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_link
+
+
+def _is_own_origin(origin: str, host: str) -> bool:
     try:
-        origin = urlsplit(headers.get("origin", ""))
+        parts = urlsplit(origin)
     except ValueError:
         return False
-    return origin.scheme in ("http", "https") and bool(origin.netloc) and origin.netloc == headers.get("host", "")
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and parts.netloc == host
 
 
 def _same(value: str, token: str) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import secrets
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.server.http_errors import RequestError
-from formalimg.web import OVER_CONNECTION_LIMIT, host_name, is_loopback
+from formalimg.web import OVER_CONNECTION_LIMIT, host_name, is_loopback, is_of_other_page
 
 _HEALTH_PATHS = ("/health", "/healthz", "/readyz")
 _OPEN_PATHS = (*_HEALTH_PATHS, "/docs", "/openapi.json")
@@ -57,8 +56,7 @@ class Authentication:
         elif scope["path"] not in _OPEN_PATHS and not _equal(_sent_token(headers), self._token):
             return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
         # A page that the user happens to visit may send requests here, and each may cost money.
-        origin = headers.get("origin")
-        if origin is not None and _site(origin) != headers.get("host", ""):
+        if is_of_other_page(headers):
             return RequestError(403, "this was sent by a page of another site", closes=True)
         return None
 
@@ -78,14 +76,6 @@ def check_token(token: str | None, host: str) -> str | None:
     if len(token) < _MIN_TOKEN or not token.isascii() or any(not "!" <= character <= "~" for character in token):
         raise FormalimgError(f"a token has at least {_MIN_TOKEN} characters, all of them ASCII, and no spaces")
     return token
-
-
-def _site(origin: str) -> str | None:
-    """Return the host and port of an origin; None if it has none or is not a URL."""
-    try:
-        return urlsplit(origin).netloc or None
-    except ValueError:
-        return None
 
 
 def _sent_token(headers: Headers) -> str:
