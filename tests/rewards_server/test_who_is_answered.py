@@ -38,6 +38,14 @@ def test_without_a_token_only_this_machine_is_answered_and_no_page_of_a_browser(
         assert server.post("/v1/score", json=sent, headers={"origin": origin}).status_code == 403
 
 
+def test_pages_of_other_sites_are_refused_without_an_origin_too() -> None:
+    image = {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+    for path in ("/v1/about", "/metrics", "/docs"):
+        assert visitor().get(path, headers=image).status_code == 403
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert visitor().get("/docs", headers=link).status_code == 200
+
+
 @pytest.mark.parametrize("token", [None, "short", "with a space in its middle", "ünsendable-token-of-some-length"])
 def test_no_server_is_opened_to_others_without_a_token_that_will_do(token: str | None) -> None:
     with pytest.raises(FormalimgError, match="token"):
@@ -83,6 +91,26 @@ def test_paths_are_read_below_the_root_only(tmp_path: Path) -> None:
         assert (status, score) == (200, None)
         assert reason.startswith("unreadable image")
         assert str(tmp_path) not in reason
+
+
+def test_paths_through_the_outside_do_not_tell_what_is_there(tmp_path: Path) -> None:
+    inside = tmp_path / "root"
+    (inside / "deep").mkdir(parents=True)
+    (inside / "a.png").write_bytes(b"mine")
+    (tmp_path / "secret").symlink_to(inside / "deep")
+    (tmp_path / "named").symlink_to(inside)
+    root = ImageRoot(inside)
+    for path in (
+        "../none/../root/a.png",
+        "../secret/../root/a.png",
+        str(tmp_path / "secret" / ".." / "root" / "a.png"),
+    ):
+        assert root.read(path, 10) == b"mine"  # links on the way are not followed
+    for path in ("../secret/../a.png", "../none/../a.png", str(tmp_path / "named" / "a.png")):
+        with pytest.raises(OSError, match="outside"):
+            root.read(path, 10)
+    assert ImageRoot(tmp_path / "named").read(str(tmp_path / "named" / "a.png"), 10) == b"mine"
+    assert root.read("deep/../a.png", 10) == root.read(str(inside / "a.png"), 10) == b"mine"
 
 
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from formalimg._util.plain_folders import open_plain_folder
 from formalimg.errors import FormalimgError
+
+
+_OUTSIDE = "this lies outside of the server's --root"
+"""The same whether or not the file exists: nobody learns what is outside."""
 
 
 class OutsideRootError(OSError):
@@ -23,21 +28,27 @@ class ImageRoot:
         """
         if not folder.is_dir():
             raise FormalimgError(f"{folder} is not a folder: --root names the one that holds the images")
-        self.folder = folder.resolve()
+        self.folder, self._written = folder.resolve(), Path(os.path.abspath(folder))  # noqa: PTH100  # links are kept
 
     def resolve(self, path: str) -> Path:
         """Return the resolved path, which may be relative to the root or absolute.
 
+        Nothing outside is looked at, not even links on the way: where they lead would tell what is there.
+
         Raises:
             OutsideRootError: if it leads outside, perhaps by a link.
         """
+        if "\0" in path:
+            raise OutsideRootError("this is not a path")
+        written = Path(os.path.normpath(self.folder / path))
+        if not any(map(written.is_relative_to, (self.folder, self._written))):
+            raise OutsideRootError(_OUTSIDE)
         try:
-            found = (self.folder / path).resolve()
+            found = written.resolve()
         except (OSError, RuntimeError, ValueError) as error:  # loops of links, and characters that paths cannot have
             raise OutsideRootError("this is not a path") from error
-        # The same message whether or not the file exists: nobody learns what is outside.
         if not found.is_relative_to(self.folder):
-            raise OutsideRootError("this lies outside of the server's --root")
+            raise OutsideRootError(_OUTSIDE)
         return found
 
     def read(self, path: str, max_bytes: int) -> bytes:
