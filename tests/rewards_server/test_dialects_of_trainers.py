@@ -176,6 +176,26 @@ def test_unirl_gets_an_error_and_never_a_number_for_what_has_no_reward(port: int
             {"requests": [{"history": [{"image_b64": ""}], "required_rewards": 1}]},
             "requests[0].required_rewards: send names",
         ),
+        (
+            "/score",
+            {"requests": [{"history": [{"image_b64": ""}], "required_rewards": [f"{n}" for n in range(65)]}]},
+            "requests[0].required_rewards: these are 65",
+        ),
+        (
+            "/score",
+            {"requests": [{"history": [{"image_b64": ""}], "required_rewards": ["x" * 201]}]},
+            "requests[0].required_rewards: send names",
+        ),
+        (
+            "/score",
+            {"requests": [{"history": [{"image_b64": ""}], "request_id": "x" * 1001}]},
+            "requests[0].request_id: send a number, or a text",
+        ),
+        (
+            "/score",
+            {"requests": [{"history": [{"image_b64": ""}], "sample_id": [[1]]}]},
+            "requests[0].sample_id: send a number, or a text",
+        ),
     ],
 )
 def test_what_no_trainer_sends_is_refused_in_one_line(path: str, data: object, said: str) -> None:

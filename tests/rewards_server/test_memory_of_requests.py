@@ -131,6 +131,19 @@ def test_an_answer_has_a_limit() -> None:
     assert small.post("/v1/score", json={**body, "parts": False}).status_code == 200
 
 
+@pytest.mark.parametrize("letter", ["\U0001f600", "\x01", "\x7f", "é"])
+def test_the_limit_of_an_answer_counts_what_is_escaped(letter: str) -> None:
+    scene = {"objects": [{"label": letter * 200, "color": letter * 200, "box_2d": [0, 0, 1, 1]}]}
+    server = visitor(limits=Limits(max_body_bytes=200_000))
+    answer = server.post(
+        "/v1/score",
+        content=json.dumps(asked(*[{"scene": scene}] * 60), ensure_ascii=letter < " ").encode(),
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == 413, (answer.status_code, len(answer.content))
+    assert "the answer would have more than 200,000 bytes" in answer.json()["error"]
+
+
 @only_in_full
 def test_formulas_are_kept_by_the_memory_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.rewards.tasks._MAX_CACHED_BYTES", 60_000_000)  # two of these

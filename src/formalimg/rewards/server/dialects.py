@@ -24,6 +24,7 @@ from formalimg.rewards.server.score_request import (
     decode_base64,
     parse_list,
 )
+from formalimg.web import MAX_WORD
 
 DENSE, STRICT = "formalimg", "formalimg_strict"
 """The rewards of this server by their names: the score from 0 to 1; and 1 if the image passes, else 0."""
@@ -34,6 +35,12 @@ REWARDS = {DENSE: ["score"], STRICT: ["passed"]}
 _UNIRL_PROTOCOL = "1"
 _IDENTITY = ("request_id", "sample_id", "group_id", "source_rank", "policy_version", "idempotency_key")
 """What an image is known by in UniRL; the answer repeats it."""
+
+_MAX_REWARDS = 64
+"""Maximum number of rewards that are asked for, each of which is answered."""
+
+_MAX_IDENTITY = 1_000
+"""Maximum number of characters of a field that the answer repeats."""
 
 
 # --- Flow-Factory
@@ -107,7 +114,7 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
                 entries.append(
                     reader.read(decode_base64(image, f"{where}.history[-1].image_b64"), metadata, last.get("text"))
                 )
-                asked.append(_UniRequest(_required(request, where), _identity(request, context.version)))
+                asked.append(_UniRequest(_required(request, where), _identity(request, where, context.version)))
             case _:
                 raise RequestError(400, "send a history whose last entry has text and image_b64", where=where)
 
@@ -127,15 +134,21 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
 
 def _required(request: Mapping[Any, Any], where: str) -> tuple[str, ...]:
     names = request.get("required_rewards") or [DENSE]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise RequestError(
-            400, f"send names of rewards, as in {json.dumps([DENSE])}", where=f"{where}.required_rewards"
-        )
+    where = f"{where}.required_rewards"
+    if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= MAX_WORD for name in names):
+        raise RequestError(400, f"send names of rewards, as in {json.dumps([DENSE])}", where=where)
+    if len(names) > _MAX_REWARDS:
+        raise RequestError(400, f"these are {len(names):,}: send no more than {_MAX_REWARDS}", where=where)
     return tuple(names)
 
 
-def _identity(request: Mapping[Any, Any], version: str) -> Mapping[str, object]:
-    return {**{key: request.get(key) for key in _IDENTITY}, "scorer_version": version}
+def _identity(request: Mapping[Any, Any], where: str, version: str) -> Mapping[str, object]:
+    identity = {key: request.get(key) for key in _IDENTITY}
+    for key, value in identity.items():
+        if not isinstance(value, str | int | float | None) or len(str(value)) > _MAX_IDENTITY:
+            message = f"send a number, or a text of no more than {_MAX_IDENTITY:,} characters"
+            raise RequestError(400, message, where=f"{where}.{key}")
+    return {**identity, "scorer_version": version}
 
 
 def _results(found: RewardScore, required: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -70,7 +71,16 @@ class RequestScoring:
             raise RequestError(500, f"the judge cannot work: {message}") from error
         by_index = {**begun.found, **judged}
         found = [by_index[index] for index in range(len(by_index))]
-        return ScoredRequest(found, begun.request.answer(found))
+        length = sum(map(_text_length, found))
+        write = begun.request.answer
+        answer = write(found) if length <= SMALL_REQUEST else await asyncio.to_thread(write, found)
+        if len(answer) > self._context.limits.max_answer_bytes:  # in ASCII
+            raise self._too_long()
+        return ScoredRequest(found, answer)
+
+    def _too_long(self) -> RequestError:
+        message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
+        return RequestError(413, f'{message}: send fewer items at once, or "parts": false')
 
     async def _score_images(self, begun: _PartlyScored) -> dict[int, RewardScore]:
         pairs, refused = dict(begun.pairs), dict[int, RewardScore]()
@@ -120,8 +130,7 @@ class RequestScoring:
             begun.found.update(zip(chosen, found, strict=True))
             room -= sum(map(_text_length, found))
             if room < 0:
-                message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
-                raise RequestError(413, f'{message}: send fewer items at once, or "parts": false')
+                raise self._too_long()
         return begun
 
 
@@ -208,5 +217,12 @@ def _errors_by_index(indices: list[int]) -> Iterator[None]:
 
 
 def _text_length(score: RewardScore) -> int:
-    """Return the number of characters of a reward's texts, which make up most of an answer."""
-    return len(score.reason) + sum([len(part.name) + len(part.reason) + _PART_LENGTH for part in score.parts])
+    """Return the number of bytes of a reward's texts in an answer, which make up most of it."""
+    return _escaped_length(score.reason) + sum(
+        [_escaped_length(part.name) + _escaped_length(part.reason) + _PART_LENGTH for part in score.parts]
+    )
+
+
+def _escaped_length(text: str) -> int:
+    """Return the length of a text as JSON: a character that is not ASCII, or not printable, takes up to 12 bytes."""
+    return len(text) if text.isascii() and text.isprintable() else len(json.dumps(text))
