@@ -80,6 +80,14 @@ def test_answers_become_a_run_for_each_model(files: Path) -> None:
         assert not run.has_images
 
 
+def test_numbers_of_samples_have_a_limit_however_they_are_written(files: Path) -> None:
+    rows = [f"lab/a,cup,{number},1,yes\n" for number in ("00000000099999999999", "0" * 5000 + "1", "10001", "0002")]
+    (files / "eyes.csv").write_text("model,item,sample,question,answer\n" + "".join(rows))
+    imported(files)
+    with closing(open_run(files / "runs" / "questions-lab-a")) as run:
+        assert run.manifest.samples == 3
+
+
 def test_zeroing_and_other_answers_can_be_chosen(files: Path) -> None:
     said = imported(files, "--zeroing", "direct", "--other-answers", "no", "--judge", "vqa")
     assert "1 answers are neither yes nor no, and counted as no" in said

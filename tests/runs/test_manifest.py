@@ -225,6 +225,8 @@ def _settings(text: str) -> tuple[str, str]:
             "run.toml is damaged: a key in it has more than 32",
         ),
         ("seed = 1", "# " + '"""' + "\n" + "a." * 99 + "a = 1", "run.toml is damaged: a key in it has more than 32"),
+        ("samples = ", "samples = 10000000", "run.toml is damaged: samples is missing or has the wrong type"),
+        ("samples = ", "samples = -", "run.toml is damaged: samples"),
         ("schema = 1", f"schema = {'[' * 90}{']' * 90}", "has run schema of type list, this version"),
         ("schema = 1", f"schema = '{'x' * 100_000}'", "has run schema '[x]*, this version"),
         (*_settings("steps = [1]"), "run.toml is damaged: model.settings.'steps' is missing or has the wrong type"),

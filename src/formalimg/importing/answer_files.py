@@ -134,7 +134,9 @@ def read_reply(text: str) -> bool | None:
 def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
     """Return the number of a sample, 0 if there is none; None if it is no such number."""
     text = row.text(tuple(names)) or "0"
-    return int(text) if text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_SAMPLE else None
+    digits = text.lstrip("0") or "0"
+    is_sample = text.isascii() and text.isdigit() and len(digits) < 9 and int(digits) <= _MAX_SAMPLE
+    return int(digits) if is_sample else None
 
 
 def read_name(row: TableRecord, names: Sequence[str]) -> str:

@@ -48,6 +48,8 @@ MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 """Limits of integers in a manifest: what 64 bits hold, with a sign or without."""
 MAX_TEXT = 100_000
 """Limit of the length of a text in a manifest, in characters."""
+_MAX_STORED_SAMPLES = 20_000
+"""Limit of images per item that a manifest may name: those of all models, where verdicts are imported together."""
 _MAX_SHOWN = 200
 
 
@@ -126,6 +128,10 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
     Raises:
         FormalimgError: if it cannot be written, or is too large to be read again.
     """
+    if manifest.samples > _MAX_STORED_SAMPLES:
+        raise FormalimgError(
+            f"a run has up to {_MAX_STORED_SAMPLES:,} images per item, and not {manifest.samples:,}: make several runs"
+        )
     fields: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(manifest, name) for name in _FIELDS}}
     fields |= {name: getattr(manifest, name) for name in _OPTIONAL_FIELDS if getattr(manifest, name)}
     lines = [
@@ -313,6 +319,8 @@ def _field(table: Mapping[str, Any], name: str, type_: type) -> Any:
     if not isinstance(value, type_) or (type_ is not dict and not _is_storable(value)):
         raise KeyError(name)
     if type_ is int and isinstance(value, bool):
+        raise KeyError(name)
+    if name == "samples" and not 0 <= value <= _MAX_STORED_SAMPLES:  # readers go through them
         raise KeyError(name)
     return value
 
