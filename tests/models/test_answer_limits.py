@@ -108,9 +108,10 @@ def test_a_compressed_answer_is_read(caller: str) -> None:
         assert "you are too fast" in why_it_failed(caller, server.url)
 
 
+@pytest.mark.parametrize("before", [b"", b" " * 200, b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("caller", list(CALLERS)[:: tries(4, 1)])
-def test_json_of_very_many_items_is_not_parsed(caller: str) -> None:
-    body = b'{"choices": [' + b"{}," * 600_000 + b"{}]}"
+def test_json_of_very_many_items_is_not_parsed(caller: str, before: bytes) -> None:
+    body = before + b'{"choices": [' + b"{}," * 600_000 + b"{}]}"
     with HostileServer(whole(body)) as server:
         reason = why_it_failed(caller, server.url)
     limit = "400,000" if caller.startswith(("gemini", "hf")) else "1,000,000"

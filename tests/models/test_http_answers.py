@@ -87,6 +87,13 @@ def test_how_long_to_wait_by_a_date(seconds: int) -> None:
     assert abs(wait - seconds) < 3
 
 
+@pytest.mark.parametrize(
+    "date", [f"Thu, 01 Jan 1970 00:00:00 +{'9' * 13}", f"Thu, 01 Jan 1970 {'9' * 23}:00:00 GMT", "1 Jan 1 0:0 -2359"]
+)
+def test_a_date_of_too_many_digits_is_no_crash(date: str) -> None:
+    assert retry_after({"retry-after": date}) in (None, 0)
+
+
 @given(st.text(max_size=40))
 def test_any_header_can_be_read(text: str) -> None:
     wait = retry_after({"retry-after": text})

@@ -238,5 +238,5 @@ def _seconds_until(date: str) -> float:
     """Return the seconds from now to an HTTP date."""
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
+    except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits
         return math.nan

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from formalimg._util.images import image_type
 from formalimg._util.memory_gate import MemoryGate, reserve_answer, reserve_answer_in_thread
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
@@ -162,7 +163,7 @@ class AnswerBody:
             CallError: if it is JSON of too many items.
         """
         body = self._file.getvalue()
-        if body[:100].lstrip()[:1] in (b"{", b"[") and sum(map(body.count, (b",", b"[", b"{"))) > self._max_items:
+        if image_type(body) is None and sum(map(body.count, (b",", b"[", b"{"))) > self._max_items:
             raise CallError("wrong", f"the server answered with more than {self._max_items:,} items of JSON")
         return body
 
