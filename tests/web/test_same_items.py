@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from formalimg.models import CallableModel
 from formalimg.runs import RunConfig, execute
+from formalimg.web import Site
 from tests.web.sites import Eye, concept_items, image, visitor
 
 
@@ -58,3 +60,24 @@ def test_items_that_fare_alike_do_not_differ_however_many_images_they_have(tmp_p
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "three"]}).text
     assert ">0 items with verdicts" in page
     assert "page=0" not in page
+
+
+@pytest.mark.parametrize("path", ["/items/conceptmix/item-1", "/item?run=one&item=item-1", "/run?run=one"])
+def test_the_folder_is_not_scanned_for_each_of_its_runs(
+    folder: Path, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[int] = []
+
+    def count(runs: Path) -> int:
+        site, scan = visitor(runs), Site.runs
+        site.get(path)  # what is computed once
+        scans.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Site, "runs", lambda self: scans.append(1) or scan(self))
+            assert site.get(path).status_code == 200
+        return len(scans)
+
+    shutil.copytree(folder, tmp_path / "more")
+    for number in range(5):
+        shutil.copytree(folder / "one", tmp_path / "more" / f"one-{number}")
+    assert count(tmp_path / "more") == count(folder)

@@ -26,7 +26,7 @@ def suites_of_runs(site: Site) -> Iterator[tuple[str, str]]:
     """Yield the name and the suite of each run that can be read."""
     for found in site.runs():
         try:
-            with site.open(found.name) as run:
+            with site.open_found(found) as run:
                 yield found.name, run.manifest.suite
         except READ_ERRORS:
             continue  # the first page shows why

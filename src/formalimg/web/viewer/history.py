@@ -16,7 +16,7 @@ from formalimg.suites import Suite
 from formalimg.suites import suite as suite_of
 from formalimg.web.rendering import page
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
-from formalimg.web.viewer.site import READ_ERRORS, Site
+from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
 from formalimg.web.viewer.urls import build_url, history_url
 
 _MAX_SAMPLES = 8
@@ -54,8 +54,8 @@ def history_page(site: Site, request: Request) -> Response:
     suite, name = suite_of(request.path_params["suite"]), str(request.path_params["item"])
     found = list(_runs_with(site, suite, name))
     found.sort(key=lambda one: one[1].created)
-    chosen = request.query_params.get("run") or (found[-1][0] if found else "")
-    if chosen not in [run for run, _ in found]:
+    chosen = request.query_params.get("run") or (found[-1][0].name if found else "")
+    if chosen not in [run.name for run, _ in found]:
         where = f"run {chosen!r}" if chosen else "any run"
         raise HTTPException(404, f"there is no item {name!r} of {suite.name} in {where}")
     runs: list[_HistoryRun] = []
@@ -63,12 +63,12 @@ def history_page(site: Site, request: Request) -> Response:
     with site.open(chosen) as first:
         item = first.item(name)
         assert item is not None, "it was found there"
-        for run_name, _ in found:
-            with site.open(run_name) as run:
+        for listed, _ in found:
+            with site.open_found(listed) as run:
                 if is_same_item(first, item, run):
-                    runs.append(_history_run(run, run_name, item, suite))
+                    runs.append(_history_run(run, listed.name, item, suite))
                 else:
-                    others.append(run_name)
+                    others.append(listed.name)
     return page(
         "history.html",
         suite=suite,
@@ -82,13 +82,13 @@ def history_page(site: Site, request: Request) -> Response:
     )
 
 
-def _runs_with(site: Site, suite: Suite, item: str) -> Iterator[tuple[str, RunManifest]]:
+def _runs_with(site: Site, suite: Suite, item: str) -> Iterator[tuple[FoundRun, RunManifest]]:
     """Yield the runs that have an item of this id; unreadable runs are reported on the first page."""
     for found in site.runs():
         try:
-            with site.open(found.name) as run:
+            with site.open_found(found) as run:
                 if run.manifest.suite == suite.name and run.item(item) is not None:
-                    yield found.name, run.manifest
+                    yield found, run.manifest
         except READ_ERRORS:
             continue
 

@@ -343,7 +343,7 @@ def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewStat
         if found.name == view.run:
             continue
         try:
-            with site.open(found.name) as other:
+            with site.open_found(found) as other:
                 if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
                     yield from _all_images(other, found.name, item)
         except READ_ERRORS:

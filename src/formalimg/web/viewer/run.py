@@ -79,7 +79,7 @@ def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
     missing = {*_BASELINES} - {row.manifest.model.name}
     for found in site.runs():
         try:
-            with site.open(found.name) as run:
+            with site.open_found(found) as run:
                 manifest = run.manifest
             if manifest.model.name in missing and manifest.items_digest == row.manifest.items_digest:
                 yield site.comparison(found.name).sections[0].rows[0]

@@ -88,7 +88,13 @@ class Site:
     @contextmanager
     def open(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
         """Open a run for reading, with one of its judges (by number) or the last one."""
-        folder = self.find(name).folder
+        with self.open_found(self.find(name), judge) as run:
+            yield run
+
+    @contextmanager
+    def open_found(self, found: FoundRun, judge: int | None = None) -> Iterator[StoredRun]:
+        """Open a run of `runs()` as `open` does; pages that open all of them scan the folder once."""
+        name, folder = found
         with closing(open_run(folder)) as run:
             if judge is None:
                 yield run
