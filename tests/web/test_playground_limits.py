@@ -18,7 +18,7 @@ import pytest
 
 from formalimg.scenes import draw
 from formalimg.web.playground import JobPool, playground_routes
-from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError
+from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError, WorkersBusyError
 from formalimg.web.server import build_app
 from tests.support.sizes import tries
 from tests.web.test_playground import RED, Visitor
@@ -151,3 +151,22 @@ def test_large_images_share_the_memory_of_the_playground(record_property: Callab
     record_property("peak", peak)
     assert [reply["passed"] for reply in replies] == [True] * 3
     assert peak < 600
+
+
+def test_only_some_jobs_wait_for_a_worker_and_others_are_refused_at_once() -> None:
+    pool = JobPool(workers=0, queue_timeout=0.6)
+    waits: list[float] = []
+
+    def ask() -> None:
+        began = time.monotonic()
+        with pytest.raises(WorkersBusyError):
+            pool.run("words", 1.0)
+        waits.append(time.monotonic() - began)
+
+    threads = [threading.Thread(target=ask) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(waits) == 30
+    assert sum(wait >= 0.5 for wait in waits) == 8

@@ -29,6 +29,10 @@ _TIMEOUT_TOLERANCE = 0.2
 """A process that ends this many seconds before its timeout has timed out."""
 
 
+_MAX_WAITING = 8
+"""Jobs that wait for a worker; others are refused at once, for each holds a thread that pages need too."""
+
+
 class WorkersBusyError(FormalimgError):
     """All workers are busy."""
 
@@ -51,7 +55,7 @@ class JobPool:
             workers: how many jobs run at once.
             queue_timeout: how long others wait for a worker, in seconds.
         """
-        self._free = BoundedSemaphore(workers)
+        self._free, self._present = BoundedSemaphore(workers), BoundedSemaphore(workers + _MAX_WAITING)
         self._large = BoundedSemaphore(1)
         self._queue_timeout = queue_timeout
         self._idle: deque[Popen[bytes]] = deque()
@@ -72,7 +76,8 @@ class JobPool:
             InputTooLargeError: if the input is too large.
             FormalimgError: if the job fails on its arguments.
         """
-        with _slot(self._large if is_large else None, self._queue_timeout), _slot(self._free, self._queue_timeout):
+        large = _acquired(self._large, self._queue_timeout) if is_large else contextlib.nullcontext()
+        with _acquired(self._present, 0), large, _acquired(self._free, self._queue_timeout):
             process = self._idle_or_new_process()
             answer = _exchange(process, {"job": job, "seconds": seconds, "arguments": arguments}, seconds)
             self._idle.append(process)
@@ -101,16 +106,18 @@ class JobPool:
 
 
 @contextlib.contextmanager
-def _slot(free: BoundedSemaphore | None, timeout: float) -> Iterator[None]:
-    if free is None:
-        yield
-        return
-    if not free.acquire(timeout=timeout):
+def _acquired(semaphore: BoundedSemaphore, timeout: float) -> Iterator[None]:
+    """Hold a semaphore that becomes free within these seconds, for the duration of the block.
+
+    Raises:
+        WorkersBusyError: if it does not.
+    """
+    if not semaphore.acquire(timeout=timeout):
         raise WorkersBusyError("all workers are busy: try again in some seconds")
     try:
         yield
     finally:
-        free.release()
+        semaphore.release()
 
 
 def _exchange(process: Popen[bytes], request: dict[str, object], seconds: float) -> dict[str, object]:
