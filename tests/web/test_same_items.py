@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.models import CallableModel
 from formalimg.runs import RunConfig, execute
-from formalimg.web import Site
+from formalimg.web import FoundRun, Site
 from tests.web.sites import Eye, concept_items, image, visitor
 
 
@@ -66,14 +66,19 @@ def test_items_that_fare_alike_do_not_differ_however_many_images_they_have(tmp_p
 def test_the_folder_is_not_scanned_for_each_of_its_runs(
     folder: Path, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scans: list[int] = []
+    scans: list[Site] = []
+    scan = Site.runs
+
+    def counted(site: Site) -> list[FoundRun]:
+        scans.append(site)
+        return scan(site)
 
     def count(runs: Path) -> int:
-        site, scan = visitor(runs), Site.runs
+        site = visitor(runs)
         site.get(path)  # what is computed once
         scans.clear()
         with monkeypatch.context() as patch:
-            patch.setattr(Site, "runs", lambda self: scans.append(1) or scan(self))
+            patch.setattr(Site, "runs", counted)
             assert site.get(path).status_code == 200
         return len(scans)
 

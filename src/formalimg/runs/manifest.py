@@ -315,7 +315,7 @@ def _identity(table: Mapping[str, Any], role: str) -> Identity:
 
 
 def _field(table: Mapping[str, Any], name: str, type_: type) -> Any:
-    value = table.get(name)
+    value: Any = table.get(name)
     if not isinstance(value, type_) or (type_ is not dict and not _is_storable(value)):
         raise KeyError(name)
     if type_ is int and isinstance(value, bool):

@@ -8,7 +8,6 @@ from pathlib import Path
 from formalimg._util.plain_folders import open_plain_folder
 from formalimg.errors import FormalimgError
 
-
 _OUTSIDE = "this lies outside of the server's --root"
 """The same whether or not the file exists: nobody learns what is outside."""
 
