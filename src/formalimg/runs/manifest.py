@@ -211,6 +211,8 @@ def read_manifest(folder: Path) -> RunManifest:
     require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
+        if not 0 <= _field(table, "samples", int) <= _MAX_STORED_SAMPLES:  # readers go through them
+            raise KeyError("samples")
         return RunManifest(
             **{name: _field(table, name, type_) for name, type_ in _FIELDS.items()},
             **{name: _field(table, name, type_) for name, type_ in _OPTIONAL_FIELDS.items() if name in table},
@@ -315,12 +317,10 @@ def _identity(table: Mapping[str, Any], role: str) -> Identity:
 
 
 def _field(table: Mapping[str, Any], name: str, type_: type) -> Any:
-    value: Any = table.get(name)
+    value = table.get(name)
     if not isinstance(value, type_) or (type_ is not dict and not _is_storable(value)):
         raise KeyError(name)
     if type_ is int and isinstance(value, bool):
-        raise KeyError(name)
-    if name == "samples" and not 0 <= value <= _MAX_STORED_SAMPLES:  # readers go through them
         raise KeyError(name)
     return value
 
