@@ -34,6 +34,8 @@ _NEGATIVE_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of fields whose true speaks against an answer, and whose false says nothing."""
+_REMARKS = frozenset({"observation", "observations", "reasoning", "because"})
+"""The fields in which judges say what they see."""
 _PREFIX = re.compile(r"^(?:final|corrected|revised|actual|real|updated|new|overall|correct|my|true)(?=.)")
 
 
@@ -121,7 +123,7 @@ def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
     """Return how a reply says that the image was not seen, as text; None if it does not.
 
     Args:
-        answer: the answer; what it says beside its verdicts counts.
+        answer: the answer; what it says of what was seen counts.
         raw: the same as plain data.
         prose: the prose around it.
     """
@@ -133,11 +135,11 @@ def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
 
 
 def _remarks(answer: BaseModel, raw: object) -> Iterator[str]:
-    """Yield the texts of an answer but for those that should be a verdict or a score."""
+    """Yield what an answer says of what was seen."""
     for model, fields in _levels(answer, raw):
         for name in _field_names(type(model)):
             value = fields.get(name)
-            if name not in ("answer", "score"):
+            if name in _REMARKS:
                 yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
