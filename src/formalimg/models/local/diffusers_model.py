@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from weakref import WeakMethod
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
@@ -311,7 +312,11 @@ class DiffusersModel:
     def _load_on(self, device: str) -> Callable[[Sequence[Sequence[ImageRequest]]], list[list[PipelineResult]]]:
         checkpoint = replace(self._checkpoint, device=device)
         create_batcher = partial(_create_batcher, self._batch, device, self._devices.count(device))
-        pipeline = LoadedPipeline(self.name, checkpoint, self._options, create_batcher, self._pool.require_wanted)
+        # Weakly, because a pipeline lives in a thread of the pool: it must not keep the pool, which would never end.
+        require_wanted = WeakMethod(self._pool.require_wanted)
+        pipeline = LoadedPipeline(
+            self.name, checkpoint, self._options, create_batcher, lambda: (require_wanted() or (lambda: None))()
+        )
         self._pipelines.append(pipeline)
         return lambda groups: [pipeline.generate(group) for group in groups]
 
