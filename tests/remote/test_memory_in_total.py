@@ -92,6 +92,7 @@ def test_large_files_that_are_images(tmp_path: Path) -> None:
     assert peak <= MAX_MEMORY
 
 
+@only_in_full
 def test_small_files_of_many_pixels(tmp_path: Path) -> None:
     count = tries(3, CONNECTIONS)
     peak, made, passed = _peak(_answer(_png(tries(4200, 7000), "RGBA")), count, tmp_path)

@@ -22,6 +22,7 @@ from tests.remote.knowing_server import knolling, order
 from tests.support.loopback.hostile import Answer, HostileServer, redirect, whole
 from tests.support.models import Speckles
 from tests.support.remote_models import stand_alone
+from tests.support.sizes import only_in_full
 
 AT_ONCE = 4
 TIMEOUT = 0.25
@@ -175,6 +176,7 @@ def test_images_of_a_faulty_server(name: str, tmp_path: Path, record_property: C
         _check(server, done, budget, IMAGE_PRICE, billed, record_property)
 
 
+@only_in_full
 @pytest.mark.parametrize("name", CHAT_FAULTS)
 def test_verdicts_of_a_faulty_server(name: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     answer, billed = CHAT_FAULTS[name]

@@ -20,7 +20,7 @@ from formalimg.scenes import draw
 from formalimg.web.playground import JobPool, playground_routes
 from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError, WorkersBusyError
 from formalimg.web.server import build_app
-from tests.support.sizes import tries
+from tests.support.sizes import only_in_full, tries
 from tests.web.test_playground import RED, Visitor
 
 CUP = "(exists ?c (Is ?c 'cup'))"
@@ -128,6 +128,7 @@ def _memory_of_children() -> int:
     return total // 1_000_000
 
 
+@only_in_full
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_large_images_share_the_memory_of_the_playground(record_property: Callable[[str, object], None]) -> None:
     image = _drawing(tries(4000, 4990))
