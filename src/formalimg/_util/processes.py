@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
-_SAFE_PATH = "PYTHONSAFEPATH"
+_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 class _SafeProcess(SpawnProcess):
@@ -17,7 +17,7 @@ class _SafeProcess(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802  # the name that multiprocessing calls
-        with _without_current_folder():
+        with temporary_environment(_SAFE_PATH):
             return SpawnProcess._Popen(process_obj)
 
 
@@ -31,19 +31,21 @@ def spawn_context() -> SpawnContext:
     A spawned interpreter imports multiprocessing before it learns the path of its parent: a `multiprocessing.py` in the
     current folder would be executed.
     """
-    with _without_current_folder():
+    with temporary_environment(_SAFE_PATH):
         resource_tracker.ensure_running()
     return _SafeSpawnContext()
 
 
 @contextmanager
-def _without_current_folder() -> Iterator[None]:
-    before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
+def temporary_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment for a while, and put back what they were."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(_SAFE_PATH, None)
-        else:
-            os.environ[_SAFE_PATH] = before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.installing import install_line
+from formalimg._util.processes import temporary_environment
 from formalimg.cluster.messages import failure_of
 from formalimg.errors import FormalimgError
 
@@ -143,21 +144,15 @@ def private_cluster() -> Iterator[None]:
         else:  # it has read them when it was loaded
             with suppress(FileExistsError):
                 _write_token(Path.home() / ".ray" / "auth_token")
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    from ray._private import ray_constants
+    with temporary_environment(settings):
+        from ray._private import ray_constants
 
-    is_reachable = ray_constants.ENABLE_RAY_CLUSTER  # read from the environment when Ray was loaded, perhaps earlier
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = is_reachable
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        is_reachable = ray_constants.ENABLE_RAY_CLUSTER  # read when Ray was loaded, perhaps earlier
+        ray_constants.ENABLE_RAY_CLUSTER = False
+        try:
+            yield
+        finally:
+            ray_constants.ENABLE_RAY_CLUSTER = is_reachable
 
 
 @cache

@@ -43,7 +43,7 @@ def is_harmless_option(name: str) -> bool:
 def is_below(path: Path, folder: Path) -> bool:
     """Return whether a path leads to a place inside a folder, links followed."""
     try:
-        return path.resolve().is_relative_to(folder.resolve()) and path.resolve() != folder.resolve()
+        return folder.resolve() in path.resolve().parents
     except (OSError, RuntimeError):  # a loop of links
         return False
 

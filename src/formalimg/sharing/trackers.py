@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from formalimg._util.installing import install_line
 from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.processes import temporary_environment
 from formalimg._util.text import truncate, visible
 from formalimg.errors import FormalimgError
 from formalimg.models import redact
@@ -102,7 +103,8 @@ def _folder_name(run: TrackedRun) -> str:
 def _log_mlflow(run: TrackedRun, place: str) -> str:
     entities = import_module("mlflow.entities")
     uri = place or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
-    with _environment(MLFLOW_ALLOW_FILE_STORE="true"):
+    allowed = os.environ.get("MLFLOW_ALLOW_FILE_STORE", "true")
+    with temporary_environment({"MLFLOW_ALLOW_FILE_STORE": allowed}):
         client = import_module("mlflow").MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(PROJECT)
         if known:
@@ -214,18 +216,6 @@ def _markdown(head: Sequence[str], rows: Any) -> str:
 
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(markdown_escape(str(cell)) for cell in line)} |" for line in lines)
-
-
-@contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    """Set variables for a while, unless the user has set them."""
-    added = {name: value for name, value in variables.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            os.environ.pop(name, None)
 
 
 _LIBRARIES = {"wandb": "wandb", "mlflow": "mlflow", "tensorboard": "tensorboardX"}
