@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.reporting.reference import reference_rows
-from formalimg.stats import AdaptiveDesign, PairedDesign, PairedTest, generalizability
-from formalimg.stats.generalizability import generalizability_interval
+from formalimg.reports.reference import reference_rows
+from formalimg.stats.adaptive import AdaptiveDesign
 from formalimg.stats.intervals import EffectiveCount
 from formalimg.stats.sequential import look_sizes, passes_to_cross
+from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
+from formalimg.stats.summary import generalizability, generalizability_interval
 
 EPSILON, PER_LEVEL, CONFIDENCE = 0.7, 200, 0.95
 

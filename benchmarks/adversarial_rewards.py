@@ -17,11 +17,13 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from formalimg import load, verify
-from formalimg.logic import Credit, FormulaError, PreparedFormula, prepare_formula
-from formalimg.rewards import RewardScore
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.soft_score.best_binding import Credit, PreparedFormula, prepare_formula
+from formalimg.rewards.result import RewardScore
 from formalimg.rewards.weights import discount_surplus
-from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites import Item
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 KnollingItem: TypeAlias = Item[Any]
 

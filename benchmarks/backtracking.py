@@ -10,21 +10,11 @@ from __future__ import annotations
 
 import time
 
-from formalimg.logic import (
-    And,
-    Atom,
-    Count,
-    Exists,
-    Forall,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Variable,
-    free_variables,
-)
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Scene, SceneObject
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Variable
+from formalimg.logic.variables import free_variables
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 
 
 class OutOfTimeError(Exception):

@@ -8,9 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from formalimg import load, verify
-from formalimg.logic import Formula, FormulaError, best_binding
-from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites import FormulaSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.syntax import Formula
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 COLORS = ("red", "blue", "green", "white", None)
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from formalimg.judges import JudgeCertificate, certify_judge, open_judge
+from formalimg.judges.certificates.certificate import JudgeCertificate
+from formalimg.judges.certificates.measurement import certify_judge
+from formalimg.judges.factory import open_judge
 
 
 def main() -> None:

@@ -24,12 +24,19 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from formalimg.cluster import ResourceRequest, WorkerPool, open_worker_pool
-from formalimg.judges import open_judge
-from formalimg.logic import parse
-from formalimg.models import Generated, ImageRequest, ImageResult, Setting, open_image_model
-from formalimg.runs import Progress, RunConfig, Selection, execute
-from formalimg.suites import FormulaSpec, Item, load
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.judges.factory import open_judge
+from formalimg.logic.parser import parse
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.runs.progress import Progress
+from formalimg.runs.ray.pool import WorkerPool, open_worker_pool
+from formalimg.runs.ray.ray_cluster import ResourceRequest
+from formalimg.types import Item, Setting
 
 WAIT = 0.5
 ROUNDS = 20

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats import PairedItems, holm, sign_flip_test
+from formalimg.stats.comparison import PairedItems
 from formalimg.stats.intervals import binomial_interval, clustered_interval, log_binomial_tail
 from formalimg.stats.observations import PassCount
+from formalimg.stats.permutation import holm, sign_flip_test
 
 Array = NDArray[np.float64]
 ALPHA = 0.05

@@ -10,12 +10,16 @@ from functools import partial
 from typing import TypeVar
 
 from formalimg import load
-from formalimg.judges import LoadedImage, Verdict
+from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
+from formalimg.drawing import styles
+from formalimg.drawing.layout import solve_drawn
+from formalimg.drawing.render import draw_scene
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.signed_png import signed_png
+from formalimg.drawing.styles.sheet import sample_drawing
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.drawn_judge import judge_drawing
-from formalimg.scenes import DrawnScene, draw_scene, signed_png, solve_drawn
-from formalimg.scenes.drawn import styles
-from formalimg.scenes.drawn.styles.sheet import sample_drawing
-from formalimg.suites import drawn_request, undrawable_because
+from formalimg.types import Verdict
 
 SIZES = (512, 1024)
 Result = TypeVar("Result")

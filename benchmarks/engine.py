@@ -22,11 +22,13 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Part, Verdict
-from formalimg.logic import parse
-from formalimg.models import Generated, ImageRequest, ImageResult, Setting
-from formalimg.runs import RunConfig, execute
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.logic.parser import parse
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.types import Item, Part, Setting, Verdict
 
 WAIT = 0.05
 CONNECTIONS = 64

@@ -12,19 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats import (
-    CorrectedRate,
-    LabelledObservation,
-    allocate_labels,
-    clopper_pearson,
-    corrected_mean,
-    corrected_rate,
-    fraction_interval,
-    mean_interval,
-    rogan_gladen,
-    summarize_corrected,
-)
-from formalimg.stats.labelled_levels import AnswerCell, LabelledLevel, rate_of_levels
+from formalimg.stats.corrected import corrected_mean, corrected_rate
+from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
+from formalimg.stats.intervals import clopper_pearson, fraction_interval, mean_interval
+from formalimg.stats.judge_error import rogan_gladen
+from formalimg.stats.label_allocation import allocate_labels
+from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
 
 Counts = NDArray[np.int64]
 """Images by judge yes and human yes, yes and no, no and yes, no and no; over several levels, one row each."""

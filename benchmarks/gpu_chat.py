@@ -71,7 +71,7 @@ def bare_answers(load: Load, folder: Path, files: Sequence[bytes]) -> dict[str, 
 
 
 def our_answers(load: Load, folder: Path, files: Sequence[bytes], batch: int) -> dict[str, Any]:
-    from formalimg.models.local import open_transformers_chat
+    from formalimg.models.local.transformers_chat import open_transformers_chat
 
     tokens = str(load.tokens)
     chat = open_transformers_chat(
@@ -103,7 +103,7 @@ def our_answers(load: Load, folder: Path, files: Sequence[bytes], batch: int) ->
 
 
 def message(file: bytes) -> Any:
-    from formalimg.models import Attachment, Message
+    from formalimg.models.chat import Attachment, Message
 
     return Message("user", (Attachment(file, "image/png"), "Is there a red cup left of all pens? " * 8))
 

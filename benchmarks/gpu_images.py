@@ -55,8 +55,9 @@ def bare_images(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def our_images(load: Load, folder: Path, place: Path) -> dict[str, Any]:
-    from formalimg.models.local import open_diffusers
-    from formalimg.runs import RunConfig, execute
+    from formalimg.models.local.diffusers_model import open_diffusers
+    from formalimg.runs.config import RunConfig
+    from formalimg.runs.execution import execute
 
     model = open_diffusers(
         str(folder), {"steps": str(load.steps), "batch": str(load.batch), "device": load.device, "dtype": load.dtype}
@@ -77,7 +78,7 @@ def automatic_batch(load: Load, folder: Path) -> dict[str, Any]:
     """After the first image, and after the first batch; few steps, since they take no more memory."""
     import torch
 
-    from formalimg.models.local import open_diffusers
+    from formalimg.models.local.diffusers_model import open_diffusers
 
     model = open_diffusers(str(folder), {"steps": "2", "batch": "auto", "device": load.device, "dtype": load.dtype})
     chosen = [model.batch]
@@ -93,8 +94,8 @@ def out_of_memory(load: Load, folder: Path) -> dict[str, Any]:
     """A batch that is far too large for the available memory: it is halved, and no image is lost."""
     import torch
 
-    from formalimg.models import Generated
-    from formalimg.models.local import open_diffusers
+    from formalimg.models.base import Generated
+    from formalimg.models.local.diffusers_model import open_diffusers
 
     if load.tiny:
         return {"tried": False}
@@ -113,7 +114,7 @@ def out_of_memory(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def answers(model: Any, load: Load, count: int) -> list[Any]:
-    from formalimg.models import ImageRequest
+    from formalimg.models.base import ImageRequest
 
     async def collected() -> list[Any]:
         requests = [ImageRequest(str(number), 0, prompt(number), number, load.size) for number in range(count)]
@@ -123,8 +124,9 @@ def answers(model: Any, load: Load, count: int) -> list[Any]:
 
 
 def items(count: int) -> list[Any]:
-    from formalimg.logic import parse
-    from formalimg.suites import FormulaSpec, Item
+    from formalimg.benchmarks.formal.spec import FormulaSpec
+    from formalimg.logic.parser import parse
+    from formalimg.types import Item
 
     spec = FormulaSpec.of(parse("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"))
     return [Item("knolling", str(number), 1, prompt(number), spec, (), "1") for number in range(count)]

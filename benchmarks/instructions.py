@@ -11,7 +11,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.logic import (
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import (
     COUNT_BOUNDS,
     And,
     Atom,
@@ -22,11 +23,12 @@ from formalimg.logic import (
     Implies,
     Value,
     Variable,
-    parse,
-    vocabulary,
+    map_children,
 )
-from formalimg.logic.syntax import map_children
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 
 _OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
 _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}

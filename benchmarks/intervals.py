@@ -14,27 +14,15 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats import (
-    DetectionCounts,
-    Interval,
-    Observation,
-    ScoreObservation,
-    classification,
-    clopper_pearson,
-    consistency,
-    consistency_matrix,
-    cronbach_alpha,
-    detection,
-    kendall,
-    krippendorff_alpha,
-    mean_consistency,
-    pearson,
-    rank_agreement,
-    spearman,
-    summarize,
-    summarize_scores,
-    within_level_correlation,
-)
+from formalimg.benchmarks.cfworld.summary import summarize_scores
+from formalimg.stats.agreement import consistency, consistency_matrix, mean_consistency
+from formalimg.stats.correlation import pearson, within_level_correlation
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Interval, Observation, ScoreObservation
+from formalimg.stats.precision_recall import DetectionCounts, classification, detection
+from formalimg.stats.ranking import kendall, rank_agreement, spearman
+from formalimg.stats.reliability import cronbach_alpha, krippendorff_alpha
+from formalimg.stats.summary import summarize
 
 ITEMS = (20, 200)
 RATES = (0.02, 0.5, 0.98)

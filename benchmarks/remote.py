@@ -28,11 +28,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from formalimg.judges import Judge, LoadedImage, Part, Verdict, open_judge
-from formalimg.logic import parse
-from formalimg.models import Setting, open_image_model
-from formalimg.runs import Progress, RunConfig, execute
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.logic.parser import parse
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.progress import Progress
+from formalimg.types import Item, Judge, Part, Setting, Verdict
 
 LATENCY = 0.1
 CONNECTIONS = 64

@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from best_binding import disturbed
 
 from formalimg import Scene, load, parse, verify
-from formalimg.logic import best_binding
-from formalimg.rewards import RewardScore, Scorer
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.scorer import Scorer
 
 ROUNDS = 5
 

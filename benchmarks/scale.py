@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # each step is measured with what it loads
-    from formalimg.judges import LoadedImage, Verdict
-    from formalimg.models import ImageRequest, ImageResult, Setting
-    from formalimg.suites import Item
+    from formalimg.judges.base import LoadedImage
+    from formalimg.models.base import ImageRequest, ImageResult
+    from formalimg.types import Item, Setting, Verdict
 
 STEPS = ("load", "plan", "run", "resume-half", "resume-done", "report", "view", "bundle")
 
@@ -86,7 +86,8 @@ def measure(suite: str, size: int, folder: Path, steps: Sequence[str]) -> dict[s
 
 def write_repeated(suite: str, size: int, path: Path) -> None:
     """Write an items file of this size: the items of a suite in turn, each with an id of its own."""
-    from formalimg.suites import encode_item, load
+    from formalimg.benchmarks.items_file import encode_item
+    from formalimg.benchmarks.loader import load
 
     records = [json.loads(encode_item(item)) for item in load(suite)]
     with path.open("w", encoding="utf-8") as file:
@@ -120,10 +121,10 @@ def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
 
 
 def load_items(suite: str, folder: Path, began: float) -> Measured:
-    from formalimg.runs import RunBuilder
+    from formalimg.runs.config import RunOptions
 
-    builder = RunBuilder(suite, "benchmark", folder / "items.jsonl")
-    assert len(builder.items)
+    options = RunOptions(suite=suite, items=folder / "items.jsonl")
+    assert len(options.suite_items)
     return measured(began)
 
 
@@ -143,7 +144,7 @@ def whole_run(suite: str, folder: Path, began: float) -> Measured:
 
 def execute_run(suite: str, folder: Path, began: float, stop_after: int | None = None) -> Measured:
     import formalimg
-    from formalimg.runs import Progress
+    from formalimg.runs.progress import Progress
 
     def watch(progress: Progress) -> None:
         if stop_after is not None and progress.judged >= stop_after:
@@ -255,7 +256,7 @@ class FreeModel:
     image: bytes = field(default_factory=lambda: draw(""))
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        from formalimg.models import Generated
+        from formalimg.models.base import Generated
 
         self.began = self.began or time.time()
         for request in requests:
@@ -273,7 +274,7 @@ class FreeJudge:
     concurrency: int = 8
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
-        from formalimg.judges import Part, Verdict
+        from formalimg.types import Part, Verdict
 
         holds = float(int(item.id) % 3 > 0)
         parts = Part("(Is ?x 'cup')", "object", 1.0, about=("Is",)), Part("(OnLeftSide ?x)", "relation", holds)

@@ -31,9 +31,9 @@ from urllib.parse import urlsplit
 from best_binding import disturbed
 
 from formalimg import load
-from formalimg.rewards.server import RewardClient
-from formalimg.scenes import draw
-from formalimg.suites import Item
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.server.client import RewardClient
+from formalimg.types import Item
 
 CLIENTS = 32
 CORES = sorted(os.sched_getaffinity(0))

@@ -13,9 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg.benchmarks.geneval2 import formulas as geneval2
+from formalimg.benchmarks.loader import load_with_skipped
+from formalimg.benchmarks.object_spec import ObjectSpec, to_formula
+from formalimg.benchmarks.odd_records import odd_tags
+from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.errors import FormalimgError
-from formalimg.scoring import translate_by_reader, translation_words
-from formalimg.suites import Item, ObjectSpec, QuestionSpec, geneval2, load_with_skipped, odd_tags, to_formula
+from formalimg.scoring.translation import translate_by_reader, translation_words
+from formalimg.types import Item
 
 
 class _Published(NamedTuple):
@@ -65,8 +70,8 @@ def main() -> None:
 
 
 def _load(published: _Published, place: Path) -> tuple[list[Item[Any]], int]:
-    items, skipped = load_with_skipped(published.suite, place)
-    return items, len(skipped)
+    loaded = load_with_skipped(published.suite, place)
+    return loaded.items, len(loaded.skipped)
 
 
 def _odd(items: Sequence[Item[Any]]) -> int:

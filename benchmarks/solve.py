@@ -10,8 +10,9 @@ from pathlib import Path
 
 from instructions import draw_case
 
-from formalimg.logic import verify
-from formalimg.scenes.solver import SolverLimitError, Unsatisfiable, Witness, solve
+from formalimg.logic.verification import verify
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
+from formalimg.scenes.solver.search import solve
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "formalimg" / "benchmarks" / "knolling"
 

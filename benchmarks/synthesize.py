@@ -6,12 +6,18 @@ import argparse
 import os
 import time
 
-from formalimg.logic import atoms, check, verify
-from formalimg.scenes import keeps_margin
-from formalimg.suites import FormulaSpec, Item, Recipe, instruction_digest, make_items
-from formalimg.suites.formula.ontology import find_implausible
-from formalimg.suites.formula.synthesis.geometry import find_redundant
-from formalimg.suites.formula.wording import is_equivalent_as_written, parse_prompt
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.formal.synthesis.generator import Recipe, make_items
+from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
+from formalimg.benchmarks.loader import instruction_digest
+from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.ontology.plausibility import find_implausible
+from formalimg.language.parser import parse_prompt
+from formalimg.logic.checks import check
+from formalimg.logic.syntax import atoms
+from formalimg.logic.verification import verify
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.types import Item
 
 
 def main() -> None:

@@ -13,21 +13,14 @@ from itertools import pairwise
 from backtracking import OutOfTimeError, backtrack, hoist
 from instructions import draw_case, with_counts
 
-from formalimg.logic import (
-    And,
-    Atom,
-    Exists,
-    Formula,
-    Value,
-    Variable,
-    check,
-    clauses,
-    complexity,
-    parse,
-    prepare_formula,
-    verify,
-)
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import clauses, complexity
+from formalimg.logic.soft_score.best_binding import prepare_formula
+from formalimg.logic.syntax import And, Atom, Exists, Formula, Value, Variable
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 LIMIT = 2.0
 """Seconds after which the search for one case is given up; it then counts as having taken just that long."""

@@ -21,11 +21,13 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Part, Verdict
-from formalimg.logic import parse
-from formalimg.models import CallableModel, Setting
-from formalimg.runs import RunConfig, execute
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.logic.parser import parse
+from formalimg.models.python_function import CallableModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.types import Item, Part, Setting, Verdict
 
 CLASSES = ("cup", "hammer", "book", "plate", "hat", "phone")
 PREDICATES = ("LeftOf", "RightOf", "Above", "Below", "LargerThan", "SmallerThan")

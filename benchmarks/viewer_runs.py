@@ -27,7 +27,8 @@ from pathlib import Path
 
 from viewer import environment, made, seconds
 
-from formalimg.runs import Identity, judge_key
+from formalimg.runs.manifest import Identity
+from formalimg.runs.plan import judge_key
 
 CHROMIUM = "/usr/bin/chromium"
 JUDGES = ("bench/guesser", "bench/second")

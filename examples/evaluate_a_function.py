@@ -13,7 +13,7 @@ import tempfile
 from PIL import Image
 
 import formalimg
-from formalimg.scenes import draw, drawable_classes
+from formalimg.drawing import draw, drawable_classes
 
 
 def paint(prompt: str, seed: int, size: int) -> Image.Image:

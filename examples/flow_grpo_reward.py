@@ -20,9 +20,9 @@ import os
 import numpy as np
 
 import formalimg
+from formalimg.drawing import draw
 from formalimg.rewards import RewardFunction, Scorer, reward_function
 from formalimg.rewards.server import RewardClient
-from formalimg.scenes import draw
 
 
 def formalimg_score(device: object = None) -> RewardFunction:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import formalimg
+from formalimg.drawing import draw
 from formalimg.rewards import reward_function
-from formalimg.scenes import draw
 
 PROMPT = "A red cup to the left of a gray fork, which is above a blue pen; the pen is in the lower half, on the right."
 ASKED = {

@@ -29,13 +29,12 @@ import torch
 from torch import Tensor, nn
 
 from formalimg import load, verify
-from formalimg.baselines.tiny import WEIGHTS
-from formalimg.baselines.tiny.model import MAX_OBJECTS
-from formalimg.baselines.tiny.tokenizer import MAX_TOKENS
+from formalimg.benchmarks import suite
 from formalimg.logic import Forall, Value, atoms, subformulas
+from formalimg.models.builtin.tiny.model import MAX_OBJECTS, WEIGHTS
+from formalimg.models.builtin.tiny.tokenizer import MAX_TOKENS
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import Observation, PairedDifference, compare_paired
-from formalimg.suites import suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 from data import CLASSES, COLORS

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from formalimg.benchmarks import loader
 from formalimg.models import registry, secrets
-from formalimg.suites import defaults, loader
 from tests.support import sizes
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
@@ -46,7 +46,7 @@ gc.disable()
 os.fsync = lambda fd: None
 
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
-_read_default = cache(defaults.load_default)
+_read_default = cache(loader.load_default)
 pytest.MonkeyPatch().setattr(loader, "load_default", lambda *args: list(_read_default(*args)))
 
 # Looking through all installed packages for providers takes longer than opening a model; they change with the path.

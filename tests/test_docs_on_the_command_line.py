@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.cli import app
+from formalimg.cli.commands import app
 
 TERMINAL = {"COLUMNS": "80"}
 FULL_DISK = Path("/dev/full")

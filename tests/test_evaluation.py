@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
 from tests.support.sizes import only_in_full
 
 ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "200", "400", "600")]

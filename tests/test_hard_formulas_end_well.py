@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring.formulas.checks import agreement
-from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
-from formalimg.logic import parse, relations
-from formalimg.models import Setting
-from formalimg.rewards import RewardScore, Scorer
-from formalimg.runs import execute
-from formalimg.scenes import SolverLimitError, solve
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.authoring.checks import agreement
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.scene_judge import SceneJudge, judge_grounding
+from formalimg.logic import world as logic_world
+from formalimg.logic.parser import parse
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.scorer import Scorer
+from formalimg.runs.execution import execute
+from formalimg.scenes.solver.results import SolverLimitError
+from formalimg.scenes.solver.search import solve
+from formalimg.types import Item, Setting, Unscored
 from formalimg.web.playground.jobs import JOBS
 from tests.rewards_server.servers import visitor
 from tests.support.command import formalimg
@@ -31,7 +35,7 @@ TOO_HARD = "this takes too many steps to decide among 60 objects: use fewer vari
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 20_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 20_000)
 
 
 def the_hard_one_is_missing(scored: Sequence[RewardScore]) -> None:
@@ -97,7 +101,7 @@ def test_in_the_playground() -> None:
 
 
 def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 10)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 10)
     with pytest.raises(SolverLimitError, match="whether it is a witness is unknown"):
         solve(EASY)
     code, _, err = formalimg("solve", "--formula", EASY)

@@ -17,27 +17,21 @@ import pytest
 from starlette.testclient import TestClient
 
 from formalimg._util.text import csv_table, json_text, visible
+from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import open_study
-from formalimg.reporting.figures.svg import element, fit_text
-from formalimg.results import Evaluation
-from formalimg.runs import Identity, open_run
-from formalimg.runs.manifest import read_manifest, write_manifest
-from formalimg.sharing import reproduction_commands
-from formalimg.sharing.data_cards import data_card
-from formalimg.suites import CounterfactualGroup
-from formalimg.tables import (
-    Column,
-    Table,
-    TableRow,
-    latex_escape,
-    markdown_code,
-    markdown_escape,
-    render_html,
-    render_latex,
-    render_markdown,
-)
-from formalimg.web.annotate.app import create_annotation_app
+from formalimg.human_eval.study import open_study
+from formalimg.reports.figures.svg import element, fit_text
+from formalimg.reports.results.result import Evaluation
+from formalimg.reports.sharing import reproduction_commands
+from formalimg.reports.sharing.data_cards import data_card
+from formalimg.reports.tables.html import render_html
+from formalimg.reports.tables.latex import latex_escape, render_latex
+from formalimg.reports.tables.markdown import markdown_code, markdown_escape, render_markdown
+from formalimg.reports.tables.model import Column, TableRow
+from formalimg.runs.manifest import Identity, read_manifest, write_manifest
+from formalimg.runs.reader import open_run
+from formalimg.types import Table
+from formalimg.web.annotate.annotation_app import create_annotation_app
 from tests.support.command import formalimg
 from tests.support.hostile_runs import FOLDER, forge
 from tests.support.hostile_text import (

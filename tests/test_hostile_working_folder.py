@@ -19,9 +19,9 @@ from typing import Literal, NamedTuple
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Options
 from formalimg.models.local.checkpoint import read_checkpoint
-from formalimg.sharing import trackers
+from formalimg.models.options import Options
+from formalimg.reports.sharing import trackers
 from tests.support.command import Result, formalimg
 
 KEY = "0123456789abcdef"

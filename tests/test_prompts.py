@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
+import formalimg.benchmarks
 import formalimg.judges
 from formalimg.prompts import Prompt, PromptError, load_prompts
 
+BENCHMARKS = Path(formalimg.benchmarks.__file__).parent
 ROOM = Path(formalimg.judges.__file__).parent
-OURS = {path.parent.name: load_prompts(path.parent) for path in ROOM.glob("prompts/*/*.txt")}
+FOLDERS = {
+    **{path.parent.name: path.parent for path in ROOM.glob("prompts/*/*.txt")},
+    **{path.parent.parent.name: path.parent for path in BENCHMARKS.glob("*/prompts/*.txt")},
+    "cfworld, published": BENCHMARKS / "cfworld" / "prompts" / "published",
+}
+OURS = {name: load_prompts(folder) for name, folder in FOLDERS.items()}
 
 VERSIONS = {
     "clause-judge": ("version 2", "8c6de5a1ddf6"),
@@ -60,8 +67,12 @@ def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
         "vlm_grounder": {"class", "classes", "colors", "box", "picture", "problem"},
         "clause_judge": {"words", "formula", "clauses", "picture", "problem"},
         "question_judge": {"question", "questions", "picture", "problem"},
-        "score_judge": {"questions", "picture", "problem"},
-        "published": {"classes", "colors", "words", "formula", "question", "questions"},
+        "cfworld": {"questions", "picture", "problem"},
+        "cfworld, published": {"questions"},
+        "conceptmix": {"question"},
+        "formal": {"classes", "colors", "words", "formula"},
+        "geneval2": {"question"},
+        "t2i_compbench": {"question"},
     }
     for room, prompts in OURS.items():
         for prompt in prompts.values():
@@ -69,7 +80,9 @@ def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
             assert prompt.optional <= prompt.placeholders
             filled = prompt.fill(dict.fromkeys(known[room], "x"))
             # Without a schema, a text has to show the form of the answer itself.
-            assert "{" not in filled or (room == "published" and re.search(r'^\{"', filled, re.MULTILINE))
+            assert "{" not in filled or (
+                prompt.name.startswith("published") and re.search(r'^\{"', filled, re.MULTILINE)
+            )
             assert not prompt.text.startswith("version")
 
 

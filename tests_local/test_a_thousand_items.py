@@ -11,7 +11,7 @@ from tests.support.loopback import Fault, at_random
 from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes
 
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
 
 COUNT = 1000
 KINDS: tuple[str | Fault, ...] = (

@@ -9,7 +9,8 @@ from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_rel
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 
-from formalimg.judges import certify_judge, open_judge
+from formalimg.judges.certificates.measurement import certify_judge
+from formalimg.judges.factory import open_judge
 
 SCENES, SEED = 40, 7
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.judges import Grounding, LoadedImage, Unscored, Verdict, open_judge
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_judge
 from formalimg.judges.grounders.detector import open_detector
-from formalimg.scenes import CANVAS
-from formalimg.suites import Item
-from formalimg.suites.geneval import parse_metadata
+from formalimg.scenes.objects import CANVAS
+from formalimg.types import Item, Unscored, Verdict
 
 pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")
 pytest.importorskip("transformers", reason="needs the libraries of local models: pip install 'formalimg[local]'")

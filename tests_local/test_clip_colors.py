@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Verdict, open_judge
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.suites import OBJECT_COLORS, Item
-from formalimg.suites.geneval import parse_metadata
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.object_spec import OBJECT_COLORS
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item, Verdict
 from tests_local.tiny.words import clip_tokenizer
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")

@@ -13,11 +13,13 @@ from PIL import Image
 from tests.support.command import formalimg
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounding, LoadedImage, open_grounder
-from formalimg.judges.base import Grounder
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_grounder
 from formalimg.judges.grounders.coco_classes import coco_classes
-from formalimg.logic import complexity, parse
-from formalimg.runs import open_run
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import complexity
+from formalimg.runs.reader import open_run
+from formalimg.types import Grounder
 
 pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless")
 _PACKAGE = find_spec("skimage")

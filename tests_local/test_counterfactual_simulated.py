@@ -13,17 +13,22 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from tests.reporting.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
+from tests.reports.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
 from tests.support.models import speckled
 from tests.support.run_contents import contents
 
-from formalimg.judges import LoadedImage
-from formalimg.models import open_image_model
-from formalimg.reporting import Comparison, Section, compare
-from formalimg.runs import RunConfig, execute, open_run
-from formalimg.stats import Interval
-from formalimg.suites import CounterfactualSpec, Item, load
-from formalimg.tables import Number
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.benchmarks.loader import load
+from formalimg.judges.base import LoadedImage
+from formalimg.models.registry import open_image_model
+from formalimg.reports.comparison import compare
+from formalimg.reports.comparison_model import Comparison, Section
+from formalimg.reports.tables.model import Number, number_in
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import open_run
+from formalimg.stats.observations import Interval
+from formalimg.types import Item
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "cf-world"
 
@@ -95,7 +100,7 @@ def _table(section: Section, name: str) -> dict[tuple[str, ...], list[Number]]:
         tuple(cell for cell in row.cells if isinstance(cell, str)): [
             number
             for column, cell in enumerate(row.cells)
-            if not isinstance(cell, str) and (number := table.number(row, column)) is not None
+            if not isinstance(cell, str) and (number := number_in(table, row, column)) is not None
         ]
         for row in table.rows
     }

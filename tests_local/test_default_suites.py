@@ -8,17 +8,15 @@ import os
 import pytest
 
 from formalimg import load
-from formalimg.logic import verify
-from formalimg.scenes import SolverLimitError, is_natural_witness, keeps_margin, solve_natural
-from formalimg.suites import (
-    ConceptRecipe,
-    Recipe,
-    count_contents,
-    generate_concept_items,
-    instruction_digest,
-    make_items,
-)
-from formalimg.suites.formula.synthesis.generator import ItemSlot, make_item
+from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
+from formalimg.benchmarks.formal.census import count_contents
+from formalimg.benchmarks.formal.synthesis.generator import ItemSlot, Recipe, make_item, make_items
+from formalimg.benchmarks.loader import instruction_digest
+from formalimg.logic.verification import verify
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.results import SolverLimitError
+from formalimg.scenes.solver.spatial import solve_natural
+from formalimg.scenes.spatial_axioms import is_natural_witness
 
 
 def test_made_anew_they_are_the_same() -> None:

@@ -12,12 +12,13 @@ from PIL import Image
 from tests.support.models import small_items
 from tests.support.run_contents import order
 
-from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounding, LoadedImage, SceneJudge
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.detector import DetectorGrounder, open_detector
-from formalimg.runs import execute
-from formalimg.scenes import CANVAS
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.models.builtin.baselines import open_baseline
+from formalimg.runs.execution import execute
+from formalimg.scenes.objects import CANVAS
 from tests_local.tiny.detectors import TINY_DETECTORS
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")

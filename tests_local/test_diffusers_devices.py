@@ -20,12 +20,12 @@ from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.models.local import DiffusersModel, device_pool, diffusers_model, open_diffusers
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.models.local import device_pool, diffusers_model
 from formalimg.models.local.device_pool import exclusive_loading, inference_allowed
-from formalimg.models.local.diffusers_model import LoadedPipeline
+from formalimg.models.local.diffusers_model import DiffusersModel, LoadedPipeline, open_diffusers
 from formalimg.models.local.memory import AdaptiveBatcher
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
 from tests_local.tiny.pipelines import save_tiny_sd
 
 # Before torch computes anything: virtual machines name instructions for short numbers that they cannot execute.

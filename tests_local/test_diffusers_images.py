@@ -16,10 +16,9 @@ from PIL import Image
 from tests.support.models import NumberJudge, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.models.local import DiffusersModel, open_diffusers
-from formalimg.models.local.diffusers_model import LoadedPipeline
-from formalimg.runs import execute
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.models.local.diffusers_model import DiffusersModel, LoadedPipeline, open_diffusers
+from formalimg.runs.execution import execute
 from tests_local.tiny.pipelines import TINY_PIPELINES
 
 pytest.importorskip("diffusers", reason="needs the libraries of local models: pip install 'formalimg[local]'")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models.local import open_diffusers
-from formalimg.runs import default_style
+from formalimg.models.local.diffusers_model import open_diffusers
+from formalimg.runs.plan import default_style
 from tests_local.tiny.pipelines import save_tiny_flux, save_tiny_sd, save_tiny_sdxl
 
 pytest.importorskip("diffusers", reason="needs the libraries of local models: pip install 'formalimg[local]'")

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.models.local import DiffusersModel, open_diffusers
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.local.diffusers_model import DiffusersModel, open_diffusers
 from tests_local.tiny.pipelines import save_tiny_lora, save_tiny_sd, strict_safety_checker
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")

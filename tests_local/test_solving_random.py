@@ -7,8 +7,11 @@ import random
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, STYLES, random_formula
 
-from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.scenes.solver import MIN_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
+from formalimg.scenes.objects import MIN_SIDE, Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable
+from formalimg.scenes.solver.search import solve
 
 UP_TO = 3
 

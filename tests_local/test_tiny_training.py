@@ -13,9 +13,11 @@ import pytest
 from PIL import Image
 
 from formalimg import load, verify
-from formalimg.baselines.tiny import load_tiny, unseen_in
-from formalimg.baselines.tiny.networks import GRID, PATCH
-from formalimg.judges import Grounding, ground_icons
+from formalimg.judges.base import Grounding
+from formalimg.judges.grounders.icons import ground_icons
+from formalimg.models.builtin.tiny.model import load_tiny
+from formalimg.models.builtin.tiny.networks import GRID, PATCH
+from formalimg.models.builtin.tiny.unseen import unseen_in
 
 torch = pytest.importorskip("torch")
 
@@ -86,8 +88,9 @@ def test_layouts_of_the_training_satisfy_their_instructions(monkeypatch: pytest.
     from data import CLASSES, COLORS, aspects, instruction_arrays, read_instruction  # type: ignore[import-not-found]
     from layouts import find_layouts  # type: ignore[import-not-found]
 
-    from formalimg.baselines.tiny.tokenizer import Tokenizer
-    from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+    from formalimg.models.builtin.tiny.tokenizer import Tokenizer
+    from formalimg.scenes.objects import CANVAS, Box, SceneObject
+    from formalimg.scenes.scene import Scene
 
     items = [item for item in load("knolling") if 2 <= item.level <= 6][::25]
     read = [(item, read_instruction(item.spec.formula, item.prompt)) for item in items]
@@ -232,7 +235,7 @@ def test_no_training_prompt_holds_what_is_held_out(build: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(str(TRAINING))
     from data import draw_level
 
-    from formalimg.suites.formula.wording import parse_prompt
+    from formalimg.language.parser import parse_prompt
 
     for told in draw_level(3, 5, 20):
         assert not unseen_in(parse_prompt(told.prompt, "knolling"), 3), told.prompt

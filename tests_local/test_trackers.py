@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import formalimg
-from formalimg.sharing import TrackedRun, log_run, read_tracker, tracked_run
+from formalimg.reports.sharing.tracked_runs import TrackedRun, tracked_run
+from formalimg.reports.sharing.trackers import log_run, read_tracker
 
 
 @pytest.fixture(scope="module")

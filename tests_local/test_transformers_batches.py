@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.models import Attachment, CallError, Completion, Message
-from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
-from formalimg.models.local.transformers_chat import LoadedChatModel
+from formalimg.models.base import CallError
+from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.local.checkpoint import Checkpoint
+from formalimg.models.local.transformers_chat import LoadedChatModel, TransformersChat, open_transformers_chat
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")

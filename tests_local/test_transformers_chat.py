@@ -12,13 +12,15 @@ from pydantic import BaseModel
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
-from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.grounders.vlm import VlmGrounder
-from formalimg.models import Attachment, Message, Unanswered
-from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
-from formalimg.runs import execute
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.models.builtin.baselines import open_baseline
+from formalimg.models.chat import Attachment, Message, Unanswered
+from formalimg.models.local.checkpoint import Checkpoint
+from formalimg.models.local.transformers_chat import TransformersChat, open_transformers_chat
+from formalimg.runs.execution import execute
+from formalimg.types import Unscored
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava
 
 pytest.importorskip("transformers", reason="needs the libraries of local models: pip install 'formalimg[local]'")

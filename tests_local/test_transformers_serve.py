@@ -16,11 +16,12 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.baselines import open_baseline
-from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.grounders.vlm import VlmGrounder
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.models.builtin.baselines import open_baseline
 from formalimg.models.providers.openai import open_openai_chat
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
+from formalimg.types import Unscored
 from tests_local.tiny.chats import save_tiny_llava
 
 for library in ("transformers", "fastapi", "uvicorn", "openai"):

@@ -17,8 +17,10 @@ from pathlib import Path
 from PIL import Image
 from tests.support.loopback import Asked, Loopback
 
-from formalimg.judges import Grounding, LoadedImage, open_grounder
-from formalimg.scenes import Scene, drawable_classes
+from formalimg.drawing.icon_scene import drawable_classes
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_grounder
+from formalimg.scenes.scene import Scene
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tutorial" / "first-ten-minutes.md").read_text(encoding="utf-8")
 INSTALLING, *STEPS = re.findall(r"^```(sh|python)\n(.*?)^```$", PAGE.replace("\n```\n\n```", "\n```\n```"), re.M | re.S)

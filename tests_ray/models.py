@@ -15,7 +15,8 @@ from typing import Any
 from tests.support.models import NumberJudge, speckled_for
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, ImageRequest, ImageResult, Setting
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.types import Setting
 
 
 @dataclass

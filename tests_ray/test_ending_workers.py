@@ -13,9 +13,9 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import order, until
 
-from formalimg.cluster import WorkerPool, open_worker_pool
 from formalimg.errors import FormalimgError
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
+from formalimg.runs.ray.pool import WorkerPool, open_worker_pool
 from tests_ray.models import Marked, of_this_process, opened_nowhere_else
 
 

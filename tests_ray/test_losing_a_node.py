@@ -10,8 +10,9 @@ from typing import Any
 from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
-from formalimg.cluster import ResourceRequest, open_worker_pool
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
+from formalimg.runs.ray.pool import open_worker_pool
+from formalimg.runs.ray.ray_cluster import ResourceRequest
 from tests_ray.models import Marked, open_judge
 
 ITEMS, MIDDLE = 60, 20

@@ -11,9 +11,12 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import order, outcomes, rows
 
-from formalimg.cluster import ResourceRequest, open_worker_pool, worker
 from formalimg.errors import FormalimgError
-from formalimg.runs import Progress, execute
+from formalimg.runs.execution import execute
+from formalimg.runs.progress import Progress
+from formalimg.runs.ray import worker
+from formalimg.runs.ray.pool import open_worker_pool
+from formalimg.runs.ray.ray_cluster import ResourceRequest
 from tests_ray.models import Marked, of_this_process, open_judge
 
 
@@ -115,6 +118,6 @@ def test_what_keeps_all_workers_from_starting_ends_the_run(
     def start_worker(*_: Any) -> Any:
         raise ValueError("Ray does not like this")
 
-    monkeypatch.setattr("formalimg.cluster.pool.start_worker", start_worker)
+    monkeypatch.setattr("formalimg.runs.ray.pool.start_worker", start_worker)
     with pytest.raises(FormalimgError, match="no worker can be started: ValueError: Ray does not like this"):
         run(cluster, tmp_path / "run", partial(Marked, str(tmp_path / "log")))

@@ -19,10 +19,12 @@ from random import Random
 
 from PIL import Image, ImageDraw
 
-from formalimg.logic import vocabulary
-from formalimg.scenes import NoDrawing, SceneBrief, draw_scene, solve_drawn, why_not_drawable
-from formalimg.scenes.drawn.brief import BriefObject, BriefRelation
-from formalimg.suites import load
+from formalimg.benchmarks.loader import load
+from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.layout import NoDrawing, solve_drawn
+from formalimg.drawing.render import draw_scene
+from formalimg.logic.vocabulary import vocabulary
 
 CELL, COLUMNS, ROWS = 330, 4, 3
 RELATIONS = ("LeftOf", "RightOf", "HigherUp", "LowerDown", "OnTopOf", "InFrontOf", "In", "Holding", "NextTo", "Outside")

@@ -104,7 +104,7 @@ class ExportedNames(griffe.Extension):  # type: ignore[misc]
     """Shows what packages export: names that a module of the same name hides, and those that have no docstring."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """Let `formalimg.logic.check` be the function and not the module, in all packages."""
+        """Let `formalimg.logic.checks` be the function and not the module, in all packages."""
         for module in _modules(pkg):
             if module.docstring:  # its page begins with the summary
                 module.docstring.value = module.docstring.value.partition("\n\n")[2]

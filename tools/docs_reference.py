@@ -19,11 +19,12 @@ import typer
 from typer.testing import CliRunner
 
 import formalimg
-from formalimg.cli import COMMANDS, app
+from formalimg.cli.commands import COMMANDS, app
 from tools.docs_images.pages import SHOTS, Shot
 
 DOCS = Path(__file__).parents[1] / "docs"
 CLI, API, SCREENS = Path("reference/cli"), Path("reference/api"), Path("reference/screens.md")
+ARCHITECTURE = Path("explanation/architecture.md")
 
 GUIDES: Mapping[str, tuple[str, ...]] = {
     "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/adaptive.md", "guides/cluster.md"),
@@ -73,26 +74,32 @@ SITES = {
 """What the names of screenshots begin with, and the guides to these pages."""
 
 PACKAGES = (
-    "analysis",
-    "baselines",
-    "config",
+    "benchmarks",
+    "benchmarks.cfworld",
+    "benchmarks.conceptmix",
+    "benchmarks.geneval",
+    "benchmarks.geneval2",
+    "benchmarks.t2i_compbench",
+    "drawing",
     "errors",
     "human_eval",
+    "human_eval.agreement",
     "judges",
+    "language",
     "logic",
     "models",
-    "reporting",
-    "results",
+    "models.builtin",
+    "reports",
+    "reports.results",
+    "reports.sharing",
+    "reports.tables",
     "rewards",
     "rewards.server",
     "rewards.trainers",
     "runs",
     "scenes",
     "scoring",
-    "sharing",
     "stats",
-    "suites",
-    "tables",
 )
 """The packages that have a page, beside `formalimg` itself."""
 
@@ -123,6 +130,17 @@ def generated_pages() -> Iterator[tuple[Path, str]]:
     for package in ("", *PACKAGES):
         yield _package_page_path(package), _package_page(package)
     yield SCREENS, _screens_page()
+    yield ARCHITECTURE, _counted_core()
+
+
+def _counted_core() -> str:
+    """Return the page on the architecture, with the lines that the files of the core have now."""
+    source = Path(formalimg.__file__).parent
+
+    def count(row: re.Match[str]) -> str:
+        return f"{row[1]}{len((source / row[2]).read_text(encoding='utf-8').splitlines())}{row[3]}"
+
+    return re.sub(r"(\| \d+ \| `([\w./]+\.py)` \| )\d+( \|)", count, (DOCS / ARCHITECTURE).read_text(encoding="utf-8"))
 
 
 def help_text(*words: str) -> str:

@@ -20,13 +20,13 @@ MAX_BYTES = 600_000
 _EXACT_TONES = 64
 
 SHEETS = {
-    "living": "formalimg.scenes.drawn.icon_sheet:living_sheet",
-    "things": "formalimg.scenes.drawn.icon_sheet:things_sheet",
-    "materials": "formalimg.scenes.drawn.materials:sheet",
-    "shapes": "formalimg.scenes.drawn.shapes:sheet",
-    "states": "formalimg.scenes.drawn.states:sheet",
-    "styles": "formalimg.scenes.drawn.styles:sheet",
-    "relations": "formalimg.scenes.drawn.render:sheet",
+    "living": "formalimg.drawing.icon_sheet:living_sheet",
+    "things": "formalimg.drawing.icon_sheet:things_sheet",
+    "materials": "formalimg.drawing.materials:sheet",
+    "shapes": "formalimg.drawing.shapes:sheet",
+    "states": "formalimg.drawing.states:sheet",
+    "styles": "formalimg.drawing.styles:sheet",
+    "relations": "formalimg.drawing.render:sheet",
 }
 """What draws each sheet: `docs/images/drawn-NAME.png`."""
 

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.reporting.figures.svg import INK, QUIET, RULE, WIDTH, Figure, Markup, draw_line, element, join, text_at
-from formalimg.stats import corrected_rate
+from formalimg.reports.figures.svg import INK, QUIET, RULE, WIDTH, Figure, Markup, draw_line, element, join, text_at
+from formalimg.stats.corrected import corrected_rate
 
 LABELS, SHOWN, ROUNDS = 100, 20, 2000
 LEFT, RIGHT, TOP, STEP = 8.0, WIDTH - 12, 24.0, 4.5

@@ -13,8 +13,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from formalimg.scenes import NoDrawing, SceneBrief, solve_drawn, why_not_drawable
-from formalimg.suites import Item, load
+from formalimg.benchmarks.loader import load
+from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.layout import NoDrawing, solve_drawn
+from formalimg.types import Item
 
 
 class DrawableShares(NamedTuple):

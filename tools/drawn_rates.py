@@ -14,13 +14,11 @@ from functools import cache
 from typing import Any
 
 from formalimg import load
-from formalimg.baselines import open_baseline
-from formalimg.baselines.registry import Baseline
-from formalimg.judges import Verdict
+from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.models import ImageRequest
-from formalimg.scenes import DrawnScene
-from formalimg.suites import Item
+from formalimg.models.base import ImageRequest
+from formalimg.models.builtin.baselines import Baseline, open_baseline
+from formalimg.types import Item, Verdict
 
 MODELS = ("oracle", "reader", "scatter")
 

@@ -9,9 +9,9 @@ import argparse
 import csv
 from pathlib import Path
 
-from formalimg.reporting.figures.files import write_figures
-from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel_chart
-from formalimg.reporting.figures.series import Point, Series, numbered_style
+from formalimg.reports.figures.figure_files import write_figures
+from formalimg.reports.figures.line_charts import LinePanel, PanelChart, panel_chart
+from formalimg.reports.figures.series import Point, Series, numbered_style
 
 PANELS = {"Easy": "Easy", "Medium": "Medium", "Hard": "Hard", "unread": "not read"}
 """Columns of a log, and what stands above their panels."""

@@ -15,26 +15,33 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg import suites
-from formalimg.suites import Item, encode_item
+from formalimg import benchmarks
+from formalimg.benchmarks.cfworld.items import (
+    builtin_groups,
+    denominalised_items,
+    items_of_groups,
+    pair_items,
+    rule_items,
+)
+from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
+from formalimg.benchmarks.formal.synthesis.generator import Recipe, make_items
+from formalimg.benchmarks.items_file import encode_item
+from formalimg.benchmarks.loader import instruction_digest, load
+from formalimg.types import Item
 
-SHIPPED = Path(suites.__file__).parent / "default_items"
+SHIPPED = Path(benchmarks.__file__).parent / "default_items"
 VERSIONS = {"cf-world": "2", "cf-world-denominalised": "2", "cf-world-rules": "1", "cf-world-attributes": "1"}
 """Versions of items that are made from data, not by a recipe that has one."""
 
 MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
-    "knolling": lambda: suites.make_items(suites.Recipe("knolling"), jobs=os.cpu_count() or 1).items,
-    "knolling-counts": lambda: (
-        suites.make_items(suites.Recipe("knolling-counts", (1, 2, 3, 4, 5)), jobs=os.cpu_count() or 1).items
-    ),
-    "natural": lambda: suites.make_items(suites.Recipe("natural"), jobs=os.cpu_count() or 1).items,
-    "conceptmix": lambda: suites.generate_concept_items(suites.ConceptRecipe()).items,
-    "cf-world": lambda: suites.items_of_groups(suites.builtin_groups(), VERSIONS["cf-world"]),
-    "cf-world-denominalised": lambda: suites.denominalised_items(
-        suites.builtin_groups(), VERSIONS["cf-world-denominalised"]
-    ),
-    "cf-world-rules": lambda: suites.rule_items(VERSIONS["cf-world-rules"]),
-    "cf-world-attributes": lambda: suites.pair_items(VERSIONS["cf-world-attributes"]),
+    "knolling": lambda: make_items(Recipe("knolling"), jobs=os.cpu_count() or 1).items,
+    "knolling-counts": lambda: make_items(Recipe("knolling-counts", (1, 2, 3, 4, 5)), jobs=os.cpu_count() or 1).items,
+    "natural": lambda: make_items(Recipe("natural"), jobs=os.cpu_count() or 1).items,
+    "conceptmix": lambda: generate_concept_items(ConceptRecipe()).items,
+    "cf-world": lambda: items_of_groups(builtin_groups(), VERSIONS["cf-world"]),
+    "cf-world-denominalised": lambda: denominalised_items(builtin_groups(), VERSIONS["cf-world-denominalised"]),
+    "cf-world-rules": lambda: rule_items(VERSIONS["cf-world-rules"]),
+    "cf-world-attributes": lambda: pair_items(VERSIONS["cf-world-attributes"]),
 }
 
 
@@ -47,7 +54,7 @@ def main(names: Sequence[str]) -> None:
         with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:  # no name and time: same bytes
             packed.write(lines)
         (SHIPPED / f"{name}.jsonl.gz").write_bytes(file.getvalue())
-        _write_digests(name, suites.instruction_digest(items), f"sha256:{hashlib.sha256(file.getvalue()).hexdigest()}")
+        _write_digests(name, instruction_digest(items), f"sha256:{hashlib.sha256(file.getvalue()).hexdigest()}")
         print(f"{name}: {len(items):,} items, {len(file.getvalue()):,} bytes")
 
 
@@ -55,13 +62,13 @@ def _keep_earlier(name: str, version: str) -> None:
     """Keep the items that are shipped now as `name@version`, if they have another version than the new ones."""
     if not (SHIPPED / f"{name}.jsonl.gz").exists():
         return  # a new suite
-    shipped = suites.load(name)[0].version
+    shipped = load(name)[0].version
     if shipped == version:
         return
     data = (SHIPPED / f"{name}.jsonl.gz").read_bytes()
     (SHIPPED / f"{name}@{shipped}.jsonl.gz").write_bytes(data)
     digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-    _write_digests(f"{name}@{shipped}", suites.instruction_digest(suites.load(name)), digest)
+    _write_digests(f"{name}@{shipped}", instruction_digest(load(name)), digest)
 
 
 def _write_digests(name: str, instructions: str, file: str) -> None:

@@ -17,14 +17,15 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from formalimg import Scene, draw, verify
-from formalimg.baselines.tiny import IMAGE_SIZE, WEIGHTS, TinyModel, load_tiny, unseen_in
-from formalimg.baselines.tiny.unseen import MAX_TRAINED_LEVEL, Unseen
-from formalimg.judges import Grounding, Verdict
+from formalimg.drawing.icon_scene import DrawingError
+from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.runs import Judged, open_run
-from formalimg.scenes import DrawingError
-from formalimg.stats import clopper_pearson
-from formalimg.suites import Item
+from formalimg.models.builtin.tiny.model import WEIGHTS, TinyModel, load_tiny
+from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.models.builtin.tiny.unseen import MAX_TRAINED_LEVEL, Unseen, unseen_in
+from formalimg.runs.reader import Judged, open_run
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.types import Item, Verdict
 
 NAMES: dict[Unseen, str] = {
     "color": "a class in a colour it never had",

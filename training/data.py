@@ -3,8 +3,8 @@
     python training/data.py training/build --instructions 100000 --drawings 100000
 
 The instructions come from the synthesis of the package, with its sentences. Left out are those with a combination that
-is held out (`formalimg.baselines.tiny.unseen`) and those that state the same as an item of the default suite, be it
-mirrored or in other colours; only of a single object there is too little to say for that. Layouts are not made here:
+is held out (`formalimg.models.builtin.tiny.unseen`) and those that state the same as an item of the default suite, be
+it mirrored or in other colours; only of a single object there is too little to say for that. Layouts are not made here:
 `layouts.py` finds them on the GPU.
 """
 
@@ -23,14 +23,21 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from formalimg import load
-from formalimg.baselines.mentions import prompt_lexicon
-from formalimg.baselines.tiny.networks import IMAGE_SIZE
-from formalimg.baselines.tiny.tokenizer import MAX_TOKENS, Tokenizer, split_words
-from formalimg.baselines.tiny.unseen import MAX_TRAINED_LEVEL, is_unseen_color, unseen_in
-from formalimg.logic import Formula, Value, atoms, parse, rename_apart, vocabulary
-from formalimg.scenes import BINARY_RULES, CANVAS, UNARY_RULES, Box, Scene, SceneObject, draw, natural_aspect
-from formalimg.suites.formula.synthesis.knolling import draw_knolling
-from formalimg.suites.formula.wording import WordingError, realize
+from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
+from formalimg.drawing.icon_scene import draw, natural_aspect
+from formalimg.language.lexicon import WordingError
+from formalimg.language.realization import realize
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Formula, Value, atoms
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.builtin.mentions import prompt_lexicon
+from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.models.builtin.tiny.tokenizer import MAX_TOKENS, Tokenizer, split_words
+from formalimg.models.builtin.tiny.unseen import MAX_TRAINED_LEVEL, is_unseen_color, unseen_in
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 
 SLOTS = 10
 """The most objects of an instruction or a drawing that is trained on."""

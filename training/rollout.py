@@ -25,12 +25,14 @@ from train_detector import Detector
 
 import formalimg.judges.grounders
 from formalimg import verify
-from formalimg.baselines.tiny import IMAGE_SIZE, load_tiny
-from formalimg.baselines.tiny.model import MAX_OBJECTS, fit_boxes
-from formalimg.judges import Grounding, ground_icons
-from formalimg.logic import Formula, best_binding
-from formalimg.rewards import Scorer
-from formalimg.scenes import CANVAS
+from formalimg.judges.base import Grounding
+from formalimg.judges.grounders.icons import ground_icons
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.syntax import Formula
+from formalimg.models.builtin.tiny.model import MAX_OBJECTS, fit_boxes, load_tiny
+from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
+from formalimg.rewards.scorer import Scorer
+from formalimg.scenes.objects import CANVAS
 
 AVERAGE = 0.99
 """Images are made with weights that are averaged over the last hundred steps or so."""

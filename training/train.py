@@ -1,7 +1,7 @@
 """Train `builtin/tiny` from scratch, and write its weights.
 
     python training/data.py training/build
-    python training/train.py training/build --out src/formalimg/baselines/tiny/weights.npz
+    python training/train.py training/build --out src/formalimg/models/builtin/tiny/weights.npz
 
 With `--small`, a smaller network is trained for a short time, to try it on a CPU. A training that was stopped resumes
 from its last checkpoint; `--stop-after` stops it after so many seconds, with a checkpoint.
@@ -23,8 +23,8 @@ from model import GRID, PATCH, Painter, Planner
 from torch import Tensor, nn
 from torch.nn import functional
 
-from formalimg.baselines.tiny.model import PAINT_STEPS, PLAN_STEPS
-from formalimg.baselines.tiny.tokenizer import Tokenizer
+from formalimg.models.builtin.tiny.model import PAINT_STEPS, PLAN_STEPS
+from formalimg.models.builtin.tiny.tokenizer import Tokenizer
 
 X_WORDS = (("left", "right"),)
 Y_WORDS = (("above", "below"), ("top", "bottom"), ("upper", "lower"))

@@ -24,7 +24,7 @@ import urllib.request
 from PIL import Image
 
 import formalimg
-from formalimg.scenes import draw
+from formalimg.drawing import draw
 
 
 def compute(url: str, prompts: list[str], images: list[Image.Image]) -> list[float]:

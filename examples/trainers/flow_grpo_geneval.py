@@ -2,7 +2,7 @@
 
 Where you can change the registry of rewards, put our function in place of its own, and nothing is pickled:
 
-    from formalimg.rewards.trainers import formalimg_score, geneval_score
+    from formalimg.rewards.trainers.flow_grpo import formalimg_score, geneval_score
 
 Where you cannot, run the gateway where flow_grpo looks for its server, beside the trainer and not on the server:
 
@@ -25,8 +25,9 @@ import numpy as np
 from PIL import Image
 
 import formalimg
-from formalimg.rewards.trainers import PickleGateway, geneval_score
-from formalimg.scenes import draw
+from formalimg.drawing import draw
+from formalimg.rewards.trainers import PickleGateway
+from formalimg.rewards.trainers.flow_grpo import geneval_score
 
 
 def posted(url: str, images: np.ndarray, metadatas: list[dict[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from PIL import Image
 
 import formalimg
-from formalimg.scenes import draw
+from formalimg.drawing import draw
 
 
 def encoded(image: Image.Image) -> str:

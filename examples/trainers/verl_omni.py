@@ -20,8 +20,8 @@ import json
 import numpy as np
 
 import formalimg
+from formalimg.drawing import draw
 from formalimg.rewards.trainers import compute_score
-from formalimg.scenes import draw
 
 
 async def rewards() -> list[dict[str, float]]:

@@ -7,53 +7,23 @@ from formalimg.errors import FormalimgError
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from formalimg.evaluation import evaluate, judge, run
-    from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
-    from formalimg.results import Evaluation, Failure, Failures
-    from formalimg.rewards import reward
-    from formalimg.scenes import Box, Scene, SceneError, SceneObject, draw, solve
-    from formalimg.scoring import Score, Scores, score
-    from formalimg.suites import Condition, Item, load
-
-# Most programs that verify never run a model, and the command line is to handle Ctrl-C before it imports anything.
-_exported = lazy_exports(
-    "formalimg",
-    {
-        "evaluation": ["evaluate", "judge", "run"],
-        "logic": ["FormulaError", "Problem", "Verification", "check", "clauses", "complexity", "parse", "verify"],
-        "results": ["Evaluation", "Failure", "Failures"],
-        "rewards": ["reward"],
-        "scenes": ["Box", "Scene", "SceneError", "SceneObject", "draw", "solve"],
-        "scoring": ["Score", "Scores", "score"],
-        "suites": ["Condition", "Item", "load"],
-    },
-)
-
-_PACKAGES = (
-    "analysis",
-    "judges",
-    "logic",
-    "models",
-    "reporting",
-    "rewards",
-    "runs",
-    "scenes",
-    "stats",
-    "suites",
-    "tables",
-)
-"""Packages that `import formalimg` alone is enough for."""
-
-
-def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        return import_module(f"formalimg.{name}")
-    return _exported(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_PACKAGES, *(name for name in globals() if name.startswith("__"))})
-
+    from formalimg.api import evaluate, judge, run
+    from formalimg.benchmarks.conditions import Condition
+    from formalimg.benchmarks.loader import load
+    from formalimg.drawing.icon_scene import draw
+    from formalimg.logic.checks import check
+    from formalimg.logic.errors import FormulaError, Problem
+    from formalimg.logic.parser import parse
+    from formalimg.logic.prenex import clauses, complexity
+    from formalimg.logic.verification import Verification, verify
+    from formalimg.reports.results.failures import Failure, Failures
+    from formalimg.reports.results.result import Evaluation
+    from formalimg.rewards.reward_functions import reward
+    from formalimg.scenes.objects import Box, SceneError, SceneObject
+    from formalimg.scenes.scene import Scene
+    from formalimg.scenes.solver.search import solve
+    from formalimg.scoring.scoring import Score, Scores, score
+    from formalimg.types import Item
 
 __version__ = "0.1.0"
 
@@ -88,3 +58,29 @@ __all__ = [
     "solve",
     "verify",
 ]
+
+_PACKAGES = (
+    "benchmarks",
+    "drawing",
+    "human_eval",
+    "judges",
+    "language",
+    "logic",
+    "models",
+    "reports",
+    "rewards",
+    "runs",
+    "scenes",
+    "stats",
+)
+"""Packages that `import formalimg` alone is enough for."""
+
+_get_export, _list_names = lazy_exports(__name__)
+
+
+def __getattr__(name: str) -> object:
+    return import_module(f"formalimg.{name}") if name in _PACKAGES else _get_export(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_list_names(), *_PACKAGES})

@@ -75,7 +75,7 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     for path in sorted(own.glob("*.txt")):
         if path.stem in prompts:
             prompts[path.stem] = _stand_in(path, prompts[path.stem])
-        elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _role(near[0]) == _role(path.stem):
+        elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _have_one_role(near[0], path.stem):
             # The folder may hold texts for others as well; but what looks like one of ours is a slip.
             known = ", ".join(prompts)
             raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Known are {known}")
@@ -129,9 +129,12 @@ def _parted(text: str) -> tuple[dict[str, str], str]:
     return header, "\n".join(lines).strip()
 
 
-def _role(name: str) -> str:
-    """Who a prompt is for: the first word of its name."""
-    return re.split("[-_ ]", name)[0]
+def _have_one_role(name: str, other: str) -> bool:
+    """Return whether two prompts are for the same: the first words of their names, or what follows `published`."""
+    first, second = (re.split("[-_ ]", each) for each in (name, other))
+    if first[0] != second[0]:
+        return False
+    return first[0] != "published" or bool(get_close_matches("".join(first[1:2]), second[1:2], 1, 0.6))
 
 
 def _listed(prompt: Prompt) -> str:

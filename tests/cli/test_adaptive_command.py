@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import formalimg as package
-from formalimg.runs import read_looks
+from formalimg.runs.looks import read_looks
 from tests.support.command import formalimg
 from tests.support.ladders import looks_in
 from tests.support.run_contents import contents, until

@@ -22,17 +22,21 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from formalimg.cli import app
+from formalimg.cli.commands import app
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import open_study, read_study
-from formalimg.judges import LoadedImage, Verdict
-from formalimg.models import open_image_model
-from formalimg.runs import RunConfig, execute, open_run
-from formalimg.suites import Item
-from formalimg.web import Site, create_viewer_app
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.study import open_study
+from formalimg.judges.base import LoadedImage
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import open_run
+from formalimg.types import Item, Verdict
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.human_eval.rated_runs import concept_items, rated_run, take
-from tests.reporting.drawn_runs import some_items
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
+from tests.reports.drawn_runs import some_items
 from tests.support.models import NumberJudge
 from tests.support.sizes import only_in_full
 

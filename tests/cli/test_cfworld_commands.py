@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from formalimg.cli import app
-from tests.suites.cfworld.test_tidying import ASKED, GROUP, repository
+from formalimg.cli.commands import app
+from tests.benchmarks.cfworld.test_tidying import ASKED, GROUP, repository
 
 
 def formalimg(*arguments: object) -> Result:
@@ -72,21 +72,20 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
 
 
 def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_path: Path) -> None:
-    from formalimg.cli.estimate_output import unscorable_warnings
-    from formalimg.suites import load
+    from formalimg.benchmarks.loader import load
+    from formalimg.benchmarks.registry import suite
 
     items = load("cf-world", published)
     kept = [item for item in items if item.id != "physics-classical-mechanics-0-l1"]
-    first, _ = unscorable_warnings("cf-world", kept, None)
+    first, _ = suite("cf-world").warnings(kept, "`census`") or ()
     assert first.startswith("level 1 of 1 group is left out")
     probe = [item for item in items if item.level == 2]
-    assert not [
-        warning for warning in unscorable_warnings("cf-world-denominalised", probe, None) if "level 1" in warning
-    ]
+    about_probe = suite("cf-world-denominalised").warnings(probe, "`census`") or ()
+    assert not [warning for warning in about_probe if "level 1" in warning]
 
 
 def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:
-    from tests.analysis.counterfactual_runs import scored_item, scored_run
+    from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 
     items = [scored_item("g-l1", dimensions=("logic", "logic", "assessment"))]
     run = scored_run(tmp_path / "run", items, {"g-l1": [[1.0, 1.0, 0.0]]})

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import open_run
-from formalimg.suites import ConceptSpec
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.models import speckled

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from formalimg import load
-from formalimg.runs import open_run
-from formalimg.scenes import read_signed_png
-from formalimg.suites import undrawable_because
+from formalimg.benchmarks.drawn_requests import undrawable_because
+from formalimg.drawing.signed_png import read_signed_png
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 
 FEW = ("--levels", "1-2", "--per-level", "4", "--size", "128")

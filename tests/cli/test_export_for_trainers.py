@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from formalimg import load
-from formalimg.rewards import Scorer
-from formalimg.rewards.trainers import completion_reward, compute_score, formalimg_score, settings
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.trainers import settings
+from formalimg.rewards.trainers.flow_grpo import formalimg_score
+from formalimg.rewards.trainers.trl import completion_reward
+from formalimg.rewards.trainers.verl_omni import compute_score
 from tests.support.command import formalimg
 
 

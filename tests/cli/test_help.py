@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 import formalimg as package
-from formalimg.cli import app
+from formalimg.cli.commands import app
 from tests.support.command import formalimg, formalimg_process
 
 

@@ -12,8 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.cli import COMMANDS, app
-from formalimg.cli.help_groups import SECTIONS, configure_logging
+from formalimg.cli.commands import COMMANDS, SECTIONS, app, configure_logging
 
 WIDE = {"COLUMNS": "100"}
 

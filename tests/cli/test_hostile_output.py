@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg import human_eval
-from formalimg.cli.help_groups import configure_logging
+from formalimg.cli.commands import configure_logging
 from formalimg.cli.streams import VisibleFormatter
-from formalimg.human_eval import RaterSummary
+from formalimg.human_eval.study_export import RaterSummary
 from tests.support.command import formalimg
 from tests.support.sizes import only_in_full
 
@@ -109,8 +108,8 @@ def test_names_of_raters_are_shown_and_nothing_else(tmp_path: Path, monkeypatch:
     name = "\x1b[2J[red]ann[/red]"
     named = RaterSummary(name, finished=1, of=2, checks=0, checks_passed=0, seconds=60.0, median_seconds=None)
     (tmp_path / "study.toml").touch()
-    monkeypatch.setattr(human_eval, "read_study", lambda place: place)
-    monkeypatch.setattr(human_eval, "summarize_raters", lambda study: [named])
+    monkeypatch.setattr("formalimg.human_eval.records.read_study", lambda place: place)
+    monkeypatch.setattr("formalimg.human_eval.study_export.summarize_raters", lambda study: [named])
     done = formalimg("annotate", str(tmp_path), "--status")
     assert done.code == 0
     assert "\\x1b[2J[red]ann[/red]" in done.out

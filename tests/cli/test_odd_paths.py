@@ -14,7 +14,7 @@ from types import FrameType
 import pytest
 
 from formalimg import load
-from formalimg.suites import write_items
+from formalimg.benchmarks.items_file import write_items
 from tests.support.command import formalimg
 from tests.support.sizes import tries
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from formalimg.judges import Verdict
-from formalimg.runs import open_run
-from tests.suites.cfworld.test_tidying import ASKED, GROUP, repository
+from formalimg.runs.reader import open_run
+from formalimg.types import Verdict
+from tests.benchmarks.cfworld.test_tidying import ASKED, GROUP, repository
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.published import FOLDER, published_instances

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from formalimg import FormalimgError
-from formalimg.runs import MAX_SAMPLES, RunConfig
+from formalimg.runs.config import MAX_SAMPLES, RunConfig
 from tests.support.command import formalimg
 from tests.support.models import Speckles, small_items
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from formalimg.stats import images_for_width, items_for_difference
+from formalimg.stats.planning import images_for_width, items_for_difference
 from tests.support.command import formalimg
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import formalimg
 from formalimg.errors import FormalimgError
-from formalimg.runs import Progress, run_progress, script_progress
+from formalimg.runs.progress import Progress, run_progress, script_progress
 from tests.support.models import Speckles, small_items
 
 pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
@@ -22,8 +22,8 @@ _TITLE = "knolling, diffusers//models/sdxl"
 _WORKERS = "3 workers: 1.25/s, 1.31/s, 0.98/s; 1 starting"
 _SHOWING = f"""
 import os, time
-from formalimg.runs import run_progress
-from formalimg.runs import Progress
+from formalimg.runs.progress import run_progress
+from formalimg.runs.progress import Progress
 
 with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:
     progress = Progress(1000, 1000, made=120, passed=60, not_passed=40, started=time.monotonic() - 10)

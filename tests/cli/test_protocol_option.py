@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import open_run
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Loopback
 from tests.support.models import speckled

@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.suites.test_pull_archives import make_folder, make_tar, make_zip
-from tests.suites.test_pull_git import commit, git
+from tests.benchmarks.test_pull_archives import make_folder, make_tar, make_zip
+from tests.benchmarks.test_pull_git import commit, git
 from tests.support.command import formalimg
 
 DSL = "(exists ?x (Is ?x 'cup'))"
@@ -41,7 +41,7 @@ def test_from_a_git_repository(tmp_path: Path) -> None:
 
 
 def test_from_an_archive_and_then_loaded(tmp_path: Path) -> None:
-    from formalimg.suites.loader import load
+    from formalimg.benchmarks.loader import load
 
     for archive in (make_zip(tmp_path / "a.zip", FILES), make_tar(tmp_path / "a.tar.gz", FILES)):
         folder = tmp_path / archive.name.replace(".", "-")

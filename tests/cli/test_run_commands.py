@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import MAX_SIZE, MIN_SIZE, open_run
+from formalimg.runs.config import MAX_SIZE, MIN_SIZE
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg, formalimg_process
 from tests.support.sizes import only_in_full
 

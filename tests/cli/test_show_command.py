@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 
 from formalimg import load
-from formalimg.judges import failure_sentences, open_judge
-from formalimg.models import open_image_model
-from formalimg.runs import Judged, RunConfig, execute, open_run
-from formalimg.suites import Item, suite, write_items
+from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.registry import suite
+from formalimg.judges.factory import open_judge
+from formalimg.judges.failures import failure_sentences
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import Judged, open_run
+from formalimg.types import Item
 from tests.support.command import formalimg as command
 
 

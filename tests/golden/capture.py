@@ -348,21 +348,21 @@ def _clauses(question: str) -> list[str]:
 
 def write_formulas(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes FormalImg by the assignment, and finds nothing wrong with it."""
-    from tests.authoring.scripted import honest_draft, review
+    from tests.benchmarks_authoring.scripted import honest_draft, review
 
     return honest_draft(question) if "Your assignment" in question else review()
 
 
 def write_concepts(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes ConceptMix as it is told."""
-    from tests.authoring import mixer
+    from tests.benchmarks_authoring import mixer
 
     return mixer.right_answer(mixer.step_of(schema), question)
 
 
 def write_worlds(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes CF-World as it is told."""
-    from tests.authoring import counterfactual_author
+    from tests.benchmarks_authoring import counterfactual_author
 
     return counterfactual_author.right_answer(counterfactual_author.step_of(schema), question)
 
@@ -372,8 +372,9 @@ def write_worlds(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
 
 def make_rated_study(run: Path, folder: Path, protocol: str) -> None:
     """A study of three raters, two of whom have answered; needed only to make the stored ones."""
-    from formalimg.human_eval import create_study, open_study
-    from formalimg.runs import open_run
+    from formalimg.human_eval.study import open_study
+    from formalimg.human_eval.study_builder import create_study
+    from formalimg.runs.reader import open_run
     from tests.human_eval.rated_runs import take
 
     def say(task: Any, step: Any) -> Any:

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from formalimg.human_eval import AnswerValue, RatingStep, RatingTask, Study
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.runs import RunConfig, execute, open_run
-from formalimg.suites import Item
+from formalimg.human_eval.protocol import AnswerValue, RatingStep
+from formalimg.human_eval.study import Study
+from formalimg.human_eval.tasks import RatingTask
+from formalimg.judges.base import LoadedImage
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import open_run
+from formalimg.types import Item, Unscored, Verdict
 from tests.human_eval.rated_runs import take
 from tests.support.models import NumberJudge, Speckles, small_items
 

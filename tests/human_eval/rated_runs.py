@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from formalimg.human_eval import AnswerValue, RatingProtocol, RatingStep, RatingTask, Study, create_study, open_study
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Generated, ImageRequest, ImageResult, Refused
-from formalimg.runs import RunConfig, StoredRun, execute, open_run
-from formalimg.suites import ConceptSpec, FormulaSpec, Item, RequestedConcept
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
+from formalimg.human_eval.study import Study, open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.human_eval.tasks import RatingTask
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 
 OBJECTS = ("cat", "boat", "lamp", "tree", "chair", "piano", "clock")

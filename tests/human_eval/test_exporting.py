@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_human_scores
+from formalimg.benchmarks.cfworld.calibration import calibrate_gate
+from formalimg.benchmarks.cfworld.human_scores import study_human_scores
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import (
-    AnswerValue,
-    RatingStep,
-    RatingTask,
-    create_study,
-    export_study,
-    human_ratings,
-    open_study,
-    read_study,
-)
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from formalimg.human_eval.agreement.human_ratings import read_human_scores, read_labels, read_votes
+from formalimg.human_eval.protocol import AnswerValue, RatingStep
+from formalimg.human_eval.ratings import human_ratings
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.human_eval.study_export import export_study
+from formalimg.human_eval.tasks import RatingTask
 from tests.human_eval.rated_runs import (
     SEEN,
     concept_items,
@@ -33,6 +31,7 @@ from tests.human_eval.rated_runs import (
     small_study,
     take,
 )
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 
 ME = "rater-1"
 

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import create_study, open_study, read_study
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.support.command import formalimg
 from tests.support.hostile_databases import SCHEMAS, apply_edit, change_schema, corrupt, edits_of, tables_of

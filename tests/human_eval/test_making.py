@@ -12,22 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import (
-    Study,
-    StudyConfig,
-    create_study,
-    open_study,
-    read_study,
-    read_study_manifest,
-    require_same_config,
-)
 from formalimg.human_eval.assignment import is_unrelated
-from formalimg.logic import parse
-from formalimg.runs import StoredRun
-from formalimg.suites import FormulaSpec
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from formalimg.human_eval.manifest import StudyConfig, read_study_manifest, require_same_config
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.study import Study, open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.logic.parser import parse
+from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 
 ITEMS = concept_items(24)
 

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.human_eval import AnswerError, create_study, open_study, read_study
-from formalimg.runs import LockedError
+from formalimg._util.locks import LockedError
+from formalimg.human_eval.protocol import AnswerError
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 
 _ROOT = Path(__file__).parents[2]

@@ -11,27 +11,22 @@ from typing import get_args
 
 import pytest
 
-from formalimg.analysis import VoteStudy, read_votes, study_human_ratings
+from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import (
-    AnswerError,
-    RatingProtocol,
-    StudyRules,
-    create_study,
-    excluded_raters,
-    export_study,
-    human_ratings,
-    instructions_for,
-    open_study,
-    read_study,
-    read_study_manifest,
-    summarize_raters,
-    write_recruitment,
-)
-from formalimg.human_eval.export import RaterSummary
-from formalimg.human_eval.rules import usual_checks
-from formalimg.runs import StoredRun
-from formalimg.suites import suite_names
+from formalimg.human_eval.agreement.human_ratings import read_votes
+from formalimg.human_eval.agreement.studies import study_human_ratings
+from formalimg.human_eval.agreement.vote_study import VoteStudy
+from formalimg.human_eval.instructions import instructions_for
+from formalimg.human_eval.manifest import read_study_manifest
+from formalimg.human_eval.protocol import AnswerError, RatingProtocol
+from formalimg.human_eval.ratings import human_ratings
+from formalimg.human_eval.records import read_study
+from formalimg.human_eval.recruitment import write_recruitment
+from formalimg.human_eval.rules import StudyRules, excluded_raters, usual_checks
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.human_eval.study_export import RaterSummary, export_study, summarize_raters
+from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 
 ITEMS = concept_items(12)

@@ -12,9 +12,9 @@ import pytest
 
 from formalimg._util.locks import lock_file
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Unscored, Verdict, look_again, make_anchor, read_anchor
-from formalimg.models import Setting
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.certificates.anchors import look_again, make_anchor, read_anchor
+from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.bad_judges import KnowingModel, always_yes, truly
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback

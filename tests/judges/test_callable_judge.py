@@ -14,7 +14,9 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.judges import CallableJudge, LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.callable_judge import CallableJudge
+from formalimg.types import Part, Unscored, Verdict
 from tests.support.models import Speckles, small_items
 
 ITEM: Any = small_items(1)[0]

@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.drawing.icon_scene import draw
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.certification import Certificate, ConditionResult, certify
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.judges.iou import MIN_OVERLAP, match, overlap
-from formalimg.models import Setting
-from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Setting, Unscored
 from tests.support.sizes import tries
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from formalimg.cli import app
+from formalimg.cli.commands import app
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Fault, Loopback
 from tests.support.remote_models import stand_alone

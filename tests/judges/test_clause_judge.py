@@ -8,12 +8,14 @@ import json
 import pytest
 
 from formalimg import Box, Scene, SceneObject, load, parse, verify
-from formalimg.judges import Judge, Part, Unscored, Verdict
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge
-from formalimg.logic import Forall, best_binding, subformulas, to_prenex
+from formalimg.logic.prenex import to_prenex
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.syntax import Forall, subformulas
 from formalimg.models.chat import Attachment
-from formalimg.scenes import SceneRelation
-from formalimg.suites import FormulaSpec, Item
+from formalimg.scenes.scene import SceneRelation
+from formalimg.types import Item, Judge, Part, Unscored, Verdict
 from tests.support.natural_scenes import broken, fulfilling
 from tests.support.scripted_chat import Known, ScriptedChat, judges_as_published, judges_clauses, numbered
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
-from formalimg.judges import Unscored, Verdict
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge, normalize_clause
 from formalimg.models.chat import Unanswered
-from formalimg.scenes import SceneRelation
-from formalimg.suites import FormulaSpec, Item
+from formalimg.scenes.scene import SceneRelation
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, judges_as_published, judges_clauses, numbered
 
 CAT = SceneObject("cat", Box(100, 100, 200, 200), "black")

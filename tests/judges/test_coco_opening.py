@@ -10,14 +10,16 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Unscored, open_grounder, open_judge
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.grounders import opencv_detector
 from formalimg.judges.grounders.coco import CocoGrounder
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes
 from formalimg.judges.grounders.detections import DetectedBox, ground_detections
 from formalimg.judges.grounders.opencv_detector import DetectorFiles
-from formalimg.logic import vocabulary
-from formalimg.scenes import Box
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box
+from formalimg.types import Unscored
 from tests.support.command import formalimg
 
 ITEM = (

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
+from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
 from formalimg.judges.grounders.pixel_colors import color_in, lab
-from formalimg.logic import vocabulary
-from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.sizes import tries
 
 COLORS = vocabulary("knolling").words["color"]

@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.benchmarks.t2i_compbench.composition import COMPOSITION_TASKS, CompositionTask, read_prompt
+from formalimg.benchmarks.t2i_compbench.judge import CompositionJudge
 from formalimg.errors import FormalimgError
-from formalimg.judges import CompositionJudge, Unscored, Verdict, open_judge
-from formalimg.scenes import Box
-from formalimg.suites import Item, QuestionSpec
-from formalimg.suites.t2i_compbench import COMPOSITION_TASKS, CompositionTask, read_prompt
+from formalimg.judges.factory import open_judge
+from formalimg.scenes.objects import Box
+from formalimg.types import Item, Unscored, Verdict
+from tests.benchmarks.t2i_compbench.test_prompts import write_lists
 from tests.judges.test_object_judge import KnownBoxes, picture
 from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
-from tests.suites.t2i_compbench.test_prompts import write_lists
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Loopback
 

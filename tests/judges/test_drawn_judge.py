@@ -11,24 +11,24 @@ import pytest
 from PIL import Image
 
 from formalimg import Box, Scene, SceneObject, load, parse
-from formalimg.baselines.drawn_oracle import compose_drawn_solution
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
+from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, ConceptSpec, RequestedConcept
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.drawing.icon_scene import layout_png
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.signed_png import signed_png
 from formalimg.errors import FormalimgError
-from formalimg.judges import (
-    ClauseJudge,
-    DrawnJudge,
-    Judge,
-    LayoutJudge,
-    LoadedImage,
-    PromptJudge,
-    QuestionJudge,
-    Unscored,
-    Verdict,
-    open_grounder,
-    open_judge,
-)
-from formalimg.models import ImageRequest
-from formalimg.scenes import DrawnScene, SceneRelation, layout_png, signed_png
-from formalimg.suites import Binding, BoundObject, ConceptSpec, FormulaSpec, Item, QuestionSpec, RequestedConcept
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.clause_judge import ClauseJudge
+from formalimg.judges.drawn_judge import DrawnJudge
+from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.judges.prompt_judge import PromptJudge
+from formalimg.judges.scene_judge import LayoutJudge
+from formalimg.models.base import ImageRequest
+from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
+from formalimg.scenes.scene import SceneRelation
+from formalimg.types import Item, Judge, Unscored, Verdict
 from tests.support.concept_items import CAT, INK, RED, TWO, answers_by
 from tests.support.scripted_chat import Known, ScriptedChat, judges_clauses, numbered
 from tests.support.sizes import tries

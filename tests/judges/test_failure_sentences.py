@@ -10,9 +10,14 @@ from dataclasses import replace
 import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
-from formalimg.judges import Grounding, Part, Unscored, Verdict, failure_sentences, failure_text, judge_grounding
-from formalimg.suites import FormulaSpec, Item, load, suite
-from formalimg.suites.formula.wording.lexicon import lexicon
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.registry import suite
+from formalimg.judges.base import Grounding
+from formalimg.judges.failures import failure_sentences, failure_text
+from formalimg.judges.scene_judge import judge_grounding
+from formalimg.language.lexicon import lexicon
+from formalimg.types import Item, Part, Unscored, Verdict
 from tests.support.brute_force import atom_truth
 
 KNOLLING = suite("knolling")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formalimg import load
-from formalimg.runs import open_run
-from formalimg.suites import write_items
+from formalimg.benchmarks.items_file import write_items
+from formalimg.runs.reader import open_run
 from tests.support.brute_force import truth
 from tests.support.command import formalimg
 from tests.support.published import FOLDER

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
 import formalimg
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.certification_images import random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
-from formalimg.logic import verify, vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
+from formalimg.logic.verification import verify
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Unscored
 from tests.support.sizes import tries
 
 COLORS = (*vocabulary("knolling").words["color"], "other")

@@ -7,12 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges.base import Grounding, Unscored
+from formalimg.drawing.icon_scene import draw, drawable_classes, layout_image
+from formalimg.judges.base import Grounding
 from formalimg.judges.certification_images import impostors, random_scenes
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.judges.iou import match
-from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, layout_image
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Unscored
 from tests.support.sizes import tries
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
+from formalimg.drawing.icon_scene import draw
 from formalimg.judges.certification_images import CONDITIONS, random_scenes
 from formalimg.judges.grounders import icon_segmentation
 from formalimg.judges.grounders.icon_segmentation import Cells, connected_components, drawing_background, outermost
-from formalimg.scenes import draw
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.booleans())
 

@@ -10,13 +10,14 @@ import pytest
 from PIL import Image
 
 from formalimg import Box, Scene, SceneObject, draw
-from formalimg.baselines.tiny import enlarge
-from formalimg.judges import Grounding, Unscored
+from formalimg.drawing.icon_scene import natural_aspect
+from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icon_segmentation import PixelBox, reduce_blocks
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.judges.grounders.small_icons import SmallIcon, unexplained
-from formalimg.logic import vocabulary
-from formalimg.scenes import natural_aspect
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.builtin.tiny.model import enlarge
+from formalimg.types import Unscored
 
 WORDS = vocabulary("knolling").words
 

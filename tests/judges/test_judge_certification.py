@@ -13,39 +13,38 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.signed_png import NotDrawnError, read_signed_png
 from formalimg.errors import FormalimgError
-from formalimg.judges import (
-    NUISANCES,
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.certificates.certificate import (
     AnswerCounts,
     CountedShare,
-    DrawnJudge,
-    FlippedScene,
     InvarianceCounts,
     JudgeCertificate,
-    LoadedImage,
-    Unscored,
-    Verdict,
-    certify_judge,
-    flipped_scenes,
-    open_judge,
     read_certificate,
 )
 from formalimg.judges.certificates.findings import find_faults
+from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.measurement import (
     FLIPPED,
     SHOWN,
     DrawingAnswer,
     ExampleAnswers,
+    certify_judge,
     changed_drawing,
     count_answers,
     count_nuisances,
 )
-from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.logic import parse
-from formalimg.models import Setting
-from formalimg.scenes import Box, DrawnScene, NotDrawnError, Scene, read_signed_png
-from formalimg.stats import clopper_pearson
-from formalimg.suites import FormulaSpec, Item
+from formalimg.judges.certificates.nuisances import NUISANCES
+from formalimg.judges.drawn_judge import DrawnJudge, judge_drawn_scene
+from formalimg.judges.factory import open_judge
+from formalimg.logic.parser import parse
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_relations, swayed_by_text, truly
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback

@@ -9,30 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import (
-    FlippedScene,
-    JudgeCertificate,
-    LoadedImage,
-    Unscored,
-    Verdict,
-    certify_judge,
-    flipped_scenes,
-    open_judge,
-)
+from formalimg.benchmarks.geneval.drawn_items import make_drawn_items
+from formalimg.benchmarks.geneval.spec import TAGS
+from formalimg.benchmarks.loader import load
+from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.certificates.certificate import JudgeCertificate
 from formalimg.judges.certificates.findings import find_faults
+from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.measurement import (
     FLIPPED,
     SHOWN,
     DrawingAnswer,
     ExampleAnswers,
+    certify_judge,
     count_answers,
     count_nuisances,
 )
-from formalimg.models import Setting
-from formalimg.scenes import DrawnScene
-from formalimg.suites import Item, load
-from formalimg.suites.geneval import TAGS
-from formalimg.suites.geneval.drawn_items import make_drawn_items
+from formalimg.judges.factory import open_judge
+from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.command import formalimg
 from tests.support.geneval_oracle import expect
 from tests.support.sizes import tries

@@ -14,16 +14,21 @@ from PIL import Image, ImageDraw
 
 import formalimg
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.geneval.judge import ObjectJudge
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg.drawing.icon_scene import draw, natural_aspect
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounding, LoadedImage, Unscored, Verdict, open_judge
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_judge
 from formalimg.judges.grounders.pixel_colors import color_in
-from formalimg.judges.object_judge import ObjectJudge
-from formalimg.models import Setting
-from formalimg.reporting import compare, render, write_html
-from formalimg.scenes import Box, Scene, SceneObject, draw, natural_aspect
-from formalimg.suites import Item, ObjectSpec, load
-from formalimg.suites.geneval import parse_metadata
-from formalimg.tables import Number
+from formalimg.reports.comparison import compare
+from formalimg.reports.report import render, write_html
+from formalimg.reports.tables.model import Number
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.web.sites import visitor
 
 ITEMS = Path(__file__).parents[2] / "examples" / "geneval" / "evaluation_metadata.jsonl"

@@ -10,23 +10,16 @@ from typing import Any
 import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.judges import (
-    Judge,
-    Part,
-    PublishedClauseJudge,
-    PublishedSceneJudge,
-    SceneJudge,
-    Unscored,
-    Verdict,
-    clause_disagreement,
-    count_boxes,
-    explanation_title,
-    open_judge,
-)
+from formalimg.judges.base import part_from_json, part_to_json, soft_score
 from formalimg.judges.clause_judge import ClauseJudge
+from formalimg.judges.factory import open_judge
 from formalimg.judges.grounders.vlm import VlmGrounder
-from formalimg.suites import FormulaSpec, Item
+from formalimg.judges.observations import clause_disagreement, count_boxes, explanation_title
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.types import Item, Judge, Part, Unscored, Verdict
 from tests.support.concept_items import CAT, RED, concept_item
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
@@ -157,18 +150,18 @@ def test_what_a_chat_model_says_is_its_observation_and_only_logic_says_why() -> 
 
 def test_a_part_with_p_yes_comes_back_and_one_without_is_stored_as_before() -> None:
     plain, soft = Part("Is it red?", "color", 1.0), Part("Is it red?", "color", 1.0, p_yes=0.75)
-    assert "p_yes" not in plain.to_json()
-    assert [Part.from_json(one.to_json()) for one in (plain, soft)] == [plain, soft]
+    assert "p_yes" not in part_to_json(plain)
+    assert [part_from_json(part_to_json(one)) for one in (plain, soft)] == [plain, soft]
     for odd in (1.5, -0.1, "0.5", float("nan")):
         with pytest.raises(FormalimgError, match="not a part"):
-            Part.from_json({**plain.to_json(), "p_yes": odd})
+            part_from_json({**part_to_json(plain), "p_yes": odd})
 
 
 def test_the_soft_score_is_the_mean_of_all_parts_or_nothing() -> None:
     parts = (Part("a", "x", 1.0, p_yes=0.9), Part("b", "x", 0.0, weight=3.0, p_yes=0.1))
-    assert Verdict(False, parts).soft_score == pytest.approx(0.3)
-    assert Verdict(False, (*parts, Part("c", "x", 1.0))).soft_score is None
-    assert Verdict(False).soft_score is None
+    assert soft_score(Verdict(False, parts)) == pytest.approx(0.3)
+    assert soft_score(Verdict(False, (*parts, Part("c", "x", 1.0)))) is None
+    assert soft_score(Verdict(False)) is None
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.judges import check_judge, needs_preflight, open_judge
+from formalimg.benchmarks.registry import suite as benchmark
+from formalimg.judges.factory import open_judge
 from formalimg.judges.grounders.boxes import BoxConvention, box_conventions
-from formalimg.judges.known_drawings import SIZE, KnownDrawing, known_drawings
-from formalimg.judges.preflight import other_convention
-from formalimg.scenes import Box
+from formalimg.judges.known_drawings import SIZE, KnownDrawing
+from formalimg.judges.preflight import check_judge, needs_preflight, other_convention
+from formalimg.scenes.objects import Box
 from tests.support.loopback import Asked, Loopback
 from tests.support.remote_models import stand_alone
 from tests.support.seeing_server import clause_answer, found, seen_box, shown, word_answer
 
-DRAWINGS = known_drawings("scene", "knolling")
+DRAWINGS = list(benchmark("knolling").preflight_drawings() or ())
 CONVENTIONS = box_conventions()
 
 

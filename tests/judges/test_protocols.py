@@ -13,21 +13,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from formalimg.api import run
+from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
+from formalimg.benchmarks.conceptmix.published_judge import PublishedQuestionJudge
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.evaluation import run
-from formalimg.judges import (
-    LoadedImage,
-    PublishedClauseJudge,
-    PublishedQuestionJudge,
-    PublishedSceneJudge,
-    PublishedScoreJudge,
-    Unscored,
-    Verdict,
-    open_judge,
-)
-from formalimg.logic import parse
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.logic.parser import parse
 from formalimg.prompts import PromptError
-from formalimg.suites import FormulaSpec, Item
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.concept_items import CAT, RED, concept_item
 from tests.support.loopback import Asked, Fault, Loopback
 from tests.support.models import Speckles, speckled

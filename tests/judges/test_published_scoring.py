@@ -13,20 +13,14 @@ from typing import Any
 
 import pytest
 
-from formalimg.judges import (
-    Judge,
-    PublishedClauseJudge,
-    PublishedQuestionJudge,
-    PublishedSceneJudge,
-    PublishedScoreJudge,
-    Unscored,
-    Verdict,
-    judge_objects,
-)
-from formalimg.judges.published.verification import hoist, plain_scene
-from formalimg.logic import parse
-from formalimg.stats import rescore
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
+from formalimg.benchmarks.cfworld.scores import rescore
+from formalimg.benchmarks.conceptmix.published_judge import PublishedQuestionJudge
+from formalimg.benchmarks.formal.evaluator import hoist, judge_objects, plain_scene
+from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.logic.parser import parse
+from formalimg.types import Item, Judge, Unscored, Verdict
 from tests.support import published_scoring as official
 from tests.support.concept_items import CAT, GLASS, INK, RED, TWO, concept_item
 from tests.support.odd_objects import knolling_formula, objects, whole_entry

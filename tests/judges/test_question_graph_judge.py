@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, QuestionGraphJudge, Unscored, Verdict, open_judge
-from formalimg.judges.question_graph_judge import graph_verdict
-from formalimg.suites import GraphQuestion, Item, QuestionSpec
+from formalimg.judges.factory import open_judge
+from formalimg.judges.question_graph_judge import QuestionGraphJudge, graph_verdict
+from formalimg.types import Item, Part, Unscored, Verdict
 from tests.support.concept_items import NOTHING, answers_by, questions_in
 from tests.support.scripted_chat import ScriptedChat, numbered
 

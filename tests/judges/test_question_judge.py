@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Part, QuestionJudge, Unscored, Verdict
-from formalimg.models.chat import AnswerType, Attachment, Message, Reply
-from formalimg.suites import ConceptSpec, FormulaSpec, Item, RequestedConcept
+from formalimg.models.chat import Attachment, Message, Reply
+from formalimg.types import AnswerType, Item, Judge, Part, Unscored, Verdict
 from tests.support.concept_items import (
     CAT,
     GLASS,

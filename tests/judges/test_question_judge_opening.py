@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
 from formalimg.errors import FormalimgError
-from formalimg.judges import QuestionJudge, open_judge
+from formalimg.judges.factory import open_judge
 from tests.support.remote_models import stand_alone
 
 CHAT = "openai/gpt-4o"

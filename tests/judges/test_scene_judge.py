@@ -12,11 +12,10 @@ import pytest
 from PIL import Image
 
 from formalimg import Box, FormulaError, Scene, SceneObject, parse, verify
-from formalimg.judges import Grounding, Judge, LoadedImage, Part, Unscored, Verdict
+from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, judge_grounding
-from formalimg.models import Setting
-from formalimg.suites import FormulaSpec, Item
-from formalimg.suites.formula.spec import NO_FORMULA
+from formalimg.types import Item, Judge, Part, Setting, Unscored, Verdict
 
 DESK = Scene.of(
     [

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.benchmarks.cfworld.judge import ScoreJudge, select_persona
+from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec, WeightedQuestion
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Part, ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge import select_persona
 from formalimg.models.chat import Attachment
-from formalimg.suites import DIMENSIONS, CounterfactualSpec, Item, WeightedQuestion
+from formalimg.types import Item, Judge, Part, Unscored, Verdict
 from tests.support.concept_items import CAT, NOTHING, concept_item
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, questions_in, score_item, scores_by
 from tests.support.scripted_chat import ScriptedChat, numbered

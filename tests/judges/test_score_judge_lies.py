@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from formalimg.judges import ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge import parse_score, published_scores
+from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, published_scores
 from formalimg.models.chat import Unanswered
 from formalimg.models.structured_output import answer_schema
+from formalimg.types import Unscored, Verdict
 from tests.support.concept_items import NOTHING
 from tests.support.score_items import LEAVES, RISES, SHARP, score_item, scores_by
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered

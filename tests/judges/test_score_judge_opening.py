@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.cfworld.judge import ScoreJudge
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.judges import ScoreJudge, open_judge
-from formalimg.suites import suite, suite_names
+from formalimg.judges.factory import open_judge
 from tests.support.remote_models import stand_alone
 
 CHAT = "openai/gpt-4o"
@@ -20,7 +21,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_alone(monkeypatch, tmp_path)
 
 
-@pytest.mark.parametrize("name", [name for name in suite_names() if suite(name).kind == "counterfactual"])
+@pytest.mark.parametrize("name", [name for name in suite_names() if suite(name).has_scores])
 def test_cf_world_asks_a_chat_model_for_scores(name: str, tmp_path: Path) -> None:
     judge = open_judge(name, CHAT)
     assert isinstance(judge, ScoreJudge)

@@ -13,13 +13,19 @@ import pytest
 
 import formalimg
 from formalimg._util.images import png_bytes
-from formalimg.judges import EvidenceError, LoadedImage, Unscored, Verdict, open_judge
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+from formalimg.benchmarks.t2i_compbench.composition import read_prompt
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.judges.recorded_models import EvidenceError
 from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError
-from formalimg.models import Answered, Message, ParseFailure, Reply, Setting, Unanswered, parse_answer
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.suites import GraphQuestion, Item, QuestionSpec
-from formalimg.suites.geneval import parse_metadata
-from formalimg.suites.t2i_compbench import read_prompt
+from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.structured_output import ParseFailure, parse_answer
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item, Setting, Unscored, Verdict
 
 QUESTIONS = (
     GraphQuestion("1", "Is there a cup?", (), "yes", "entity", 2.0),
@@ -132,7 +138,7 @@ CASES = [
 def _judged(
     suite: str, name: str, options: Mapping[str, str], protocol: str, chance: float | None, patch: pytest.MonkeyPatch
 ) -> tuple[Item[Any], RecordedJudge, Verdict | Unscored]:
-    patch.setattr("formalimg.models.open_chat_model", lambda name, options: AnyChat(chance=chance))
+    patch.setattr("formalimg.models.registry.open_chat_model", lambda name, options: AnyChat(chance=chance))
     item = _item(suite)
     judge = open_judge(item.suite, name or "openai/any", options, protocol=protocol)
     objects = [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("bowl", Box(600, 500, 800, 700), "blue")]

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges import LoadedImage
-from formalimg.judges.base import MAX_OBJECTS
+from formalimg.judges.base import MAX_OBJECTS, LoadedImage
 from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.grounders.boxes import box_convention
 from formalimg.judges.grounders.vlm import (
@@ -24,7 +23,7 @@ from formalimg.judges.grounders.vlm import (
     resolve_objects,
 )
 from formalimg.judges.iou import KeptBoxes, overlap
-from formalimg.scenes import Box
+from formalimg.scenes.objects import Box
 from tests.support.scripted_chat import numbered
 
 sides = st.integers(64, 4096)

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from formalimg import Box, Scene, SceneObject, load
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounder, Grounding, SceneJudge, Unscored, Verdict
+from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.vlm import VlmGrounder
-from formalimg.models import Setting
+from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.chat import Completion, Message, Unanswered
 from formalimg.models.chat_provider import build_chat_model
-from formalimg.suites import FormulaSpec, Item
+from formalimg.types import Grounder, Item, Setting, Unscored, Verdict
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_objects
 from tests.support.sizes import tries
 

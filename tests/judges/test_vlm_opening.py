@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import SceneJudge, open_grounder, open_judge
 from formalimg.judges.clause_judge import ClauseJudge
+from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.grounders.vlm import VlmGrounder
+from formalimg.judges.scene_judge import SceneJudge
 
 
 @pytest.fixture(autouse=True)

@@ -14,11 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.geneval2.judge import PublishedWordJudge
+from formalimg.benchmarks.items_file import decode_item, encode_item
+from formalimg.benchmarks.loader import load, load_with_skipped
+from formalimg.benchmarks.odd_records import odd_tags
+from formalimg.benchmarks.questions.spec import COUNT_WORDS
 from formalimg.errors import FormalimgError
-from formalimg.judges import QuestionGraphJudge, Unscored, Verdict, open_grounder, open_judge
-from formalimg.judges.published.word_judge import PublishedWordJudge, expected_probability
-from formalimg.runs import open_run
-from formalimg.suites import COUNT_WORDS, decode_item, encode_item, load, load_with_skipped, odd_tags
+from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.judges.question_graph_judge import QuestionGraphJudge
+from formalimg.judges.word_judge import expected_probability
+from formalimg.runs.reader import open_run
+from formalimg.types import Unscored, Verdict
 from tests.support.command import formalimg
 from tests.support.concept_items import NOTHING, answers_by
 from tests.support.loopback import Asked, Loopback
@@ -81,7 +87,8 @@ def test_the_file_becomes_items_with_expected_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_odd_lines_are_tagged_and_stay(tmp_path: Path, change: dict[str, object], tag: str) -> None:
-    items, skipped = load_with_skipped("geneval2", _write(tmp_path, CUPS, {**CUPS, **change}, {"skills": []}))
+    loaded = load_with_skipped("geneval2", _write(tmp_path, CUPS, {**CUPS, **change}, {"skills": []}))
+    items, skipped = loaded.items, loaded.skipped
     assert tag in odd_tags(items[1].tags)
     assert items[1].level == 3 or not items[1].spec.questions
     assert [one.where for one in skipped] == [f"{tmp_path / 'geneval2_data.jsonl'}, line 3"]
@@ -90,7 +97,8 @@ def test_odd_lines_are_tagged_and_stay(tmp_path: Path, change: dict[str, object]
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason=f"the sample of GenEval 2 is not at {SAMPLE}")
 def test_the_published_sample_loads() -> None:
-    items, skipped = load_with_skipped("geneval2", SAMPLE)
+    loaded = load_with_skipped("geneval2", SAMPLE)
+    items, skipped = loaded.items, loaded.skipped
     asked = [question for item in items for question in item.spec.questions]
     assert (len(items), len(asked), len(skipped)) == (80, 591, 0)
     assert not any(item.tags for item in items)
@@ -192,7 +200,7 @@ def test_only_chat_models_judge_it() -> None:
 
 # --- what boxes decide, beside the words of the judge
 
-DRAWER = """from formalimg.scenes import Box, Scene, SceneObject, draw
+DRAWER = """from formalimg.scenes import Box, Scene, SceneObject; from formalimg.drawing.icon_scene import draw
 
 def paint(prompt, seed):
     red, blue = ("red", "blue") if prompt == "three red cups" else ("green", "green")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from formalimg import Box, Scene, SceneObject, verify
-from formalimg.judges import Grounding, Verdict
+from formalimg.judges.base import Grounding
 from formalimg.judges.scene_judge import judge_grounding
-from formalimg.logic import Forall, Formula, Proof, parse
+from formalimg.logic.parser import parse
+from formalimg.logic.proof import Proof
+from formalimg.logic.syntax import Forall, Formula
+from formalimg.types import Verdict
 
 HANDBAG = parse("""
 (exists ?handbag (exists ?keyboard (exists ?calculator (exists ?cutting_board (exists ?book

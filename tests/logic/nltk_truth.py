@@ -8,8 +8,8 @@ from typing import Any
 from nltk.sem import logic as nltk_logic
 from nltk.sem.evaluate import Assignment, Model, Valuation
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable, atoms
-from formalimg.scenes import Scene
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable, atoms
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth
 
 

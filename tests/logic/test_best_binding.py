@@ -10,8 +10,9 @@ import pytest
 
 from formalimg import Box, FormulaError, Scene, SceneObject, verify
 from formalimg.errors import FormalimgError
-from formalimg.logic import minimax, relations
-from formalimg.logic.best_binding import BestBinding, best_binding
+from formalimg.logic import world as logic_world
+from formalimg.logic.soft_score import minimax
+from formalimg.logic.soft_score.best_binding import BestBinding, best_binding
 from tests.support.sizes import only_in_full
 
 TABLE = Scene.of(
@@ -190,7 +191,7 @@ def test_a_game_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPa
 @only_in_full
 def test_the_clauses_of_many_variables_need_no_table_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disjunction over eight variables: a table of 30 objects each would have 650 billion cells."""
-    monkeypatch.setattr(relations, "MAX_STEPS", 40_000_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 40_000_000)
     names = [f"v{number}" for number in range(8)]
     text = f"(or {' '.join(f'(LargerThan ?{a} ?{b})' for a, b in zip(names[::2], names[1::2], strict=True))})"
     for name in names:
@@ -232,6 +233,6 @@ def test_weights_that_would_break_the_share_are_refused(weight: int) -> None:
 
 
 def test_numpy_is_loaded_only_when_it_is_needed() -> None:
-    code = "import formalimg.logic.best_binding, sys; print('numpy' in sys.modules)"
+    code = "import formalimg.logic.soft_score.best_binding, sys; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -10,24 +10,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import (
-    Atom,
-    Clause,
-    Component,
-    Formula,
-    FormulaError,
-    Semantics,
-    Value,
-    Variable,
-    atoms,
-    minimax,
-    parse,
-    to_prenex,
-    verify,
-)
-from formalimg.logic.best_binding import BestBinding, best_binding
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import Clause, Component, to_prenex
+from formalimg.logic.soft_score import minimax
+from formalimg.logic.soft_score.best_binding import BestBinding, best_binding
 from formalimg.logic.strict_forall import expand_strict_forall
-from formalimg.scenes import BINARY_RULES, Box, Scene, SceneObject
+from formalimg.logic.syntax import Atom, Formula, Value, Variable, atoms
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth, truth
 from tests.support.random_logic import CLASSES, STYLES, random_formula, random_scene
 from tests.support.sayable_formulas import Sayable, Taste

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.logic import And, Atom, Exists, Value, Variable, check, parse, vocabulary
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
+from formalimg.logic.vocabulary import vocabulary
 
 
 def found(text: str, suite: str = "knolling", **options: object) -> list[tuple[str, int, int]]:

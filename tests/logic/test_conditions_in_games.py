@@ -10,19 +10,17 @@ from typing import Any
 
 import pytest
 
-from formalimg.logic import (
-    FormulaError,
-    PreparedFormula,
-    Semantics,
-    best_binding,
-    minimax,
-    parse,
-    prepare_formula,
-    verify,
-)
-from formalimg.logic.minimax_plan import ForallBounds
-from formalimg.logic.payoffs import TruthTables
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject, SceneRelation
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score import minimax
+from formalimg.logic.soft_score.best_binding import PreparedFormula, best_binding, prepare_formula
+from formalimg.logic.soft_score.minimax_plan import ForallBounds
+from formalimg.logic.soft_score.payoffs import TruthTables
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene, SceneRelation
 from tests.logic.test_best_binding_agrees_with_minimax import BOTH, assert_is_best, components_of, effort
 from tests.rewards import game_played_out
 from tests.support.brute_force import truth

@@ -7,24 +7,18 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg.logic import (
-    Count,
-    FormulaError,
-    TooHardError,
-    best_binding,
-    check,
-    clauses,
-    complexity,
-    expand_strict_forall,
-    parse,
-    prepare_formula,
-    relations,
-    to_prenex,
-    to_pretty_text,
-    to_text,
-    verify,
-)
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.logic import world as logic_world
+from formalimg.logic.checks import check
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.evaluation import TooHardError
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import clauses, complexity, to_prenex
+from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.logic.strict_forall import expand_strict_forall
+from formalimg.logic.syntax import Count, to_pretty_text, to_text
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.hard_formulas import crowd, steps_taken
 from tests.support.random_logic import random_formula
 from tests.support.sizes import only_in_full, tries
@@ -211,8 +205,8 @@ def tangled_counts(links: int) -> str:
 
 @pytest.mark.parametrize("bound", ["at-least", "exactly"])
 def test_a_hard_family_with_counts_is_given_up(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_ROWS", 2_000)
-    monkeypatch.setattr(relations, "MAX_STEPS", 50_000)
+    monkeypatch.setattr(logic_world, "MAX_ROWS", 2_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 50_000)
     formula = tangled_counts(9).replace("at-least", bound)
     with pytest.raises(TooHardError):
         verify(formula, crowd(100))
@@ -223,7 +217,7 @@ def test_a_hard_family_with_counts_is_given_up(bound: str, monkeypatch: pytest.M
 @only_in_full
 def test_a_count_of_many_free_variables_has_no_clauses_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its table would have 40 ** 4 cells: with steps enough the formula is decided, and scored as a whole."""
-    monkeypatch.setattr(relations, "MAX_STEPS", 40_000_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 40_000_000)
     names = "abcd"
     near = " ".join(f"(LeftOf ?x ?{name})" for name in names)
     text = f"(at-most 99 ?x (and {near}))"
@@ -250,5 +244,5 @@ def test_what_a_count_says_apart_from_its_variable_costs_no_more_inside_of_it(
         outside = f"{opened}(and {chain} ({bound} 1 ?x (LeftOf ?x ?v0))){closed}"
         expected = verify(outside, crowd(40)).passed
         with monkeypatch.context() as patched:
-            patched.setattr(relations, "MAX_STEPS", 2 * steps_taken(outside, crowd(40)))
+            patched.setattr(logic_world, "MAX_STEPS", 2 * steps_taken(outside, crowd(40)))
             assert verify(inside, crowd(40)).passed is expected

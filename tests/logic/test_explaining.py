@@ -7,7 +7,8 @@ import random
 from itertools import pairwise
 
 from formalimg import Box, Scene, SceneObject, parse, verify
-from formalimg.logic import Atom, Proof, Variable
+from formalimg.logic.proof import Proof
+from formalimg.logic.syntax import Atom, Variable
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 

@@ -12,7 +12,9 @@ from itertools import combinations
 
 import pytest
 
-from formalimg.logic import (
+from formalimg.logic.elimination import ConstraintBlock
+from formalimg.logic.soft_score.best_binding import prepare_formula
+from formalimg.logic.syntax import (
     COUNT_BOUNDS,
     And,
     Atom,
@@ -24,11 +26,11 @@ from formalimg.logic import (
     Not,
     Value,
     Variable,
-    prepare_formula,
-    verify,
 )
-from formalimg.logic.elimination import ConstraintBlock
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Scene, SceneObject
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, random_formula, random_scene
 from tests.support.sizes import tries

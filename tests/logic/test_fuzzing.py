@@ -5,18 +5,15 @@ from __future__ import annotations
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import (
-    FormulaError,
-    check,
-    clauses,
-    complexity,
-    parse,
-    to_pretty_text,
-    try_parse,
-    verify,
-    vocabulary,
-)
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.logic.checks import check
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse, try_parse
+from formalimg.logic.prenex import clauses, complexity
+from formalimg.logic.syntax import to_pretty_text
+from formalimg.logic.verification import verify
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.sizes import tries
 
 _WORDS = [

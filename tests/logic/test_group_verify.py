@@ -8,10 +8,14 @@ from typing import Literal
 import pytest
 
 from formalimg import FormulaError, load
-from formalimg.logic import Formula, group_verify, parse, prepare_formula, verify
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.group_verify import TooWideForGroupsError
-from formalimg.scenes import Scene
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score import group_verify
+from formalimg.logic.soft_score.best_binding import prepare_formula
+from formalimg.logic.soft_score.group_verify import TooWideForGroupsError
+from formalimg.logic.syntax import Formula
+from formalimg.logic.verification import verify
+from formalimg.scenes.scene import Scene
 from tests.rewards.test_quick_games import disturbed
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries

@@ -13,19 +13,13 @@ from itertools import combinations
 
 import pytest
 
-from formalimg.logic import (
-    Atom,
-    Exists,
-    Forall,
-    FormulaError,
-    TooHardError,
-    Variable,
-    best_binding,
-    parse,
-    prepare_formula,
-    relations,
-    verify,
-)
+from formalimg.logic import world as logic_world
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.evaluation import TooHardError
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.logic.syntax import Atom, Exists, Forall, Variable
+from formalimg.logic.verification import verify
 from tests.support.brute_force import truth
 from tests.support.hard_formulas import (
     all_neighbours,
@@ -50,7 +44,7 @@ HARD = {
 
 @pytest.mark.parametrize("kind", HARD)
 def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 100_000)
     with pytest.raises(FormulaError) as caught:
         verify(HARD[kind], CROWD)
     assert [problem.kind for problem in caught.value.problems] == ["size"]
@@ -59,7 +53,7 @@ def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 10_000)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 10_000)
     formula = HARD["exists, of numbers"]
     ready = prepare_formula(formula)
     for decide in (verify, best_binding):
@@ -72,7 +66,7 @@ def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_formula_that_stands_in_no_text_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 10)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 10)
     x, y = Variable("x"), Variable("y")
     formula = Exists(x, Forall(y, Atom("Above", (x, y))))
     with pytest.raises(TooHardError) as caught:
@@ -81,7 +75,7 @@ def test_a_formula_that_stands_in_no_text_is_quoted(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_error_survives_the_way_between_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_STEPS", 10)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 10)
     with pytest.raises(TooHardError) as caught:
         verify(far_apart(3), CROWD)
     again = pickle.loads(pickle.dumps(caught.value))
@@ -89,16 +83,16 @@ def test_the_error_survives_the_way_between_processes(monkeypatch: pytest.Monkey
     assert str(again) == str(caught.value)
 
 
-@pytest.mark.parametrize("rows", [relations.MAX_ROWS, 6])
+@pytest.mark.parametrize("rows", [logic_world.MAX_ROWS, 6])
 def test_with_any_limit_the_answer_is_exact_or_there_is_none(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for tables and without, so that formulas are also given up while they are decided value by value."""
-    monkeypatch.setattr(relations, "MAX_ROWS", rows)
+    monkeypatch.setattr(logic_world, "MAX_ROWS", rows)
     decided = given_up = 0
     for number in range(tries(500, 1500)):
         chance = random.Random(f"limit {number}")
         formula = random_formula(chance, chance.randint(2, 5))
         scene = random_scene(chance)
-        monkeypatch.setattr(relations, "MAX_STEPS", chance.choice([0, 10, 30, 100, 300]))
+        monkeypatch.setattr(logic_world, "MAX_STEPS", chance.choice([0, 10, 30, 100, 300]))
         for semantics in ("strict", "classical"):
             try:
                 found = verify(formula, scene, semantics, "photo").passed
@@ -115,9 +109,9 @@ def test_just_enough_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = answered_in_turn(5, "eae")
     scene = crowd(25)
     needed, expected = steps_taken(formula, scene), verify(formula, scene).passed
-    monkeypatch.setattr(relations, "MAX_STEPS", needed)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", needed)
     assert verify(formula, scene).passed is expected
-    monkeypatch.setattr(relations, "MAX_STEPS", needed // 2)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", needed // 2)
     with pytest.raises(TooHardError):
         verify(formula, scene)
 
@@ -145,7 +139,7 @@ def test_steps_do_not_hang_on_the_order_of_sets() -> None:
 
 def test_a_proof_that_takes_too_long_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = f"(and {all_neighbours(5)} (exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?b 'blue')))))"
-    monkeypatch.setattr(relations, "MAX_STEPS", steps_taken(formula, CROWD))
+    monkeypatch.setattr(logic_world, "MAX_STEPS", steps_taken(formula, CROWD))
     verdict = verify(formula, CROWD)
     assert not verdict
     assert verdict.explain().startswith("✗ (and (exists ?v0")
@@ -171,7 +165,7 @@ def test_a_large_disjunction_is_explained_in_few_more_steps_than_it_is_decided(
 ) -> None:
     formula = LARGE_DISJUNCTIONS[name]
     scene = crowd(60)
-    monkeypatch.setattr(relations, "MAX_STEPS", 6 * steps_taken(formula, scene))
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 6 * steps_taken(formula, scene))
     verdict = verify(formula, scene)
     assert not verdict
     assert "too many steps" not in verdict.explain()
@@ -219,7 +213,7 @@ def test_a_short_formula_takes_little_time_whatever_is_asked(formula: str, objec
 def test_a_proof_that_is_given_up_does_not_decide_the_formula_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = f"(and {all_neighbours(5)} (exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?b 'blue')))))"
     verdict = verify(formula, CROWD)
-    monkeypatch.setattr(relations, "MAX_STEPS", 10)
+    monkeypatch.setattr(logic_world, "MAX_STEPS", 10)
     assert verdict.explain().endswith(": why that is takes too many steps to find out")
     assert verdict.proof.holds is False
 

@@ -7,23 +7,21 @@ import random
 
 import pytest
 
-from formalimg.logic import (
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import MAX_CHARACTERS, MAX_DEPTH, parse, try_parse
+from formalimg.logic.syntax import (
     And,
     Atom,
     Exists,
     Forall,
-    FormulaError,
     Implies,
     Not,
     Or,
     Value,
     Variable,
-    parse,
     subformulas,
     to_pretty_text,
-    try_parse,
 )
-from formalimg.logic.parser import MAX_CHARACTERS, MAX_DEPTH
 from tests.support.random_logic import random_formula
 
 

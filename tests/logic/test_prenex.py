@@ -6,17 +6,10 @@ import random
 
 import pytest
 
-from formalimg.logic import (
-    Clause,
-    FormulaError,
-    clauses,
-    complexity,
-    component_sizes,
-    free_variables,
-    parse,
-    rename_apart,
-    to_prenex,
-)
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import Clause, clauses, complexity, component_sizes, to_prenex
+from formalimg.logic.variables import free_variables, rename_apart
 from tests.support.brute_force import truth
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries

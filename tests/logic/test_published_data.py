@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
-from formalimg.logic import PrenexForm, check, complexity, parse, to_prenex
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import PrenexForm, complexity, to_prenex
 from tests.support.published import Instance, published_instances
 
 WITH_ABOVE = {("natural", "1244"), ("natural", "1578")}

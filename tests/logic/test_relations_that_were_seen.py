@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from formalimg.logic import FormulaError, best_binding, parse, verify
-from formalimg.scenes import Scene, SceneRelation
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.verification import verify
+from formalimg.scenes.scene import Scene, SceneRelation
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from formalimg import FormalimgError, FormulaError, Scene, parse, verify
-from formalimg.logic import And, Atom, Exists, Value, Variable
-from formalimg.scenes import Box, SceneObject, SceneRelation
+from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import SceneRelation
 
 CUP = SceneObject("cup", Box(100, 100, 200, 200), "red")
 FORK = SceneObject("fork", Box(600, 600, 700, 900), "gray")

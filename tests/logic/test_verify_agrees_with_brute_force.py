@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from formalimg.logic import Count, Exists, Forall, Formula, relations, subformulas, verify
+from formalimg.logic import world as logic_world
+from formalimg.logic.syntax import Count, Exists, Forall, Formula, subformulas
+from formalimg.logic.verification import verify
 from tests.support.brute_force import truth
 from tests.support.random_logic import STYLES, random_formula, random_scene
 from tests.support.sizes import tries
@@ -35,10 +37,10 @@ def test_on_random_pairs(batch: int) -> None:
     assert alternating > PAIRS / 10
 
 
-@pytest.mark.parametrize("rows", [relations.MAX_ROWS, 6])
+@pytest.mark.parametrize("rows", [logic_world.MAX_ROWS, 6])
 def test_on_random_pairs_with_counts(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting quantifiers and `distinct` among all the others; with room for tables and without."""
-    monkeypatch.setattr(relations, "MAX_ROWS", rows)
+    monkeypatch.setattr(logic_world, "MAX_ROWS", rows)
     held = counted = 0
     pairs = tries(300, 10_000)
     for number in range(pairs):
@@ -59,7 +61,7 @@ def test_on_random_pairs_with_counts(rows: int, monkeypatch: pytest.MonkeyPatch)
 
 def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """With almost no room for tables, formulas are decided value by value: slower, and still right."""
-    monkeypatch.setattr(relations, "MAX_ROWS", 6)
+    monkeypatch.setattr(logic_world, "MAX_ROWS", 6)
     for number in range(tries(500, 1500)):
         chance = random.Random(f"narrow {number}")
         formula = random_formula(chance, chance.randint(2, 5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from formalimg.logic import verify
+from formalimg.logic.verification import verify
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries
 

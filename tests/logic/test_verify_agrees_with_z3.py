@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from formalimg.logic import (
+from formalimg.logic.syntax import (
     DISTINCT,
     And,
     Atom,
@@ -23,9 +23,9 @@ from formalimg.logic import (
     Value,
     atoms,
     subformulas,
-    verify,
 )
-from formalimg.scenes import Scene
+from formalimg.logic.verification import verify
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 from tests.support.sizes import tries

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.logic import VocabularyError, check, closest_match, vocabulary, vocabulary_names
+from formalimg.logic.checks import check
+from formalimg.logic.vocabulary import VocabularyError, closest_match, vocabulary, vocabulary_names
 
 
 def test_the_published_counts() -> None:

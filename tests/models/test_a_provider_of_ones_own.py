@@ -17,17 +17,9 @@ from PIL import Image
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models import (
-    Answered,
-    Generated,
-    ImageRequest,
-    ImageResult,
-    Message,
-    Refused,
-    Usage,
-    open_chat_model,
-    open_image_model,
-)
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused, Usage
+from formalimg.models.chat import Answered, Message
+from formalimg.models.registry import open_chat_model, open_image_model
 from tests.support.installed import install
 from tests.support.sizes import only_in_full
 

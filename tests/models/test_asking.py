@@ -11,11 +11,12 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
 from formalimg.models.chat_provider import ProviderChatModel, build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.structured_output import with_format
+from formalimg.types import Setting
 
 KEY = "planted-asking-key-0815"
 MESSAGES = (

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting, Usage
+from formalimg.models.base import Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
+from formalimg.types import Setting
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema, corrupt
 from tests.support.sizes import only_in_full

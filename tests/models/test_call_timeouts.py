@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import Failed, ImageModel
-from formalimg.models.base import CallError
+from formalimg.models.base import CallError, Failed
 from formalimg.models.providers.hf import open_hf_images
 from formalimg.models.providers.threads import ThreadCall
+from formalimg.types import ImageModel
 from tests.support.loopback.hostile import Answer, HostileServer, drip, whole
 from tests.support.remote_calls import CALLERS, plant_keys, why_it_failed
 from tests.support.remote_models import answers, request, stand_alone, wait_for

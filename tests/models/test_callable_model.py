@@ -14,7 +14,9 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import CallableModel, Generated, ImageModel, ImageRequest, ImageResult, Refused
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.python_function import CallableModel
+from formalimg.types import ImageModel
 
 _REQUESTS = [ImageRequest(str(number), 0, f"words {number}", 100 + number, 32) for number in range(3)]
 _IMAGE = Image.radial_gradient("L").resize((32, 32)).convert("RGB")

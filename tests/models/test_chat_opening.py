@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import (
+from formalimg.models.registry import (
     chat_model_providers,
     image_model_providers,
     installed_providers,

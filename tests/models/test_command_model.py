@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.command import CommandModel, open_command
 
 PYTHON = sys.executable

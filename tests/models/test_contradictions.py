@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from formalimg.benchmarks.cfworld.judge import NumberedScores, published_scores
 from formalimg.judges.clause_judge import ClauseAnswer, PublishedAnswer
 from formalimg.judges.grounders.vlm import SeenThings
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer, parse_yes_no
-from formalimg.judges.score_judge import NumberedScores, published_scores
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from tests.support.reply_forms import denied_yeses, empty_replies, honest_replies
 from tests.support.sizes import tries

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from formalimg.models import Failed, open_chat_model
+from formalimg.models.base import Failed
 from formalimg.models.command import open_command
 from formalimg.models.redaction import Redactor
+from formalimg.models.registry import open_chat_model
 from formalimg.models.secrets import redact, redact_known_keys
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel
-from formalimg.models.folder import FolderModel, open_folder
+from formalimg.models.base import Failed, Generated
+from formalimg.models.folder.folder_model import FolderModel, open_folder
+from formalimg.types import ImageModel
 from tests.models.test_folder_round_trip import FORMATS, answers, image, opened, put, wanted
 
 
@@ -42,7 +43,7 @@ def test_files_that_are_no_images_are_handed_on_for_others_to_see(tmp_path: Path
 
 
 def test_a_file_that_is_too_large_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.models.folder.model._MAX_BYTES", 50)
+    monkeypatch.setattr("formalimg.models.folder.folder_model._MAX_BYTES", 50)
     model = opened(put(tmp_path, {"0.png": image(0)}))
     model.match(wanted(1))
     assert answers(model, wanted(1)) == [Failed(f"0.png in {tmp_path} is too large for an image")]
@@ -105,8 +106,8 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
         (
             ".",
             {"layout": "flat"},
-            r"unknown layout 'flat': known are published, geneval, imagefolder, conceptmix, cf-world, questions, "
-            "t2i-compbench, map",
+            r"unknown layout 'flat': known are imagefolder, conceptmix, cf-world, questions, geneval, "
+            "t2i-compbench, published, map",
         ),
         (".", {"lay": "map"}, r"unknown option 'lay': known are layout and grid"),
     ],

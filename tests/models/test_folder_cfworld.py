@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import RequestedImage
+from formalimg.models.folder.file_matching import RequestedImage
 from tests.models.test_folder_round_trip import image, images_found, opened, put
 
 GROUPS = ("biology-0", "physics-classical-mechanics-12", "physics-optics-12")

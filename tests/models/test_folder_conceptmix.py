@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from formalimg import FormalimgError
-from formalimg.models import RequestedImage, open_folder
+from formalimg.models.folder.file_matching import RequestedImage
+from formalimg.models.folder.folder_model import open_folder
 from tests.support.published import published_concept_items, published_concepts
 from tests.support.sizes import tries
 

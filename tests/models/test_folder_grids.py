@@ -10,10 +10,11 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Verdict
-from formalimg.models import Failed, Generated, ImageResult
-from formalimg.models.folder import RequestedImage, open_folder
-from formalimg.runs import open_run
+from formalimg.models.base import Failed, Generated, ImageResult
+from formalimg.models.folder.file_matching import RequestedImage
+from formalimg.models.folder.folder_model import open_folder
+from formalimg.runs.reader import open_run
+from formalimg.types import Verdict
 from tests.models.test_folder_round_trip import answers, wanted
 from tests.support.command import formalimg
 

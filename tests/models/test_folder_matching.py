@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.conditions import Condition
+from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
-from formalimg.models.folder import RequestedImage
-from formalimg.reporting import compare
-from formalimg.runs import RunConfig, execute, open_run
-from formalimg.runs.execution import images_to_match
-from formalimg.suites import Condition, load
+from formalimg.models.folder.file_matching import RequestedImage
+from formalimg.reports.comparison import compare
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute, images_to_match
+from formalimg.runs.reader import open_run
 from tests.models.test_folder_round_trip import image, opened, put
 
 ITEMS = load("knolling")[:4]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, Refused
+from formalimg.models.base import Generated, Refused
 from tests.models.test_folder_round_trip import answers, image, images_found, opened, put, wanted
 
 

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.models.folder import FolderModel, PremadeImageModel, RequestedImage, open_folder
+from formalimg.models.base import Generated, ImageRequest, ImageResult, PremadeImageModel
+from formalimg.models.folder.file_matching import RequestedImage
+from formalimg.models.folder.folder_model import FolderModel, open_folder
 
 FORMATS = {"png": "PNG", "jpg": "JPEG", "JPEG": "JPEG", "webp": "WEBP", "PNG": "PNG"}
 

@@ -8,11 +8,12 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Reply, Unanswered
 from formalimg.models.options import Options
 from formalimg.models.providers.hf import HfChat, open_hf_chat
 from formalimg.models.providers.hf_client import open_hf_client
+from formalimg.types import Setting
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.hf import HF
 from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
-from formalimg.models.base import CallError
+from formalimg.models.base import CallError, Generated, ImageRequest, ImageResult
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
 from formalimg.models.providers.hf import HfImages, open_hf_images
 from formalimg.models.providers.hf_client import open_hf_client
+from formalimg.types import ImageModel
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import painted

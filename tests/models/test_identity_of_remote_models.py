@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import open_chat_model, open_image_model
+from formalimg.models.registry import open_chat_model, open_image_model
 from tests.support.remote_models import PLANTED, stand_alone
 
 _MANNERS = {

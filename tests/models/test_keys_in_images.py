@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import ExifTags, Image, PngImagePlugin
 
-from formalimg._util.image_metadata import metadata_texts
+from formalimg._util.images import metadata_texts
 from formalimg.models.secrets import image_without_keys
 from formalimg.runs.inspection import inspect
 

@@ -11,19 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from formalimg._util.image_metadata import metadata_texts
-from formalimg.cli.help_groups import configure_logging
+from formalimg._util.images import metadata_texts
+from formalimg.cli.commands import configure_logging
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.models import CallableModel, Generated, Setting, open_chat_model, open_image_model
 from formalimg.models import registry as registry_module
+from formalimg.models.base import Generated
 from formalimg.models.options import Options
 from formalimg.models.public_identity import looks_random, mask_secrets, stored_command, stored_settings
+from formalimg.models.python_function import CallableModel
+from formalimg.models.registry import open_chat_model, open_image_model
 from formalimg.models.secrets import redact
 from formalimg.runs.config import images_url
 from formalimg.runs.database import missing_image_row
 from formalimg.runs.inspection import inspect
 from formalimg.runs.messages import check_answer
+from formalimg.types import Setting, Unscored
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, answers, request, stand_alone

@@ -13,9 +13,10 @@ import pytest
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.local import open_diffusers, open_transformers_chat
 from formalimg.models.local.checkpoint import fingerprint
+from formalimg.models.local.diffusers_model import open_diffusers
 from formalimg.models.local.memory import is_out_of_memory
+from formalimg.models.local.transformers_chat import open_transformers_chat
 
 
 @pytest.mark.parametrize("opening", [open_diffusers, open_transformers_chat])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg._util.memory_gate import MemoryGate
-from formalimg.models import Failed
+from formalimg.models.base import Failed
 from formalimg.models.providers import limits
 from formalimg.models.providers.openai import open_openai_images
 from tests.support.loopback.hostile import HostileServer, whole

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import open_image_model
 from formalimg.models.local.checkpoint import read_checkpoint
 from formalimg.models.options import Options
-from formalimg.runs import execute
+from formalimg.models.registry import open_image_model
+from formalimg.runs.execution import execute
 from formalimg.web.viewer.site import _runs_below
 from tests.support.models import Speckles, small_items, speckled
 from tests.support.run_contents import order, rows

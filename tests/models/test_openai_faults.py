@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel, ImageResult, Refused
-from formalimg.models.base import CallError, Usage
+from formalimg.models.base import CallError, Failed, Generated, ImageResult, Refused, Usage
 from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_images
 from formalimg.models.providers.openai_client import connect_openai
+from formalimg.types import ImageModel
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI

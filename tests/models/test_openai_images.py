@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import Generated
-from formalimg.models.base import Usage
+from formalimg.models.base import Generated, Usage
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.providers.openai import OpenAIImages, open_openai_images
 from formalimg.models.providers.openai_client import connect_openai

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import ImageModel, image_model_providers, open_image_model
+from formalimg.models.registry import image_model_providers, open_image_model
+from formalimg.types import ImageModel
 from tests.support.models import Speckles, speckled
 
 

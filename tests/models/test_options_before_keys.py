@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import open_grounder, open_judge
-from formalimg.models import open_chat_model, open_image_model
+from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.models.registry import open_chat_model, open_image_model
 from tests.support.command import formalimg
 from tests.support.remote_models import stand_alone
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import open_chat_model, open_image_model
 from formalimg.models.base import Usage
 from formalimg.models.pricing import FREE, Price, get_price, is_private_address, parse_prices, price_of, read_price
+from formalimg.models.registry import open_chat_model, open_image_model
 
 
 @pytest.fixture(autouse=True)

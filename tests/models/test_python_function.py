@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
+from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.models.python_function import open_python_function
+from formalimg.types import ImageModel
 
 _REQUEST = ImageRequest("0", 0, "a cup", 7, 64)
 _FILE = """

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from formalimg.models import json_or_literal, text_answer
+from formalimg.models import text_answer
+from formalimg.models.text_answer import json_or_literal
 
 _ALIKE = 2**61 - 1
 """All multiples of it have the same hash."""

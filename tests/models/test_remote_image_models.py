@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageModel, ImageRequest, ImageResult, Refused, Setting
-from formalimg.models.base import CallError, Usage
+from formalimg.models.base import CallError, Failed, Generated, ImageRequest, ImageResult, Refused, Usage
 from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
 from formalimg.models.retry import RateLimiter, RetryPolicy
+from formalimg.types import ImageModel, Setting
 
 REQUEST = ImageRequest("0", 0, "a red cup", 1)
 KEY = "planted-remote-key-0815"

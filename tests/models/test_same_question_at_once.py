@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models import Answered, Message, Reply, Setting, Unanswered, Usage, build_chat_model, open_chat_model
-from formalimg.models.base import CallError
+from formalimg.models.base import CallError, Usage
 from formalimg.models.cache import AnswerCache
-from formalimg.models.chat import Completion
+from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
+from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy
+from formalimg.types import Setting
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 

@@ -10,19 +10,13 @@ from typing import Self
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import (
-    Answered,
-    Completion,
-    Message,
-    RetryPolicy,
-    Setting,
-    TextAnswer,
-    Unanswered,
-    build_chat_model,
-    json_or_literal,
-    open_chat_model,
-    sampling_options,
-)
+from formalimg.models.chat import Answered, Completion, Message, Unanswered
+from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.options import sampling_options
+from formalimg.models.registry import open_chat_model
+from formalimg.models.retry import RetryPolicy
+from formalimg.models.text_answer import TextAnswer, json_or_literal
+from formalimg.types import Setting
 from tests.support.remote_models import stand_alone
 from tests.support.telling_chat import TellingProvider
 

@@ -13,27 +13,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models import (
-    Answered,
-    Attachment,
-    Failed,
-    Generated,
-    ImageCompletion,
-    ImageRequest,
-    Message,
-    Reply,
-    Setting,
-    Usage,
-    build_chat_model,
-    build_image_model,
-    metered,
-    note_usage,
-)
-from formalimg.models.base import CallError
-from formalimg.models.chat import Completion
+from formalimg.models.base import CallError, Failed, Generated, ImageRequest, Usage
+from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
+from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.providers.http import read_usage
 from formalimg.models.retry import RetryPolicy
-from formalimg.runs import Progress
+from formalimg.models.spending import metered, note_usage
+from formalimg.runs.progress import Progress
+from formalimg.types import Setting
 from tests.support.remote_models import answers, request
 
 WORDS = "Is it rød?"

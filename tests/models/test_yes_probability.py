@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer
-from formalimg.models import TextAnswer
 from formalimg.models.base import CallError
 from formalimg.models.chat import Answered
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
 from formalimg.models.providers.openai_client import connect_openai
 from formalimg.models.structured_output import answer_schema
+from formalimg.models.text_answer import TextAnswer
 from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, stand_alone, wait_for

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from formalimg.judges import Judge, open_judge
-from formalimg.models import ImageModel, open_image_model
-from formalimg.runs import RunConfig
-from formalimg.suites import FormulaSpec, Item, load
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.types import ImageModel, Item, Judge
 from tests.support.loopback import Asked, Fault, Faults, Loopback, Request, Wish
 from tests.support.loopback.dialects import image_in
 from tests.support.models import speckled

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import Progress, execute
+from formalimg.runs.execution import execute
+from formalimg.runs.progress import Progress
 from tests.remote.knowing_server import KnowingServer, knolling, looker, order, painter
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback, at_random

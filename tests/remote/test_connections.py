@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import Generated, ImageModel, ImageRequest, ImageResult
+from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.models.providers.sdk import ClientPool, PerEventLoop
 from formalimg.models.secrets import redact_known_keys
+from formalimg.types import ImageModel
 from tests.remote.knowing_server import painter
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, stand_alone, wait_for

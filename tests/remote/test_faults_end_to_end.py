@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import Progress, execute
+from formalimg.runs.execution import execute
+from formalimg.runs.progress import Progress
 from tests.remote.knowing_server import (
     KnowingServer,
     knolling,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites import write_items
+from formalimg.benchmarks.items_file import write_items
 from tests.remote.knowing_server import knolling
 from tests.support.command import formalimg
 from tests.support.loopback.hostile import HostileServer, drip, whole

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
 from tests.remote.knowing_server import KnowingServer, all_bytes_in, knolling, looker, order, painter
 from tests.support.command import Result, formalimg, formalimg_process
 from tests.support.loopback import Dialect, Fault, Request, Response, Route, at_random, scripted

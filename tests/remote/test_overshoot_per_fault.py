@@ -15,9 +15,10 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import open_judge
-from formalimg.models import open_image_model
-from formalimg.runs import Progress, execute, judge_run
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.progress import Progress
 from tests.remote.knowing_server import knolling, order
 from tests.support.loopback.hostile import Answer, HostileServer, redirect, whole
 from tests.support.models import Speckles

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import open_judge
-from formalimg.models import ImageModel, open_image_model
-from formalimg.runs import execute, judge_run
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.execution import execute, judge_run
+from formalimg.types import ImageModel
 from tests.remote.knowing_server import KnowingServer, knolling, order
 from tests.support.command import formalimg
 from tests.support.loopback import Dialect, Fault, Faults, Loopback, scripted

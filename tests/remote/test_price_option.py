@@ -8,9 +8,9 @@ import pytest
 
 from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
-from formalimg.judges import open_judge
+from formalimg.judges.factory import open_judge
 from formalimg.models.pricing import Price, price_of
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
 from tests.remote.knowing_server import knolling, order
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from formalimg.judges import Judge, open_judge
-from formalimg.models import open_image_model
-from formalimg.runs import RunConfig, execute
-from formalimg.suites import ConceptSpec, Item, RequestedConcept
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.types import Item, Judge
 from tests.remote.knowing_server import QUICK, successes
 from tests.support.concept_items import answer_of, concept_item, questions_in
 from tests.support.loopback import Asked, Fault, Faults, Loopback, at_random

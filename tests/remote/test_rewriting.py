@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from formalimg import run
+from formalimg.benchmarks.conditions import Condition
+from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
-from formalimg.models import ImageRequest, ImageResult, open_chat_model
-from formalimg.runs import open_run
-from formalimg.suites import Condition, Item, load, write_items
+from formalimg.models.base import ImageRequest, ImageResult
+from formalimg.models.registry import open_chat_model
+from formalimg.runs.reader import open_run
+from formalimg.types import Item
 from tests.support.command import formalimg
 from tests.support.loopback import Asked, Fault, Faults, Loopback, Wish
 from tests.support.models import NumberJudge, Speckles, speckled, speckled_for

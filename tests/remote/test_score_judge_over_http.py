@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from formalimg.judges import Judge, open_judge
-from formalimg.models import open_image_model
-from formalimg.runs import Judged, RunConfig, execute, judge_run, open_run
-from formalimg.suites import CounterfactualSpec, Item
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.reader import Judged, open_run
+from formalimg.types import Item, Judge
 from tests.remote.knowing_server import QUICK
 from tests.support.loopback import Asked, Fault, Faults, Loopback
 from tests.support.loopback.gemini import GEMINI

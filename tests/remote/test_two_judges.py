@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import open_run
-from formalimg.suites import read_scores, write_items
+from formalimg.benchmarks.conceptmix.published import read_scores
+from formalimg.benchmarks.items_file import write_items
+from formalimg.runs.reader import open_run
 from tests.remote.knowing_server import QUICK
 from tests.remote.test_question_judge_over_http import Answering, items
 from tests.support.command import formalimg, formalimg_process

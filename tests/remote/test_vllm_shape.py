@@ -16,10 +16,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from formalimg.cli import app
+from formalimg.benchmarks.loader import load
+from formalimg.cli.commands import app
 from formalimg.errors import FormalimgError
-from formalimg.runs import RunConfig, Selection, execute, open_run
-from formalimg.suites import load
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.runs.reader import open_run
 from tests.support.concept_items import answer_of
 from tests.support.loopback import Loopback
 from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, image_in

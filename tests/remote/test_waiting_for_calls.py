@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites import write_items
+from formalimg.benchmarks.items_file import write_items
 from tests.remote.knowing_server import knolling
 from tests.support.loopback.hostile import HostileServer, drip
 from tests.support.remote_calls import plant_keys
@@ -20,8 +20,8 @@ from tests.support.run_contents import rows, until
 
 _COMMAND = """
 import sys
-from formalimg.runs import cancellation
-cancellation._GRACE_SECONDS = 1.0
+from formalimg.runs import execution
+execution._GRACE_SECONDS = 1.0
 from formalimg.cli import main
 main()
 """

@@ -11,8 +11,9 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import Atom, Clause, Component, Count, Formula, FormulaError, Literal, Value, Variable, to_prenex
-from formalimg.logic.earned_credit import (
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.prenex import Clause, Component, Literal, to_prenex
+from formalimg.logic.soft_score.earned_credit import (
     ClauseCredit,
     InstanceCondition,
     component_credits,
@@ -20,7 +21,9 @@ from formalimg.logic.earned_credit import (
     is_asking,
 )
 from formalimg.logic.strict_forall import expand_strict_forall
-from formalimg.scenes import Scene, SceneObject
+from formalimg.logic.syntax import Atom, Count, Formula, Value, Variable
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth, count_truth, number_found
 
 STYLE = "photo"

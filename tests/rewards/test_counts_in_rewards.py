@@ -6,11 +6,14 @@ import random
 
 import pytest
 
-from formalimg.logic import FormulaError, best_binding, parse, prepare_formula
-from formalimg.logic.count_credit import CREDIT_UNIT, count_limits
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.logic.soft_score.count_credit import CREDIT_UNIT, count_limits
 from formalimg.logic.syntax import COUNT_BOUNDS, Count
-from formalimg.rewards import Scorer
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.rewards.scorer import Scorer
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.rewards.game_played_out import STYLE, components, count_value, effort, holds, reward, share
 from tests.support.brute_force import truth
 from tests.support.random_logic import random_formula, random_scene

@@ -9,11 +9,17 @@ from statistics import mean
 import pytest
 
 from formalimg import FormalimgError, load
-from formalimg.judges import SceneJudge, open_grounder
-from formalimg.logic import best_binding, prepare_formula, verify
-from formalimg.rewards import RewardScore, Scorer, StyledScene
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.suites import FormulaSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.factory import open_grounder
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.logic.verification import verify
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_images import StyledScene
+from formalimg.rewards.scorer import Scorer
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.sizes import tries
 
 SCORER = Scorer(surplus=0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.rewards import Scorer, tasks
+from formalimg.rewards import tasks
+from formalimg.rewards.scorer import Scorer
 
 SHORT = "(exists ?x (Is ?x 'cup'))"
 

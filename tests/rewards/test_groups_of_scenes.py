@@ -7,19 +7,14 @@ import random
 import pytest
 
 from formalimg import load
-from formalimg.logic import (
-    And,
-    Atom,
-    Exists,
-    Formula,
-    FormulaError,
-    PreparedFormula,
-    Variable,
-    group_game,
-    prepare_formula,
-)
-from formalimg.rewards import PairError, Scorer
-from formalimg.scenes import Box, Scene, SceneObject, SceneRelation
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.soft_score import group_game
+from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
+from formalimg.logic.syntax import And, Atom, Exists, Formula, Variable
+from formalimg.rewards.result import PairError
+from formalimg.rewards.scorer import Scorer
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
 from tests.rewards.game_played_out import STYLE, components, effort, holds, reward, share
 from tests.rewards.test_quick_games import disturbed
 from tests.support.brute_force import truth

@@ -7,9 +7,12 @@ import random
 import pytest
 
 from formalimg import load
-from formalimg.logic import best_binding, minimax, prepare_formula
-from formalimg.scenes import BINARY_RULES, Box, Scene, SceneObject
-from formalimg.suites import FormulaSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.logic.soft_score import minimax
+from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.logic.test_best_binding_agrees_with_minimax import (
     alternating_formula,
     assert_is_best,

@@ -12,9 +12,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import And, Atom, Exists, Formula, Not, Or, Value, Variable
-from formalimg.rewards import RewardScore, Scorer, StyledScene
-from formalimg.scenes import BINARY_RULES, Scene, SceneObject
+from formalimg.logic.syntax import And, Atom, Exists, Formula, Not, Or, Value, Variable
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_images import StyledScene
+from formalimg.rewards.scorer import Scorer
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.rules import BINARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.rewards.game_played_out import (
     STYLE,
     Played,

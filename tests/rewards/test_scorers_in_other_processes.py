@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from formalimg.rewards import Scorer, reward_function
+from formalimg.rewards.reward_functions import reward_function
+from formalimg.rewards.scorer import Scorer
 
 CUP = {"objects": [{"label": "cup", "color": "blue", "box_2d": [100, 100, 200, 200]}]}
 RED_CUP = {"formula": "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"}

@@ -18,11 +18,16 @@ from PIL import Image
 
 import formalimg
 from formalimg import FormalimgError, Scene, load
-from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
-from formalimg.rewards import PairError, RewardScore, Scorer, StyledScene, reward, reward_function
-from formalimg.scenes import draw
-from formalimg.suites import FormulaSpec, Item
-from formalimg.suites.formula.spec import NO_FORMULA
+from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.grounders.icons import ground_icons
+from formalimg.judges.scene_judge import SceneJudge, judge_grounding
+from formalimg.rewards.result import PairError, RewardScore
+from formalimg.rewards.reward_functions import reward, reward_function
+from formalimg.rewards.reward_images import StyledScene
+from formalimg.rewards.scorer import Scorer
+from formalimg.types import Item, Unscored, Verdict
 
 ITEMS = [item for item in load("knolling") if item.level in (2, 6)][::100]
 ITEM = ITEMS[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import random
 
-from formalimg.rewards import Scorer
-from formalimg.suites import load
+from formalimg.benchmarks.loader import load
+from formalimg.rewards.scorer import Scorer
 from tests.rewards.test_quick_games import disturbed
 
 

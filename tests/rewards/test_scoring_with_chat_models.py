@@ -9,9 +9,14 @@ import pytest
 from PIL import Image
 
 from formalimg import Box, FormalimgError, Scene, SceneObject, parse
-from formalimg.judges import ClauseJudge, QuestionJudge, ScoreJudge
-from formalimg.rewards import RewardScore, Scorer, reward
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.cfworld.judge import ScoreJudge
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.clause_judge import ClauseJudge
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_functions import reward
+from formalimg.rewards.scorer import Scorer
+from formalimg.types import Item
 from tests.support.concept_items import CAT, NOTHING, RED, answers_by, concept_item
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item, scores_by
 from tests.support.scripted_chat import Asked, Known, ScriptedChat, judges_clauses, numbered

@@ -18,11 +18,14 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import Scene, load
-from formalimg.judges import Grounding, LoadedImage, Unscored
-from formalimg.rewards import Scorer
-from formalimg.rewards.server import ImageRoot, Limits, create_reward_app, server_config
-from formalimg.suites import Item
-from formalimg.web import listen
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.app import create_reward_app
+from formalimg.rewards.server.http_server import server_config
+from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.types import Item, Unscored
+from formalimg.web.server import listen
 
 CUP = {"objects": [{"label": "cup", "color": "blue", "box_2d": [100, 100, 200, 200]}]}
 RED_CUP = {"formula": "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))", "vocabulary": "knolling"}

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from formalimg.rewards import reward_function
-from formalimg.rewards.server import RewardClient
+from formalimg.rewards.reward_functions import reward_function
+from formalimg.rewards.server.client import RewardClient
 from tests.rewards_server.servers import CUP, RED_CUP, on_a_port
 
 _FORKS = """

@@ -6,7 +6,9 @@ import json
 import threading
 from typing import Any
 
-from formalimg.rewards import RewardScore, RewardTask, Scorer, TaskLike
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.tasks import RewardTask, TaskLike
 from tests.rewards_server.servers import (
     CUP,
     SlowGrounder,

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from formalimg.rewards import Scorer
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import knolling, visitor
 
 TOKEN = "a-token-that-is-long-enough"

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.rewards import Scorer, reward
-from formalimg.scenes import draw
-from formalimg.suites import Condition
+from formalimg.benchmarks.conditions import Condition
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.reward_functions import reward
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import knolling, on_a_port, visitor
 
 GOOD, BAD = 3, 30

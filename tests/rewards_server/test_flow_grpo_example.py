@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formalimg.rewards import Scorer
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import knolling, on_a_port
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flow_grpo_reward.py"

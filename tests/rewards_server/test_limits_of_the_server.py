@@ -18,8 +18,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.rewards import RewardTask, Scorer, TaskLike
-from formalimg.rewards.server import ImageRoot, Limits, RewardClient
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.client import RewardClient
+from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.rewards.tasks import RewardTask, TaskLike
 from tests.rewards_server.servers import (
     CUP,
     RED_CUP,

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.admission import Limits
 from tests.rewards_server.servers import CUP, asked, connected, head, until_closed, visitor
 from tests.support.sizes import only_in_full
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from formalimg.rewards import Scorer
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import RED_CUP, knolling, on_a_port
 
 FORM = (

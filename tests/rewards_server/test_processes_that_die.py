@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from formalimg.judges import Grounding, LoadedImage, open_grounder
-from formalimg.rewards.server import ProcessGrounder
-from formalimg.runs import inspect
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_grounder
+from formalimg.rewards.server.processes import ProcessGrounder
+from formalimg.runs.inspection import inspect
 from tests.rewards_server.servers import knolling
 
 

@@ -14,9 +14,14 @@ import numpy as np
 import pytest
 
 from formalimg import FormalimgError, parse
-from formalimg.rewards import PairError, Scorer, StyledScene, TaskLike, reward, reward_function
-from formalimg.rewards.server import Limits, RewardClient, ServerError
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.result import PairError
+from formalimg.rewards.reward_functions import reward, reward_function
+from formalimg.rewards.reward_images import StyledScene
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.client import RewardClient, ServerError
+from formalimg.rewards.tasks import TaskLike
 from tests.rewards_server.servers import CUP, RED_CUP, knolling, on_a_port
 from tests.support.concept_items import CAT, concept_item
 

@@ -16,9 +16,10 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import FormalimgError, Scene
-from formalimg.judges import QuestionJudge
-from formalimg.rewards import RewardScore, Scorer
-from formalimg.scenes import draw
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import CUP, RED_CUP, SlowGrounder, asked, knolling, visitor
 from tests.support.concept_items import CAT, NOTHING, RED, answers_by
 from tests.support.scripted_chat import ScriptedChat, numbered

@@ -15,9 +15,9 @@ import pytest
 
 from formalimg import FormalimgError
 from formalimg.cli.serve import serve_command
-from formalimg.rewards import Scorer
-from formalimg.rewards.server import RewardClient
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.client import RewardClient
 from tests.rewards_server.servers import knolling, until_closed
 
 START = "import typer; from formalimg.cli.serve import serve_command; typer.run(serve_command)"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from formalimg.judges import QuestionJudge, open_grounder
-from formalimg.rewards import Scorer
-from formalimg.suites import instruction_digest
+from formalimg.benchmarks.conceptmix.judge import QuestionJudge
+from formalimg.benchmarks.loader import instruction_digest
+from formalimg.judges.factory import open_grounder
+from formalimg.rewards.scorer import Scorer
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 from tests.support.concept_items import answers_by
 from tests.support.scripted_chat import ScriptedChat

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from formalimg import FormalimgError
-from formalimg.rewards import Scorer
-from formalimg.rewards.server import ImageRoot, Limits, serve_rewards
-from formalimg.scenes import draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.http_server import serve_rewards
+from formalimg.rewards.server.image_root import ImageRoot
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 
 TOKEN = "a-token-that-is-long-enough"

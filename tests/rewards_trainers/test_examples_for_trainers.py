@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from formalimg.rewards import Scorer, reward
+from formalimg.drawing.icon_scene import draw
+from formalimg.rewards.reward_functions import reward
+from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.trainers import settings
-from formalimg.scenes import draw
 from tests.rewards_server.servers import knolling, on_a_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "trainers"

@@ -11,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import FolderLock, LockedError, is_in_progress, open_run
+from formalimg._util.locks import FolderLock, LockedError
+from formalimg.runs.activity import is_in_progress
+from formalimg.runs.reader import open_run
 from tests.web.sites import change, concept_run
 
-_BEGIN = "import sys; from pathlib import Path; from formalimg.runs import FolderLock, is_in_progress; "
+_BEGIN = (
+    "import sys; from pathlib import Path; from formalimg._util.locks import FolderLock; "
+    "from formalimg.runs.activity import is_in_progress; "
+)
 _HOLD = f"{_BEGIN}lock = FolderLock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
 _ASK = f"{_BEGIN}print(flush=True)\nwhile True: is_in_progress(Path(sys.argv[1]))"
 

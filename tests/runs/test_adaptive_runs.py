@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult
-from formalimg.runs import EarlierWork, Progress, Safeguards, Selection, execute, open_run, plan_adaptive, read_looks
-from formalimg.suites import Item
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
+from formalimg.runs.adaptive import plan_adaptive
+from formalimg.runs.execution import execute
+from formalimg.runs.looks import read_looks
+from formalimg.runs.parties import Safeguards
+from formalimg.runs.plan import Selection
+from formalimg.runs.progress import EarlierWork, Progress
+from formalimg.runs.reader import open_run
+from formalimg.types import Item
 from tests.support.ladders import climb, ladder, ladder_judge, looks_in
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
 from tests.support.run_contents import contents, outcomes

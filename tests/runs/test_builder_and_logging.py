@@ -1,32 +1,35 @@
-"""One builder for the command line and Python, with one place for limits; and run events in the log."""
+"""One set of options for the command line and Python, with one place for limits; and run events in the log."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from formalimg.benchmarks.conditions import Condition
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed
-from formalimg.runs import MAX_SIZE, MIN_SIZE, RunBuilder, execute
-from formalimg.suites import Condition
+from formalimg.models.base import Failed
+from formalimg.runs.config import MAX_SIZE, MIN_SIZE, RunOptions
+from formalimg.runs.execution import execute
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import order
 
 
-def test_the_builder_names_folders_and_checks_limits(tmp_path: Path) -> None:
+def test_options_name_folders_and_check_limits(tmp_path: Path) -> None:
     model = Speckles()
-    builder = RunBuilder("knolling", "formalimg 1", small_items(3), per_level=1, size=MIN_SIZE, auto_style=True)
-    folder = builder.folder(model, tmp_path)
+    shared: Any = {"suite": "knolling", "runs": tmp_path}
+    options = RunOptions(**shared, made_with="formalimg 1", items=small_items(3), per_level=1, size=MIN_SIZE)
+    folder = options.folder_of(model)
     assert folder == tmp_path / "knolling-test-speckles"
-    config = builder.config(model, folder)
+    config = options.config(model)
     assert (config.size, config.made_with, config.selection.per_level) == (MIN_SIZE, "formalimg 1", 1)
     for size in (MIN_SIZE - 1, MAX_SIZE + 1):
         with pytest.raises(FormalimgError, match=f"give {MIN_SIZE} to {MAX_SIZE} pixels"):
-            RunBuilder("knolling", "", small_items(1), size=size).config(model, folder)
-    layouts = RunBuilder("knolling", "", small_items(1), condition=Condition("text-layout"))
-    assert layouts.folder(model, tmp_path).name == "knolling-test-speckles-text-layout"
+            RunOptions(**shared, items=small_items(1), size=size).config(model)
+    layouts = RunOptions(**shared, items=small_items(1), condition=Condition("text-layout"))
+    assert layouts.folder_of(model).name == "knolling-test-speckles-text-layout"
 
 
 def test_failed_images_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

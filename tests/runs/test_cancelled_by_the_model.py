@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from formalimg.judges import LoadedImage
-from formalimg.models import ImageRequest, ImageResult
-from formalimg.runs import execute
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import ImageRequest, ImageResult
+from formalimg.runs.execution import execute
+from formalimg.types import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for, verdict_of
 from tests.support.run_contents import order, outcomes
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from formalimg.benchmarks.items_file import decode_item
 from formalimg.errors import FormalimgError
-from formalimg.runs import execute, judge_run
-from formalimg.suites import decode_item
+from formalimg.runs.execution import execute, judge_run
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import order
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.runs import Progress, execute, judge_run
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.progress import Progress
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, speckled_for
 from tests.support.run_contents import contents, order, outcomes, rows
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Setting
-from formalimg.runs import estimate, execute
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.runs.cost_estimate import estimate
+from formalimg.runs.execution import execute
+from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import order
 

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Refused
-from formalimg.runs import Selection, execute, judge_run, open_run, run_name
+from formalimg.models.base import Refused
+from formalimg.runs.config import run_name
+from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import image_stem
+from formalimg.runs.plan import Selection
+from formalimg.runs.reader import open_run
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.runs import execute, judge_run
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.runs.execution import execute, judge_run
+from formalimg.types import Item, Part, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for
 from tests.support.run_contents import contents, judged, order, outcomes, rows
 

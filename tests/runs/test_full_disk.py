@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Verdict
-from formalimg.runs import execute, open_run
+from formalimg.runs.execution import execute
 from formalimg.runs.image_store import write_run_file
+from formalimg.runs.reader import open_run
+from formalimg.types import Verdict
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, rows
 from tests.support.run_in_process import start

@@ -21,10 +21,13 @@ import pytest
 from formalimg import load
 from formalimg._util import databases
 from formalimg.errors import FormalimgError
-from formalimg.judges import open_judge
-from formalimg.models import open_image_model
-from formalimg.runs import RunConfig, Selection, execute, open_run
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
 from formalimg.runs.database import open_for_reading, open_for_writing
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 from tests.support.hostile_databases import (
     SCHEMAS,

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from formalimg.models import ImageRequest, ImageResult
-from formalimg.runs import RunConfig, execute, open_run
+from formalimg.models.base import ImageRequest, ImageResult
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.reader import open_run
 from tests.support.models import Speckles, small_items, speckled_for
 
 

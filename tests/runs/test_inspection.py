@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Unscored
+from formalimg.judges.base import LoadedImage
 from formalimg.runs.inspection import MAX_PIXELS, failed_by_rule, inspect
+from formalimg.types import Unscored
 from tests.support.models import speckled
 from tests.support.sizes import tries
 

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.models import Generated, ImageRequest, Setting, open_folder
-from formalimg.runs import Selection, estimate, execute, judge_run
-from formalimg.runs.plan import image_key, image_seed, judge_key, plan_digest, question_key
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.models.base import Generated, ImageRequest
+from formalimg.models.folder.folder_model import open_folder
+from formalimg.runs.cost_estimate import estimate
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.plan import Selection, image_key, image_seed, judge_key, plan_digest, question_key
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Setting, Unscored
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 from tests.support.run_contents import contents, order, outcomes, rows
 

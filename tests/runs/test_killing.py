@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import execute
+from formalimg.runs.execution import execute
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows, until
 from tests.support.run_in_process import start

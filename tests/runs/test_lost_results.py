@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from formalimg._util.locks import FolderLock, LockedError
 from formalimg.errors import FormalimgError
-from formalimg.runs import FolderLock, LockedError, execute, judge_run, open_run, set_aside
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.folder import set_aside
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import contents, order

@@ -19,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models import Setting
-from formalimg.runs import Identity, RunManifest, execute, judge_run, open_run
-from formalimg.runs.manifest import manifest_differences, read_manifest, write_manifest
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.manifest import Identity, RunManifest, manifest_differences, read_manifest, write_manifest
+from formalimg.runs.reader import open_run
+from formalimg.types import Setting
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import order
 

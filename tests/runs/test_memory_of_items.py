@@ -15,22 +15,24 @@ _PROGRAM = """
 import sys
 from pathlib import Path
 from formalimg.models import open_image_model
-from formalimg.runs import RunBuilder, estimate
+from formalimg.runs.config import RunOptions
+from formalimg.runs.cost_estimate import estimate
 
 def peak():
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 model = open_image_model("builtin/reader")
 for place in sys.argv[1:]:
-    builder = RunBuilder("knolling", "test", Path(place))
-    planned = estimate(builder.config(model, Path(place) / "run"), Path(place) / "run", None)
+    options = RunOptions(suite="knolling", items=Path(place))
+    planned = estimate(options.config(model), Path(place) / "run", None)
     print(planned.images, peak())
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_items_are_not_held_in_memory(tmp_path: Path) -> None:
-    from formalimg.suites import encode_item, load
+    from formalimg.benchmarks.items_file import encode_item
+    from formalimg.benchmarks.loader import load
 
     lines = [encode_item(item) for item in load("knolling")]
     places = []

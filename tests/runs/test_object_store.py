@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.reporting import make_thumbnail
-from formalimg.runs import execute, images_url, judge_run, locate_image, open_run
+from formalimg.reports.report_images import make_thumbnail
+from formalimg.runs.config import images_url
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.reader import locate_image, open_run
 from formalimg.runs.remote_image_store import check_url
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles

@@ -14,10 +14,11 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.tasks import read_image
-from formalimg.reporting import make_thumbnail
-from formalimg.runs import execute, judge_run, locate_image, open_run
+from formalimg.reports.report_images import make_thumbnail
+from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import RunFolderImage, is_image_name
 from formalimg.runs.manifest import read_manifest
+from formalimg.runs.reader import locate_image, open_run
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles, speckled
 from tests.support.run_contents import judged, order, outcomes, rows

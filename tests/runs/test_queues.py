@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.runs import Progress, execute
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.runs.execution import execute
 from formalimg.runs.messages import Channel
-from formalimg.suites import Item
+from formalimg.runs.progress import Progress
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
 from tests.support.run_contents import order, outcomes
 

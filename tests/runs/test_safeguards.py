@@ -11,11 +11,12 @@ import pytest
 
 import formalimg
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Unscored, Verdict
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.runs import RunConfig, Safeguards, execute, judge_run
-from formalimg.runs.safeguards import CircuitBreaker
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.parties import CircuitBreaker, Safeguards
+from formalimg.types import Item, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for, verdict_of
 from tests.support.run_contents import outcomes
 

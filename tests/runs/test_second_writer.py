@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from formalimg._util.locks import FolderLock, LockedError
 from formalimg.errors import FormalimgError
-from formalimg.runs import LockedError, execute, judge_run, open_run
-from formalimg.runs.lock import FolderLock
+from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.reader import open_run
 from tests.support.models import NumberJudge
 from tests.support.run_contents import order, outcomes, until
 from tests.support.run_in_process import start

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import LoadedImage, Verdict
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.runs import execute, judge_run
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.progress import Progress
 from formalimg.runs.store import RunStore
-from formalimg.suites import Item
+from formalimg.types import Item, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
 from tests.support.run_contents import order, rows
 

@@ -9,9 +9,11 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.models import CallableModel, ImageModel, open_image_model
-from formalimg.runs import default_style
-from formalimg.suites import Condition
+from formalimg.benchmarks.conditions import Condition
+from formalimg.models.python_function import CallableModel
+from formalimg.models.registry import open_image_model
+from formalimg.runs.plan import default_style
+from formalimg.types import ImageModel
 from tests.support.command import formalimg as command
 from tests.support.models import Speckles, small_items
 

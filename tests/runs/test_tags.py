@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import RunTags, TagsChangedError, can_write_tags, read_tags, write_tags
 from formalimg.runs import tags as tags_of_runs
+from formalimg.runs.tags import RunTags, TagsChangedError, can_write_tags, read_tags, write_tags
 
 
 @pytest.fixture

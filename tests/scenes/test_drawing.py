@@ -14,11 +14,19 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from formalimg.drawing.icon import PixelFrame, Tones, icons, palette, read_icon
+from formalimg.drawing.icon_scene import (
+    DrawingError,
+    contact_sheet,
+    draw,
+    drawable_classes,
+    layout_image,
+    natural_aspect,
+)
 from formalimg.errors import FormalimgError
-from formalimg.logic import vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject
-from formalimg.scenes.drawing import DrawingError, contact_sheet, draw, drawable_classes, layout_image, natural_aspect
-from formalimg.scenes.icon import PixelFrame, Tones, icons, palette, read_icon
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
 from tests.support.sizes import tries
 
 CLASSES = vocabulary("knolling").words["class"]
@@ -277,7 +285,8 @@ def test_a_class_is_found_again_in_any_colour() -> None:
 
 def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
     program = (
-        "import hashlib; from formalimg.scenes import Box, Scene, SceneObject; from formalimg.scenes.drawing import *;"
+        "import hashlib; from formalimg.scenes import Box, Scene, SceneObject;"
+        "from formalimg.drawing import draw, layout_image;"
         "objects = [SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))];"
         "scene = Scene.of(objects);"
         "print([hashlib.sha256(paint(scene, 256).tobytes()).hexdigest() for paint in (draw, layout_image)])"

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.logic import FormulaError, verify
-from formalimg.scenes import Box, Scene, SceneError, SceneObject, SceneRelation
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneError, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
 
 
 def entry(**changes: object) -> dict[str, object]:

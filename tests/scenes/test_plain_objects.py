@@ -7,8 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import best_binding
-from formalimg.scenes import BINARY_RULES, Box, Scene, SceneError, SceneObject
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.scenes.objects import Box, SceneError, SceneObject
+from formalimg.scenes.rules import BINARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.support.sizes import tries
 
 KEYS = ("label", "color", "box_2d", "material", "shape", "state")

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.logic import vocabulary
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 from tests.support.brute_force import atom_truth
 
 

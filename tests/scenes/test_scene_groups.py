@@ -6,8 +6,9 @@ import random
 
 import numpy as np
 
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 from formalimg.scenes.spatial_axioms import ClearScene
 
 LABELS = ("cup", "fork", "plate")

@@ -11,16 +11,10 @@ import pytest
 from PIL import Image, ImageFilter
 from PIL.PngImagePlugin import PngInfo
 
-from formalimg.scenes import (
-    Box,
-    DrawnScene,
-    NotDrawnError,
-    Scene,
-    SceneObject,
-    SceneRelation,
-    read_signed_png,
-    signed_png,
-)
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.signed_png import NotDrawnError, read_signed_png, signed_png
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
 
 KEYWORD = "formalimg-drawn"
 DRAWN = DrawnScene(

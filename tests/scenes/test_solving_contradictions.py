@@ -7,8 +7,10 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from formalimg.logic import verify
-from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
+from formalimg.logic.verification import verify
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.results import Unsatisfiable, Witness
+from formalimg.scenes.solver.search import solve
 from tests.support.sizes import tries
 
 MANY = ["knife", "fork", "spoon", "plate", "bowl", "pan", "apple", "lemon", "donut", "pizza", "carrot"]

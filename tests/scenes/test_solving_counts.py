@@ -8,14 +8,15 @@ from itertools import combinations
 import pytest
 import z3
 
-from formalimg.logic import (
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import (
     And,
     Atom,
     Count,
     Exists,
     Forall,
     Formula,
-    FormulaError,
     Iff,
     Implies,
     Not,
@@ -23,18 +24,13 @@ from formalimg.logic import (
     Value,
     Variable,
     atoms,
-    parse,
     subformulas,
 )
-from formalimg.scenes.solver import (
-    MIN_SIDE,
-    SolverLimitError,
-    Unsatisfiable,
-    Witness,
-    keeps_margin,
-    solve,
-    solve_natural,
-)
+from formalimg.scenes.objects import MIN_SIDE
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
+from formalimg.scenes.solver.search import solve
+from formalimg.scenes.solver.spatial import solve_natural
 from tests.support.brute_force import truth
 from tests.support.random_logic import random_formula
 from tests.support.sizes import tries

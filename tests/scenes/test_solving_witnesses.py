@@ -11,9 +11,11 @@ from itertools import combinations
 import pytest
 
 from formalimg import FormulaError, Scene, parse, verify
-from formalimg.logic import And, Atom, Exists, Value, Variable
-from formalimg.scenes import Box, SceneObject
-from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
+from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.results import Unsatisfiable, Witness
+from formalimg.scenes.solver.search import solve
 from tests.support.published import published_instances
 from tests.support.sizes import only_in_full, tries
 
@@ -189,7 +191,7 @@ def test_results_are_told_in_a_few_lines() -> None:
 
 PROGRAM = """
 import json, sys
-from formalimg.scenes.solver import solve
+from formalimg.scenes.solver.search import solve
 from tests.support.sizes import tries
 texts = json.loads(sys.stdin.read())
 print(json.dumps([solve(text, seed=seed).to_json() for text in texts for seed in (0, 7)]))

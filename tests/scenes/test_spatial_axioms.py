@@ -7,18 +7,15 @@ import random
 import pytest
 import z3
 
-from formalimg.logic import And, Atom, Exists, FormulaError, Value, Variable, parse, verify
-from formalimg.scenes import (
-    Box,
-    Scene,
-    SceneObject,
-    SceneRelation,
-    Unsatisfiable,
-    Witness,
-    axiom_violations,
-    is_natural_witness,
-    solve_natural,
-)
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.solver.results import Unsatisfiable, Witness
+from formalimg.scenes.solver.spatial import solve_natural
+from formalimg.scenes.spatial_axioms import axiom_violations, is_natural_witness
 from tests.support.sizes import tries
 
 CUP, TABLE, BOOK = (SceneObject(label, Box(0, 0, 10, 10)) for label in ("cup", "table", "book"))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.judges import Part, Unscored, Verdict
-from formalimg.logic import parse
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.benchmarks.registry import suite
+from formalimg.logic.parser import parse
 from formalimg.scoring.reasons import failure_reason
-from formalimg.suites import FormulaSpec, QuestionSpec, suite
+from formalimg.types import Part, Unscored, Verdict
 
 FORMULA = "(exists ?cup (exists ?plate (exists ?x (and (Is ?cup 'cup') (Is ?plate 'plate') (Is ?x '{other}')))))"
 

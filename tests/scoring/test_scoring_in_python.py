@@ -10,13 +10,18 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.judges import LoadedImage, Part, Verdict, open_grounder
-from formalimg.models import open_chat_model
+from formalimg.benchmarks.questions.spec import GraphQuestion
+from formalimg.drawing.icon_scene import draw
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_grounder
+from formalimg.language.lexicon import WordingError
+from formalimg.models.registry import open_chat_model
 from formalimg.prompts import load_prompts
-from formalimg.scenes import Box, Scene, SceneObject, draw
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 from formalimg.scoring import writer
 from formalimg.scoring.prompt_items import read_formula
-from formalimg.suites import GraphQuestion, Item, WordingError
+from formalimg.types import Item, Part, Verdict
 from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback
 from tests.support.seeing import SeeingModel

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import formalimg
-from formalimg.runs import open_run
+from formalimg.runs.reader import open_run
 from tests.support.command import formalimg as command
 from tests.support.loopback import Loopback
 from tests.support.seeing import SeeingModel, question

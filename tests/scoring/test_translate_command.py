@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.logic import parse
-from formalimg.scoring import translate_by_reader, translation_words
-from formalimg.suites import find_unknown_nouns, is_equivalent_as_written
+from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.open_nouns import find_unknown_nouns
+from formalimg.logic.parser import parse
+from formalimg.scoring.translation import translate_by_reader, translation_words
 from tests.support.command import formalimg as command
 from tests.support.loopback import Asked, Loopback
 from tests.support.published import FOLDER

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from formalimg.stats import Observation
+from formalimg.stats.observations import Observation
 
 LEVELS = 4
 

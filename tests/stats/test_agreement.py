@@ -12,16 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import (
-    clopper_pearson,
-    cohen_kappa,
-    consistency,
-    consistency_matrix,
-    majority,
-    mean_consistency,
-    pearson,
-    within_level_correlation,
-)
+from formalimg.stats.agreement import cohen_kappa, consistency, consistency_matrix, majority, mean_consistency
+from formalimg.stats.correlation import pearson, within_level_correlation
+from formalimg.stats.intervals import clopper_pearson
 
 ANSWERS = st.sampled_from([True, False, None])
 PAIRS = st.lists(st.tuples(ANSWERS, ANSWERS), max_size=40)

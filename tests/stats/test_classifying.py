@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Classification, classification, clopper_pearson, consistency
+from formalimg.stats.agreement import consistency
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.precision_recall import Classification, classification
 
 ANSWERS = st.sampled_from([True, False, None])
 

@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import clopper_pearson, clopper_pearson_margin, mean_interval
+from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, mean_interval
 
 IMAGES = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"
-TABLES = {
-    table["source"]: table["rows"]
-    for table in tomllib.loads((files("formalimg.reporting.reference") / "conceptmix.toml").read_text("utf-8"))[
-        "tables"
-    ]
-}
+PRINTED = files("formalimg.benchmarks.conceptmix") / "reference.toml"
+TABLES = {table["source"]: table["rows"] for table in tomllib.loads(PRINTED.read_text("utf-8"))["tables"]}
 
 
 class Cell(NamedTuple):

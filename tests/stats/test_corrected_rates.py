@@ -13,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import CorrectedRate, corrected_mean, corrected_rate, mean_interval
-from formalimg.stats.intervals import jeffreys_interval, student_quantile
+from formalimg.stats.corrected import corrected_mean, corrected_rate
+from formalimg.stats.intervals import jeffreys_interval, mean_interval, student_quantile
+from formalimg.stats.labelled_levels import CorrectedRate
 from tests.support.sizes import tries
 
 PAIRS = ((True, True), (True, False), (False, True), (False, False))

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.errors import FormalimgError
-from formalimg.stats import (
-    ScoreObservation,
+from formalimg.benchmarks.cfworld.scores import (
     apply_gate,
     gate_states,
     prior_resistance,
     reasoning_retention,
     rescore,
-    summarize_scores,
     weighted_score,
 )
+from formalimg.benchmarks.cfworld.summary import summarize_scores
+from formalimg.errors import FormalimgError
+from formalimg.stats.observations import ScoreObservation
 
-TABLES = tomllib.loads((files("formalimg.reporting.reference") / "cfworld.toml").read_text("utf-8"))["tables"]
+TABLES = tomllib.loads((files("formalimg.benchmarks.cfworld") / "reference.toml").read_text("utf-8"))["tables"]
 ROWS = [(table["judge"], row) for table in TABLES if table["suite"] == "cf-world" for row in table["rows"]]
 
 integrity, assessment, logic = "integrity", "assessment", "logic"

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.benchmarks.cfworld.scores import ScoreSummary
+from formalimg.benchmarks.cfworld.summary import score_difference, summarize_scores
 from formalimg.errors import FormalimgError
-from formalimg.stats import ScoreObservation, ScoreSummary, score_difference, summarize_scores
+from formalimg.stats.observations import ScoreObservation
 from tests.support.sizes import tries
 
 SCORES = st.none() | st.sampled_from([0.0, 0.25, 0.4, 0.5, 0.7, 1.0])

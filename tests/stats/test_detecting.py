@@ -7,7 +7,8 @@ import random
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import DetectionCounts, clopper_pearson, detection
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.precision_recall import DetectionCounts, detection
 
 
 def test_counts_by_hand() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import clopper_pearson
+from formalimg.stats.intervals import clopper_pearson
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 

@@ -7,27 +7,14 @@ from math import isfinite
 
 import pytest
 
-from formalimg.stats import (
-    DetectionCounts,
-    Interval,
-    ScoreObservation,
-    classification,
-    clopper_pearson,
-    consistency,
-    consistency_matrix,
-    cronbach_alpha,
-    detection,
-    kendall,
-    krippendorff_alpha,
-    mean_consistency,
-    pearson,
-    rank_agreement,
-    rank_correlations,
-    sensitivity_specificity,
-    spearman,
-    summarize_scores,
-    within_level_correlation,
-)
+from formalimg.benchmarks.cfworld.summary import summarize_scores
+from formalimg.stats.agreement import consistency, consistency_matrix, mean_consistency
+from formalimg.stats.correlation import pearson, within_level_correlation
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Interval, ScoreObservation
+from formalimg.stats.precision_recall import DetectionCounts, classification, detection, sensitivity_specificity
+from formalimg.stats.ranking import kendall, rank_agreement, rank_correlations, spearman
+from formalimg.stats.reliability import cronbach_alpha, krippendorff_alpha
 
 Figure = tuple[float | None, Interval | None]
 Pairs = Sequence[tuple[float | None, float | None]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import clopper_pearson, fraction_interval, mean_interval
+from formalimg.stats.intervals import clopper_pearson, fraction_interval, mean_interval
 from tests.support.sizes import tries
 
 SHARES = st.lists(st.integers(0, 6).map(lambda shown: shown / 6), min_size=1, max_size=60)

@@ -7,18 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.stats import (
-    Observation,
-    ScoreObservation,
-    clopper_pearson,
-    compare_paired,
-    generalizability,
-    score_difference,
-    sign_flip_test,
-    summarize,
-)
-from formalimg.stats.intervals import clustered_interval, design_effect
-from formalimg.stats.observations import PassCount
+from formalimg.benchmarks.cfworld.summary import score_difference
+from formalimg.stats.comparison import compare_paired
+from formalimg.stats.intervals import clopper_pearson, clustered_interval, design_effect
+from formalimg.stats.observations import Observation, PassCount, ScoreObservation
+from formalimg.stats.permutation import sign_flip_test
+from formalimg.stats.summary import generalizability, summarize
 from tests.stats.observing import simulated
 from tests.support.sizes import tries
 

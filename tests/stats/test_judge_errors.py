@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import rogan_gladen
+from formalimg.stats.judge_error import rogan_gladen
 from tests.support.sizes import tries
 
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import generalizability
-from formalimg.stats.generalizability import generalizability_interval
 from formalimg.stats.intervals import EffectiveCount
+from formalimg.stats.summary import generalizability, generalizability_interval
 
 RATES = st.lists(st.integers(0, 20).map(lambda twentieths: twentieths / 20), min_size=1, max_size=10).map(
     lambda rates: dict(enumerate(rates, start=1))

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from formalimg.stats import ScoreCell, corrected_cell_mean, corrected_mean
+from formalimg.stats.corrected import corrected_mean
+from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
 from tests.support.sizes import tries
 
 

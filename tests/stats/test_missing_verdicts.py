@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Observation, clopper_pearson, missing_bounds, summarize
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Observation
+from formalimg.stats.summary import missing_bounds, summarize
 from tests.stats.observing import observations
 
 SEEN = [

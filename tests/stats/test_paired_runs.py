@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import (
-    Observation,
+from formalimg.stats.comparison import (
     PairedDifference,
-    ScoreObservation,
     adjust_for_all,
     compare_paired,
     compare_paired_scores,
     difference_interval,
     rank_ranges,
 )
+from formalimg.stats.observations import Observation, ScoreObservation
 from tests.stats.observing import observations
 
 

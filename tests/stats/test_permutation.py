@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import holm, sign_flip_test
 from formalimg.stats.intervals import student_quantile
+from formalimg.stats.permutation import holm, sign_flip_test
 
 
 def _by_hand(differences: list[float]) -> float:

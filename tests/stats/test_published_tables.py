@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from formalimg.reporting.reference import reference_rows
-from formalimg.stats import Observation, generalizability, summarize
-from formalimg.suites.registry import suite
+from formalimg.benchmarks.registry import suite
+from formalimg.reports.reference import reference_rows
+from formalimg.stats.observations import Observation
+from formalimg.stats.summary import generalizability, summarize
 
 ROUNDING = 0.05 + 1e-9
 """The paper rounds halves up in one column and to even in another; a printed mean is off by this at most."""
@@ -30,7 +31,7 @@ class Printed(NamedTuple):
 
 TABLE_1 = [
     Printed(**row)
-    for row in tomllib.loads((files("formalimg.reporting.reference") / "formalimg_table1.toml").read_text())["rows"]
+    for row in tomllib.loads((files("formalimg.benchmarks.formal") / "reference_table1.toml").read_text())["rows"]
 ]
 
 TABLE_3 = {

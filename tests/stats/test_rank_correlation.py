@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import kendall, rank_correlations, spearman
+from formalimg.stats.ranking import kendall, rank_correlations, spearman
 from tests.support.sizes import tries
 
 

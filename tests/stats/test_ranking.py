@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import kendall, pearson, rank_agreement, spearman
+from formalimg.stats.correlation import pearson
 from formalimg.stats.intervals import student_quantile
+from formalimg.stats.ranking import kendall, rank_agreement, spearman
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=15)
 

@@ -13,7 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import RatingScale, complies, cronbach_alpha, krippendorff_alpha
+from formalimg.stats.agreement import complies
+from formalimg.stats.reliability import RatingScale, cronbach_alpha, krippendorff_alpha
 from tests.support.sizes import tries
 
 OBSERVERS = (

@@ -11,14 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import AdaptiveDesign, AdaptiveTest, clopper_pearson, generalizability
-from formalimg.stats.sequential import (
-    chance_to_cross,
-    look_sizes,
-    passes_to_cross,
-    repeated_interval,
-    spent_by,
-)
+from formalimg.stats.adaptive import AdaptiveDesign, AdaptiveTest
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.sequential import chance_to_cross, look_sizes, passes_to_cross, repeated_interval, spent_by
+from formalimg.stats.summary import generalizability
 from tests.support.sizes import tries
 
 RATES = st.integers(1, 19).map(lambda twentieths: twentieths / 20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import PairedDesign, PairedResult, PairedTest
+from formalimg.stats.sequential_pairs import PairedDesign, PairedResult, PairedTest
 from tests.support.sizes import tries
 
 

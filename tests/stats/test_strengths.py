@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import BradleyTerry, PairOutcome, bradley_terry
+from formalimg.stats.strengths import BradleyTerry, PairOutcome, bradley_terry
 from tests.support.sizes import tries
 
 Result = Literal[1, 0, -1]

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Band, Observation, Rate, Summary, clopper_pearson, summarize
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Band, Observation, Rate, Summary
+from formalimg.stats.summary import summarize
 from tests.stats.observing import observations
 
 BANDS = {"low": [1, 2], "high": [3, 4], "all": [1, 2, 3, 4]}

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from formalimg.judges import NUISANCES, FlippedScene, Verdict, flipped_scenes
+from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.measurement import FLIPPED, SHOWN, changed_drawing, draw_example
-from formalimg.judges.certificates.nuisances import TEXT
+from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
 from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.scenes import DrawnScene
+from formalimg.types import Verdict
 from tests.support.loopback import Asked
 
 Say = Callable[[str, bool, bool], bool]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
-from formalimg.scenes import Scene, SceneObject
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.scene import Scene
 
 
 def truth(formula: Formula, scene: Scene, *, strict: bool, style: str | None = None) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.scenes import Scene
-from formalimg.suites import ConceptSpec, Item, RequestedConcept
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 from tests.support.scripted_chat import Asked, Known, Script
 
 CAT = RequestedConcept("object", "cat", "the image contains one or more cats", "Does the image contain a cat?", (1,))

@@ -6,9 +6,12 @@ import random
 from collections.abc import Callable
 from itertools import combinations
 
-from formalimg.logic import parse, relations, rename_apart
+from formalimg.logic import world as logic_world
 from formalimg.logic.evaluation import Evaluator
-from formalimg.scenes import Box, Scene, SceneObject, SceneRelation
+from formalimg.logic.parser import parse
+from formalimg.logic.variables import rename_apart
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
 
 _DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below", "LargerThan", "SmallerThan")
 
@@ -29,7 +32,7 @@ def steps_taken(formula: str, scene: Scene) -> int:
     """How many steps it takes to decide a formula."""
     evaluator = Evaluator(scene, "strict", None)
     evaluator.holds(rename_apart(parse(formula)), {})
-    return relations.MAX_STEPS - evaluator.query.left
+    return logic_world.MAX_STEPS - evaluator.query.left
 
 
 def far_apart(variables: int) -> str:

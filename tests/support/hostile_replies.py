@@ -7,33 +7,37 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from formalimg.analysis.captions.mentions import find_mentions
-from formalimg.authoring import AuthoringPlan, check_formula, named_outcomes
-from formalimg.authoring.concepts.answers import BindingAnswer, CaptionAnswer, QuestionsAnswer
-from formalimg.authoring.concepts.checks import check_caption, complete_binding_from, ordered_questions
-from formalimg.authoring.concepts.templates import draw_mixture, make_mixture
-from formalimg.authoring.counterfactuals.answers import (
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.cfworld import judge as score_judge
+from formalimg.benchmarks.cfworld.authoring.answers import (
     DescriptionAnswer,
     GroupAnswer,
     PairAnswer,
     QuestionAnswer,
     ScoresAnswer,
 )
-from formalimg.authoring.counterfactuals.choices import Law
-from formalimg.authoring.counterfactuals.description_task import apply_description
-from formalimg.authoring.counterfactuals.group_task import parse_group, parse_questions
-from formalimg.authoring.counterfactuals.pair_task import parse_pair
-from formalimg.authoring.formulas.templates import Assignment
-from formalimg.authoring.plan import Slot
-from formalimg.baselines.painter import compose_layout
-from formalimg.baselines.planner import PlannedLayout
-from formalimg.judges import clause_judge, question_judge, score_judge
+from formalimg.benchmarks.cfworld.authoring.choices import Law, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.description_task import apply_description
+from formalimg.benchmarks.cfworld.authoring.group_task import parse_group, parse_questions
+from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
+from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
+from formalimg.benchmarks.conceptmix.authoring.answers import BindingAnswer, CaptionAnswer, QuestionsAnswer
+from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, complete_binding_from, ordered_questions
+from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.captions.mentions import find_mentions
+from formalimg.benchmarks.conceptmix.completion import complete_binding
+from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.formal.authoring.checks import check_formula
+from formalimg.benchmarks.formal.authoring.templates import Assignment
+from formalimg.judges import clause_judge, question_judge
 from formalimg.judges.grounders import vlm
 from formalimg.judges.grounders.boxes import box_convention
-from formalimg.models import ImageRequest
+from formalimg.language.parser import parse_prompt
+from formalimg.models.base import ImageRequest
+from formalimg.models.builtin.painter import compose_layout
+from formalimg.models.builtin.planner import PlannedLayout
 from formalimg.models.structured_output import ParseFailure, parse_answer
-from formalimg.scenes import Scene
-from formalimg.suites import builtin_groups, complete_binding, items_of_groups, load_pools, parse_prompt
+from formalimg.scenes.scene import Scene
 
 Family: TypeAlias = Callable[[int], str]
 """From a number of characters to a text of about that length."""
@@ -289,7 +293,7 @@ def _formula(text: str) -> object:
 
 
 def _prompt(text: str) -> object:
-    from formalimg.suites import WordingError
+    from formalimg.language.lexicon import WordingError
 
     try:
         return parse_prompt(text, "knolling")

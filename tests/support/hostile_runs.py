@@ -11,14 +11,18 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.human_eval import create_study, open_study
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import CallableModel, Setting
-from formalimg.runs import RunConfig, execute
+from formalimg.benchmarks.conceptmix.spec import Category, ConceptSpec, RequestedConcept
+from formalimg.benchmarks.items_file import write_items
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.judges.base import LoadedImage
+from formalimg.models.python_function import CallableModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
 from formalimg.runs.manifest import read_manifest, write_manifest
-from formalimg.suites import Category, ConceptSpec, Item, RequestedConcept, write_items
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from formalimg.types import Item, Part, Setting, Unscored, Verdict
 from tests.human_eval.rated_runs import opened, take
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.support.hostile_text import ALPHABET, EVERYTHING, NAMES
 
 FOLDER = "=evil` $(evil) <b evil>|'\"# \x1b[2J\u202e\u200b\n# evil"

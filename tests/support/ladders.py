@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.runs import Progress, RunConfig, execute_adaptive, plan_adaptive
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.runs.adaptive import execute_adaptive, plan_adaptive
+from formalimg.runs.config import RunConfig
+from formalimg.runs.progress import Progress
+from formalimg.types import Item, Part, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items
 
 

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict
-from formalimg.logic import Formula, parse
-from formalimg.models import Generated, ImageRequest, ImageResult, Setting
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Formula
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 WORDS = ("cup", "pen", "book", "bottle", "keys")
 

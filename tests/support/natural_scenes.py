@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from formalimg.logic import Atom, Formula, Value, Variable, atoms, rename_apart
-from formalimg.scenes import ATTRIBUTE_PREDICATES, Box, Scene, SceneObject, SceneRelation
-from formalimg.suites import FormulaSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.logic.syntax import Atom, Formula, Value, Variable, atoms
+from formalimg.logic.variables import rename_apart
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
 from tests.support.scripted_chat import Known
 
 _NOTHING = "other"

@@ -9,10 +9,15 @@ from pathlib import Path
 from PIL import Image
 
 from formalimg import parse
-from formalimg.judges import ClauseJudge, open_judge
-from formalimg.models import CallableModel, ChatModel, Completion, Message, build_chat_model
-from formalimg.runs import RunConfig, execute
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.clause_judge import ClauseJudge
+from formalimg.judges.factory import open_judge
+from formalimg.models.chat import Completion, Message
+from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.python_function import CallableModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.types import ChatModel, Item
 from tests.support.command import Result, formalimg
 from tests.support.concept_items import CAT, RED, TWO, concept_item, questions_in
 from tests.support.loopback import Asked, Loopback

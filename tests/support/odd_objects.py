@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from formalimg.scenes import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from tests.support.random_logic import random_formula
 
 CLASSES = ("cup", "fork", "pen")

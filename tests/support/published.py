@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from formalimg.suites import ConceptSpec, Item, load
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg.benchmarks.loader import load
+from formalimg.types import Item
 
 FOLDER = Path(__file__).parents[3] / "shared" / "official" / "formalimg" / "benchmarks"
 

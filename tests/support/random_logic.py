@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from formalimg.logic import (
+from formalimg.logic.syntax import (
     COUNT_BOUNDS,
     And,
     Atom,
@@ -19,7 +19,9 @@ from formalimg.logic import (
     Value,
     Variable,
 )
-from formalimg.scenes import BINARY_RULES, UNARY_RULES, Box, Scene, SceneObject
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
 
 CLASSES = ("cup", "fork")
 COLORS = ("red", "blue")

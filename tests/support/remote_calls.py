@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models import Answered, Failed, ImageModel
-from formalimg.models.chat import ChatModel, Unanswered
+from formalimg.models.base import Failed
+from formalimg.models.chat import Answered, Unanswered
 from formalimg.models.providers.anthropic import open_anthropic_chat
 from formalimg.models.providers.gemini import open_gemini_chat, open_gemini_images
 from formalimg.models.providers.hf import open_hf_chat, open_hf_images
 from formalimg.models.providers.openai import open_openai_chat, open_openai_images
+from formalimg.types import ChatModel, ImageModel
 from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, wait_for
 
 _CHATS = {

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from formalimg.models import ImageModel, ImageRequest, ImageResult
+from formalimg.models.base import ImageRequest, ImageResult
 from formalimg.models.chat import Attachment, Message
+from formalimg.types import ImageModel
 from tests.support.loopback.images import plain
 
 PLANTED = "sk-planted-0a1b2c3d4e5f6789-wxyz"

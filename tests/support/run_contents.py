@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from formalimg.runs import ImageOutcome, Judged, RunConfig, open_run
+from formalimg.runs.config import RunConfig
+from formalimg.runs.queries import ImageOutcome
+from formalimg.runs.reader import Judged, open_run
 from tests.support.models import Speckles, small_items
 
 _COLUMNS = {

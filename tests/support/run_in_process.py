@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import RunConfig, execute
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
 from tests.support.models import NumberJudge, Speckles, small_items
 
 _ROOT = Path(__file__).parents[2]

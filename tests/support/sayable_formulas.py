@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.logic import (
+from formalimg.logic.syntax import (
     COUNT_BOUNDS,
     DISTINCT,
     And,
@@ -19,8 +19,8 @@ from formalimg.logic import (
     Or,
     Value,
     Variable,
-    vocabulary,
 )
+from formalimg.logic.vocabulary import vocabulary
 
 _VALUES = {"Has": "color", "HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.suites import CounterfactualSpec, Item, WeightedQuestion
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
+from formalimg.types import Item
 from tests.support.scripted_chat import Asked, Script
 
 SHARP = WeightedQuestion("integrity", "Is it sharp?", "1: sharp. 0: blurred.", 3)

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from formalimg.judges import LoadedImage
-from formalimg.logic import Atom, Clause, Value, best_binding, to_prenex
-from formalimg.models import Setting
-from formalimg.models.chat import Answered, AnswerType, Attachment, Message, Reply, Unanswered
+from formalimg.judges.base import LoadedImage
+from formalimg.logic.prenex import Clause, to_prenex
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.syntax import Atom, Value
+from formalimg.models.chat import Answered, Attachment, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
-from formalimg.scenes import Scene
+from formalimg.scenes.scene import Scene
+from formalimg.types import AnswerType, Setting
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formalimg.human_eval import RatingProtocol, open_study
-from formalimg.web.annotate.app import create_annotation_app
+from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.study import open_study
+from formalimg.web.annotate.annotation_app import create_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied
 

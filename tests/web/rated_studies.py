@@ -11,12 +11,14 @@ from pathlib import Path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from formalimg.human_eval import NewStudy, RatingProtocol, create_study
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.runs import RunConfig, execute
-from formalimg.suites import Item
-from tests.analysis.counterfactual_runs import scored_item
+from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.study_builder import NewStudy, create_study
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.types import Item
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
+from tests.human_eval_agreement.counterfactual_runs import scored_item
 from tests.support.models import Speckles, speckled
 from tests.web.sites import HARM
 

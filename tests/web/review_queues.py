@@ -9,9 +9,11 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from formalimg.authoring import ReviewDesk, export_queue
-from formalimg.suites import CounterfactualGroup, builtin_groups
-from formalimg.web import create_review_app
+from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
+from formalimg.benchmarks.cfworld.authoring.review_queue import export_queue
+from formalimg.benchmarks.cfworld.items import builtin_groups
+from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
+from formalimg.web.review.review_app import create_review_app
 from tests.web.sites import HARM
 
 OURS = builtin_groups()
@@ -54,5 +56,5 @@ def asked(group: CounterfactualGroup) -> dict[str, Any]:
 
 def reviewer(queue: Path, token: str | None = None) -> TestClient:
     """Somebody who reviews a queue, at this machine."""
-    app = create_review_app(ReviewDesk(queue), token=token)
+    app = create_review_app(GroupDesk(queue), token=token)
     return TestClient(app, base_url="http://127.0.0.1:8423", headers=OWN)

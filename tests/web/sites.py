@@ -11,11 +11,17 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import load
-from formalimg.judges import LoadedImage, Part, Unscored, Verdict, open_judge
-from formalimg.models import CallableModel, Setting, open_image_model
-from formalimg.runs import RunConfig, Selection, execute
-from formalimg.suites import Category, ConceptSpec, Item, RequestedConcept
-from formalimg.web import Site, create_viewer_app
+from formalimg.benchmarks.conceptmix.spec import Category, ConceptSpec, RequestedConcept
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_judge
+from formalimg.models.python_function import CallableModel
+from formalimg.models.registry import open_image_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.types import Item, Part, Setting, Unscored, Verdict
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 
 HARM = "<script>pwned=1</script><img src=x onerror=pwned=1>'\"&</textarea></title>{{7*7}}"
 """Text that does something wherever it is taken for markup or for a template."""

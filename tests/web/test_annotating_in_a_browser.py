@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from formalimg.human_eval import RatedTask, RatingProtocol, open_study, read_study
-from formalimg.scenes import Scene
-from formalimg.web.annotate.app import create_annotation_app
+from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.records import RatedTask, read_study
+from formalimg.human_eval.study import open_study
+from formalimg.scenes.scene import Scene
+from formalimg.web.annotate.annotation_app import create_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 

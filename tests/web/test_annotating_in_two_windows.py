@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formalimg.human_eval import read_study
+from formalimg.human_eval.records import read_study
 from tests.support.browser import PATIENCE, needs_browser
 from tests.support.sizes import only_in_full
 from tests.web.rated_screens import DESK, Look, at_image

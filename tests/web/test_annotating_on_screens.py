@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.human_eval import read_study
+from formalimg.human_eval.records import read_study
 from tests.support.browser import needs_browser
 from tests.support.sizes import only_in_full
 from tests.web.rated_screens import DESK, PHONE, Look, at_image

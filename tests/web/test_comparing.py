@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formalimg import load
-from formalimg.judges import open_judge
-from formalimg.models import open_image_model
-from formalimg.reporting import compare
-from formalimg.runs import RunConfig, Selection, execute, open_run
-from formalimg.web import Site, create_viewer_app
+from formalimg.judges.factory import open_judge
+from formalimg.models.registry import open_image_model
+from formalimg.reports.comparison import compare
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.runs.reader import open_run
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.support.browser import PATIENCE, needs_browser, served_at
 from tests.web.sites import visitor
 

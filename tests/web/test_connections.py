@@ -13,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from formalimg.rewards import Scorer
-from formalimg.rewards.server import create_reward_app
-from formalimg.web import ConnectionLimits, LimitedServer, host_name, limited_config, limited_log, listen
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.app import create_reward_app
 from formalimg.web import json_body as bodies
-from formalimg.web.connections import MAX_HEAD
+from formalimg.web.connections import MAX_HEAD, ConnectionLimits, LimitedServer, limited_config
 from formalimg.web.json_body import json_endpoint
-from formalimg.web.server import build_app
-from formalimg.web.server_log import RepeatFilter
+from formalimg.web.security import host_name
+from formalimg.web.server import build_app, listen
+from formalimg.web.server_log import RepeatFilter, limited_log
 from tests.rewards_server.servers import connected, until_closed, until_there
 
 LIMITS = ConnectionLimits(timeout=0.6, max_connections=2)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from formalimg.human_eval import create_study, open_study
-from formalimg.web import Site, create_viewer_app
+from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study_builder import create_study
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.human_eval.labelled_runs import lenient_run, rate_truly
 from tests.human_eval.rated_runs import opened
 

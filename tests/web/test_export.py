@@ -14,10 +14,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import ImageFilter
-from formalimg.web import Site, export_viewer
+from formalimg.runs.queries import ImageFilter
 from formalimg.web.export.addresses import parse_address
+from formalimg.web.export.exporter import export_viewer
 from formalimg.web.export.run_pairs import MAX_PAIRS, choose_pairs
+from formalimg.web.viewer.site import Site
 from tests.support.browser import PATIENCE, needs_browser, playwright
 from tests.support.command import formalimg
 

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from formalimg.runs import FacetIndex, ImageFilter, StoredRun, open_run
+from formalimg.runs.facets import FacetIndex
+from formalimg.runs.queries import ImageFilter
+from formalimg.runs.reader import StoredRun, open_run
 from tests.web.sites import visitor
 from tests.web.test_paging import WANTED
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.web import Site, create_viewer_app
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.support.browser import PATIENCE, needs_browser, served_at
 
 if TYPE_CHECKING:

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 from starlette.routing import Route
 
-from formalimg.runs import FolderLock, write_tags
-from formalimg.web import ConnectionLimits, Site, create_viewer_app
+from formalimg._util.locks import FolderLock
+from formalimg.runs.tags import write_tags
+from formalimg.web.connections import ConnectionLimits
 from formalimg.web.server import build_app
+from formalimg.web.viewer.app import create_viewer_app
 from formalimg.web.viewer.index import RunIndex
 from formalimg.web.viewer.live import LiveRuns
+from formalimg.web.viewer.site import Site
 from tests.web.sites import change, concept_run
 from tests.web.test_connections import served_with_limits
 

@@ -13,11 +13,15 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from PIL import Image
 
-from formalimg.logic import parse
-from formalimg.models import CallableModel
-from formalimg.reporting import compare, render
-from formalimg.runs import ImageFilter, RunConfig, execute, open_run
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from formalimg.logic.parser import parse
+from formalimg.models.python_function import CallableModel
+from formalimg.reports.comparison import compare
+from formalimg.reports.report import render
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.queries import ImageFilter
+from formalimg.runs.reader import open_run
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_items, concept_run, image, visitor
 
 

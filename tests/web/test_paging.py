@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from formalimg.judges import Verdict
-from formalimg.logic import parse
-from formalimg.runs import ImageFilter, Judged, StoredRun, open_run
-from formalimg.suites import FormulaSpec, Item
-from tests.analysis.counterfactual_runs import scored_item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.logic.parser import parse
+from formalimg.runs.queries import ImageFilter
+from formalimg.runs.reader import Judged, StoredRun, open_run
+from formalimg.types import Item, Verdict
 from tests.human_eval.rated_runs import concept_items, rated_run
+from tests.human_eval_agreement.counterfactual_runs import scored_item
 from tests.web.sites import CONCEPTS, HARM
 
 

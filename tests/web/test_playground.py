@@ -12,12 +12,19 @@ from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from formalimg.judges import open_judge
-from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
-from formalimg.scenes import Box, Scene, SceneObject, draw, layout_png
-from formalimg.suites import is_equivalent_as_written, parse_prompt
-from formalimg.web.playground import JobPool, playground_routes
-from formalimg.web.playground.worker_pool import JobTimeoutError
+from formalimg.drawing.icon_scene import draw, layout_png
+from formalimg.judges.factory import open_judge
+from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.parser import parse_prompt
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import clauses, complexity
+from formalimg.logic.soft_score.best_binding import best_binding
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.web.playground.routes import playground_routes
+from formalimg.web.playground.worker_pool import JobPool, JobTimeoutError
 from formalimg.web.server import build_app
 from tests.web.sites import HARM
 

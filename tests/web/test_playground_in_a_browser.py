@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.logic import verify
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.web.playground import playground_routes
+from formalimg.drawing.icon_scene import draw
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.web.playground.routes import playground_routes
 from formalimg.web.server import build_app
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 from tests.support.sizes import only_in_full

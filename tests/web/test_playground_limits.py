@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.scenes import draw
-from formalimg.web.playground import JobPool, playground_routes
-from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError, WorkersBusyError
+from formalimg.drawing.icon_scene import draw
+from formalimg.web.playground.routes import playground_routes
+from formalimg.web.playground.worker_pool import WORKER_MODULE, InputTooLargeError, JobPool, WorkersBusyError
 from formalimg.web.server import build_app
 from tests.support.sizes import only_in_full, tries
 from tests.web.test_playground import RED, Visitor

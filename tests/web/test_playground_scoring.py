@@ -13,8 +13,10 @@ import pytest
 from PIL import Image
 
 import formalimg
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.web.playground import playground_routes
+from formalimg.drawing.icon_scene import draw
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.web.playground.routes import playground_routes
 from formalimg.web.server import build_app
 from tests.support.browser import PATIENCE, needs_browser, served_at
 from tests.support.loopback import Loopback

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.web import Site
 from formalimg.web.viewer import site as remembering
-from formalimg.web.viewer.site import StampedCache
+from formalimg.web.viewer.site import Site, StampedCache
 
 
 class _Work:

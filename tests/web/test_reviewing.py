@@ -11,7 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from formalimg.authoring import ReviewDesk, read_groups, read_review
+from formalimg.benchmarks.cfworld.authoring.groups import read_groups
+from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
+from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
 from formalimg.cli.review import review_app
 from tests.web.review_queues import FINE, OURS, OWN, harmful_group, queue_of, reviewer, spoilt_group
 from tests.web.sites import HARM
@@ -37,7 +39,7 @@ def queue(tmp_path: Path) -> Path:
 
 
 def version(queue: Path, name: str) -> str:
-    return {line.group.id: line.version for line in ReviewDesk(queue).lines()}[name]
+    return {line.group.id: line.version for line in GroupDesk(queue).lines()}[name]
 
 
 def send(person: TestClient, queue: Path, name: str, **what: Any) -> dict[str, Any]:

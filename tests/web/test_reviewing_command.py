@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from formalimg.authoring import ReviewDesk, read_review
+from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
+from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
 from tests.web.review_queues import OURS, queue_of
@@ -28,7 +29,7 @@ def test_a_decision_is_kept_by_a_server_that_is_then_interrupted(tmp_path: Path)
         assert server.stdout is not None
         address = server.stdout.readline().split()[0]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-        seen = ReviewDesk(queue).lines()[0]
+        seen = GroupDesk(queue).lines()[0]
         body = json.dumps({"group": seen.group.id, "version": seen.version, "choice": "accept"}).encode()
         headers = {"Content-Type": "application/json", "Origin": address.rstrip("/")}
         urllib.request.urlopen(urllib.request.Request(f"{address}decide", body, headers)).read()

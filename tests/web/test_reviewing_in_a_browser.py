@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.authoring import ReviewDesk, read_review
-from formalimg.web import create_review_app
+from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
+from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
+from formalimg.web.review.review_app import create_review_app
 from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM
@@ -32,7 +33,7 @@ def queue(tmp_path: Path) -> Path:
 @pytest.fixture
 def page(browser: Browser, queue: Path) -> Iterator[Page]:
     """A page of the queue that has seen no complaint, but of answers that refuse, or that we kept from coming."""
-    with served_at(create_review_app(ReviewDesk(queue), token=None)) as address:
+    with served_at(create_review_app(GroupDesk(queue), token=None)) as address:
         complaints: list[str] = []
         context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
         context.set_default_timeout(PATIENCE)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.reporting import compare, render
-from formalimg.runs import open_run
-from formalimg.web import Site
+from formalimg.reports.comparison import compare
+from formalimg.reports.report import render
+from formalimg.runs.reader import open_run
 from formalimg.web.viewer import index as indexing
 from formalimg.web.viewer.index import RunIndex
+from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.summaries import RunSummary, summarize_run
-from tests.analysis.counterfactual_runs import scored_item, scored_run
+from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_run, visitor
 
 

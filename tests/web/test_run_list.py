@@ -8,8 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from starlette.exceptions import HTTPException
 
-from formalimg.runs import ImageCounts, RunActivity, RunCost, RunTags
-from formalimg.stats import Band
+from formalimg.runs.activity import ImageCounts, RunActivity
+from formalimg.runs.rows import RunCost
+from formalimg.runs.tags import RunTags
+from formalimg.stats.observations import Band
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun
 from formalimg.web.viewer.run_list import PER_PAGE, filter_choices, parse_runs_query, run_status, select_runs
 from formalimg.web.viewer.sparkline import sparkline

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from formalimg.models import CallableModel
-from formalimg.runs import RunConfig, execute, read_tags
-from formalimg.web import Site, create_viewer_app
+from formalimg.models.python_function import CallableModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.tags import read_tags
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.sites import HARM, Eye, concept_items, concept_run, image
 

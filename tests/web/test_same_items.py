@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.models import CallableModel
-from formalimg.runs import RunConfig, execute
-from formalimg.web import FoundRun, Site
+from formalimg.models.python_function import CallableModel
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.web.viewer.site import FoundRun, Site
 from tests.web.sites import Eye, concept_items, image, visitor
 
 

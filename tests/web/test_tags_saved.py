@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from formalimg.runs import read_tags, write_tags
-from formalimg.web import Site, create_viewer_app
+from formalimg.runs.tags import read_tags, write_tags
+from formalimg.web.viewer.app import create_viewer_app
+from formalimg.web.viewer.site import Site
 from tests.web.sites import HARM, concept_run, visitor
 
 ORIGIN = {"Origin": "http://127.0.0.1:8421"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from formalimg.judges import Part
-from formalimg.stats import Interval, Rate
-from formalimg.suites import suite
+from formalimg.benchmarks.registry import suite
+from formalimg.stats.observations import Interval, Rate
+from formalimg.types import Part
 from formalimg.web.viewer.highlight import highlight_prompt
 from formalimg.web.viewer.item import highlight_formula
 from formalimg.web.viewer.sparkline import sparkline

@@ -11,11 +11,14 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from formalimg import load
-from formalimg.baselines import open_baseline
-from formalimg.logic import vocabulary
-from formalimg.models import Generated, ImageRequest, ImageResult
-from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.drawing.icon_scene import draw
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.base import Generated, ImageRequest, ImageResult
+from formalimg.models.builtin.baselines import open_baseline
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 from tools import draw_contact_sheets, draw_trust
 
 _INSTRUCTION = "818"

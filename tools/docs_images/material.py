@@ -16,8 +16,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from formalimg.human_eval import NewStudy, RatingProtocol, Study, StudyRules, create_study, open_study
-from formalimg.runs import open_run, read_tags, write_tags
+from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.rules import StudyRules
+from formalimg.human_eval.study import Study, open_study
+from formalimg.human_eval.study_builder import NewStudy, create_study
+from formalimg.runs.reader import open_run
+from formalimg.runs.tags import read_tags, write_tags
 from tools.docs_images.notebook import notebook_page
 from tools.docs_images.runs import MANY_RUNS, MODELS, RUNS, PlannedRun
 

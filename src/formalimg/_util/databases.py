@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from formalimg._util.stored_values import StoredValueError
+from formalimg._util.strict_json import StoredValueError
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 

@@ -8,7 +8,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     import functools
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     lazy_property = functools.cached_property
 else:
@@ -33,26 +33,34 @@ else:
             return value
 
 
-def lazy_exports(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package whose larger modules are imported on first access.
+def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that exports the names below its `if TYPE_CHECKING:`.
 
-    The package also gets a `__dir__`, so that `dir` and tab completion show what it exports and nothing else.
-
-    Args:
-        package: the full name of the package.
-        names: the exported names by module, relative to the package.
+    Nothing is imported before a name is used, and each name is written where type checkers read it anyway.
     """
-    module_of = {name: module for module, inside in names.items() for name in inside}
-    module = sys.modules[package]
+    module_of: dict[str, str] = {}
 
     def get(name: str) -> object:
-        if name not in module_of:
+        module = sys.modules[package]
+        if name not in module.__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+        if not module_of:
+            module_of.update(_imported_names(str(module.__file__)))
+        return getattr(import_module(module_of[name]), name)
 
-    def listed() -> list[str]:
-        own = vars(module)
-        return sorted({*own.get("__all__", ()), *(name for name in own if name.startswith("__"))})
+    def list_names() -> list[str]:
+        module = sys.modules[package]
+        return sorted({*module.__all__, *(name for name in vars(module) if name.startswith("__"))})
 
-    vars(module).setdefault("__dir__", listed)
-    return get
+    return get, list_names
+
+
+def _imported_names(path: str) -> Iterator[tuple[str, str]]:
+    """Yield each name that a file imports from a module, with the module."""
+    import ast  # here, because programs that import from modules never need it
+
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than all of this
+        tree = ast.parse(file.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((alias.name, node.module) for alias in node.names)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 HIDDEN = "\x7f-\x9f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 """Ranges of characters beyond ASCII that are obeyed or not seen, for regular expressions: C1 control characters, line
@@ -87,3 +87,10 @@ def truncate(message: str, head: int, tail: int) -> str:
 def json_text(data: object, indent: int | None = 2) -> str:
     """Return data as JSON with a newline at its end; control characters in it are written out."""
     return f"{visible(json.dumps(data, indent=indent, ensure_ascii=False))}\n"
+
+
+def counts_text(counts: Mapping[str, int], shown: int | None = None) -> str:
+    """Return values with their counts, the most frequent first; optionally only some of them."""
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    more = "" if shown is None or len(ordered) <= shown else f", and {len(ordered) - shown} more"
+    return ", ".join(f"{value} {count}" for value, count in ordered[:shown]) + more

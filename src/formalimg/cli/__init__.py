@@ -14,9 +14,9 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     from formalimg.cli.commands import COMMANDS, app
 
-__getattr__ = lazy_exports("formalimg.cli", {"commands": ["COMMANDS", "app"]})
-
 __all__ = ["COMMANDS", "app", "main"]
+
+__getattr__, __dir__ = lazy_exports(__name__)
 
 STOPPED = "stopped; nothing is half-written, and the same command starts again"
 """What a command prints that was interrupted, unless it knows better."""

@@ -22,8 +22,11 @@ from formalimg.cli.output import (
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import HumanStudy, JudgeAgreement, JudgeScoreAgreement, VoteStudy
-    from formalimg.reporting import FigureFormat
+    from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
+    from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+    from formalimg.human_eval.agreement.studies import HumanStudy
+    from formalimg.human_eval.agreement.vote_study import VoteStudy
+    from formalimg.reports.figures.figure_files import FigureFormat
 
 
 def agree_command(
@@ -49,7 +52,7 @@ def agree_command(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="Human scores, 0 to 1, for runs of cf-world and its probes: model, item, sample, question, rater, "
+            help="Human scores, 0 to 1, for suites whose images have scores: model, item, sample, question, rater, "
             "score. They are compared with the last judge, or with both of --judges.",
             show_default=False,
         ),
@@ -85,7 +88,7 @@ def agree_command(
     profile: Annotated[
         Literal["paper", "official-code"],
         typer.Option(
-            help="official-code: for CF-World, scores in which each question has its full weight; for question graphs, "
+            help="official-code: of weighted questions, scores in which each has its full weight; of question graphs, "
             "images without a verdict count as 0."
         ),
     ] = "paper",
@@ -103,7 +106,10 @@ def agree_command(
         option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
         raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")
     if ratings:
-        from formalimg.analysis import human_study_table, human_study_text  # here, so that other commands start faster
+        from formalimg.human_eval.agreement.studies import (
+            human_study_table,
+            human_study_text,
+        )  # here, so that other commands start faster
 
         studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile)
         write_output(
@@ -111,13 +117,13 @@ def agree_command(
         )
         _draw(studies_of_ratings, figures, formats)
     elif scores:
-        from formalimg.analysis import human_scores_table, human_scores_text
+        from formalimg.human_eval.agreement.consistency_tables import human_scores_table, human_scores_text
 
         found = compare_with_scores(runs, judges, scores, profile)
         write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
         _draw(found, figures, formats)
     else:
-        from formalimg.analysis import agreement_table, agreement_text
+        from formalimg.human_eval.agreement.studies import agreement_table, agreement_text
 
         studies: list[JudgeAgreement | JudgeScoreAgreement | VoteStudy] = [
             *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
@@ -135,7 +141,7 @@ def _draw(
     """Write the figures of all studies; each of several studies has its own numbered folder."""
     if figures is None:
         return
-    from formalimg.reporting import study_figures
+    from formalimg.reports.figures.studies import study_figures
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures

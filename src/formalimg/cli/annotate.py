@@ -10,13 +10,12 @@ import typer
 
 from formalimg._util.text import visible
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
-from formalimg.cli.output import print_table
-from formalimg.cli.streams import echo
+from formalimg.cli.streams import echo, print_table
 from formalimg.cli.study_creation import LABELS, RATERS, create_or_resume, grow_study, study_pages
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import Study
+    from formalimg.human_eval.study import Study
 
 
 def annotate_command(
@@ -31,8 +30,8 @@ def annotate_command(
     protocol: Annotated[
         Literal["likert", "questions", "scores", "boxes", "ab"] | None,
         typer.Option(
-            help="How raters judge: five points; the image as a whole, then yes or no to each question (conceptmix); "
-            "scores from 0 to 1 (cf-world); correcting boxes, classes and colours (knolling, natural); or which of two "
+            help="How raters judge: five points; the image as a whole, then yes or no to each question of the item; "
+            "scores from 0 to 1 for each; correcting boxes, classes and colours (knolling, natural); or which of two "
             "images of different runs is better (ab).",
             show_default=False,
         ),
@@ -184,7 +183,8 @@ def annotate_command(
 
     Links are shown once, when they are created. Every answer is stored at once: stop and resume at any time.
     """
-    from formalimg.human_eval import StudyConfig, is_study, open_study  # here, so that other commands start faster
+    from formalimg.human_eval.manifest import StudyConfig, is_study  # here, so that other commands start faster
+    from formalimg.human_eval.study import open_study
 
     resumes = study is None and len(folders) == 1 and is_study(folders[0])
     place = folders[0] if resumes else study or _default_folder(folders, "correction" if for_correction else protocol)
@@ -201,7 +201,7 @@ def annotate_command(
     shown = None if levels is None else read_levels(levels)
     config = StudyConfig(runs, protocol, raters, per_image, shown, per_level, checks, seed, borderline or None, labels)
     with require_web_extra("rating images"):
-        from formalimg.web import serve_study
+        from formalimg.web.annotate.annotation_app import serve_study
     page = study_pages(place, max_missed, min_seconds, instructions, completion_url)
     links = create_or_resume(place, config, page, for_correction=for_correction)
     grow_study(place, more)
@@ -262,7 +262,7 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
 
 
 def _write_links(study: Study, addresses: Mapping[str, str], out: Path) -> None:
-    from formalimg.human_eval import write_recruitment
+    from formalimg.human_eval.recruitment import write_recruitment
 
     for path in write_recruitment(addresses, study.completion_codes(), out):
         echo(path)
@@ -272,7 +272,8 @@ def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    from formalimg.human_eval import export_study, read_study, summarize_raters
+    from formalimg.human_eval.records import read_study
+    from formalimg.human_eval.study_export import export_study, summarize_raters
 
     raters = summarize_raters(read_study(place))
     table = Table(box=None, pad_edge=False)

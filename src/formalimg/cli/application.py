@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
 from formalimg._util.text import visible
-from formalimg.cli.interrupts import handle_interrupts, report_interrupt
+from formalimg.cli import STOPPED
 from formalimg.cli.streams import prepare_streams
 from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 
 def run_application() -> None:
@@ -51,14 +58,14 @@ def run_application() -> None:
 
 def error_text(error: FormalimgError) -> str:
     """Return the message of an error: one line, unless it lists problems or findings below each other."""
-    from formalimg.models import redact  # here, so that commands start faster
+    from formalimg.models.secrets import redact  # here, so that commands start faster
 
     lists_several = hasattr(error, "problems") or hasattr(error, "findings")
     return visible(redact(str(error)), one_line=not lists_several)
 
 
 def _run_command() -> None:
-    from formalimg.cli import app  # here, so that Ctrl-C during its import is handled too
+    from formalimg.cli.commands import app  # here, so that Ctrl-C during its import is handled too
 
     try:
         app()
@@ -89,3 +96,53 @@ def _end_without_output(code: int) -> NoReturn:
 def _discard(descriptor: int) -> None:
     """Let everything that is still written to a stream vanish."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+_IMPORTLIB = "<frozen importlib"
+
+
+@contextmanager
+def handle_interrupts() -> Iterator[None]:
+    """Handle Ctrl-C, where Python would: a process that was started to ignore it, or has a handler, keeps that."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    hook = sys.unraisablehook
+    signal.signal(signal.SIGINT, _on_interrupt)
+    sys.unraisablehook = _on_unraisable
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = hook
+
+
+def report_interrupt() -> None:
+    """Print that the command was stopped, on a line of its own."""
+    with suppress(OSError, ValueError):  # nobody may be there to read it
+        print(STOPPED, file=sys.stderr, flush=True)
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, or end at once where modules are being imported.
+
+    Libraries turn exceptions during their import into other ones, or go on without what they could not import. A run
+    can be killed at any time, so nothing is lost.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORTLIB):
+            _end_at_once()
+        frame = frame.f_back
+    signal.default_int_handler(number, None)
+
+
+def _on_unraisable(unraisable: UnraisableHookArgs) -> None:
+    """End where KeyboardInterrupt was raised in a finalizer, which cannot raise anything."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        _end_at_once()
+    sys.__unraisablehook__(unraisable)
+
+
+def _end_at_once() -> None:
+    report_interrupt()
+    os._exit(130)

@@ -14,7 +14,7 @@ from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.sharing import BundleCheck
+    from formalimg.reports.sharing.bundle_checks import BundleCheck
 
 _MAX_SHOWN = 50
 """The most findings that are printed."""
@@ -30,8 +30,9 @@ def bundle_command(
     It holds manifests, items, verdicts of all judges with their raw answers, versions, a report, and a digest of every
     file. Cite the digest that is printed: nothing in the bundle can be changed without changing it.
     """
-    from formalimg.sharing import digest_text, write_bundle  # here, so that other commands start faster
-    from formalimg.tables import count_noun
+    from formalimg.reports.sharing.bundle import write_bundle
+    from formalimg.reports.sharing.bundle_format import digest_text  # here, so that other commands start faster
+    from formalimg.reports.tables.format import count_noun
 
     if out.suffix.lower() != ".zip":
         raise FormalimgError(f"a bundle is a zip file: name it {out.with_suffix('.zip')}")
@@ -65,7 +66,10 @@ def verify_bundle_command(
 
     Exit code 0: nothing differs. 1: something differs, or a part of the plan was never made or judged.
     """
-    from formalimg.sharing import unpack_bundle, verify_bundle  # here, so that other commands start faster
+    from formalimg.reports.sharing.bundle_verification import (
+        unpack_bundle,
+        verify_bundle,
+    )  # here, so that other commands start faster
 
     check = verify_bundle(bundle, digest, all_images=all_images)
     if as_json:
@@ -83,8 +87,8 @@ def verify_bundle_command(
 
 
 def _verification_lines(bundle: Path, check: BundleCheck) -> Iterator[str]:
-    from formalimg.sharing import digest_text
-    from formalimg.tables import count_noun
+    from formalimg.reports.sharing.bundle_format import digest_text
+    from formalimg.reports.tables.format import count_noun
 
     yield from map(str, check.findings[:_MAX_SHOWN])
     if len(check.findings) > _MAX_SHOWN:
@@ -105,7 +109,7 @@ def _verification_lines(bundle: Path, check: BundleCheck) -> Iterator[str]:
 
 
 def _outcome(check: BundleCheck) -> str:
-    from formalimg.tables import count_noun
+    from formalimg.reports.tables.format import count_noun
 
     if check.findings:
         return count_noun(len(check.findings), "difference")

@@ -1,4 +1,4 @@
-"""`formalimg calibrate`: choose the gate threshold of CF-World by human labels."""
+"""`formalimg calibrate`: choose the gate threshold of groups by human labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from formalimg.cli.output import (
 
 
 def calibrate_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of cf-world.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of groups with a gate.", show_default=False)],
     labels: Annotated[
         Path,
         typer.Option(
@@ -45,22 +45,19 @@ def calibrate_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Find the threshold of CF-World's gate that agrees best with human labels.
+    """Find the gate threshold of groups of factual and changed prompts that agrees best with human labels.
 
     Raters label whether a factual image is recognisable; the gate should open for exactly those images.
     """
-    from formalimg.analysis import (  # here, so that other commands start faster
-        calibrate_gate,
-        calibration_table,
-        calibration_text,
-    )
+    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
 
     formats = figure_formats(figures, figures_as)
     form = output_format(format, out, "a calibration")
     with open_runs(runs, judge) as opened:
-        found = calibrate_gate(labels, opened, profile=profile)
+        study = find_study("calibrate", (run.manifest.suite for run in opened))
+        found = study.make(labels, opened, profile=profile)
     if figures is not None:
-        from formalimg.reporting import study_figures
+        from formalimg.reports.figures.studies import study_figures
 
         write_figures(study_figures(found), figures, formats, "no labelled image has a score")
-    write_output(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))
+    write_output(form, out, lambda: study.text(found, form), lambda: study.table(found))

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from formalimg.cli.options import DryRun, Prompts, key_value_option, read_options
-from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import CaptionStudy
-    from formalimg.models import ChatModel
+    from formalimg.human_eval.agreement.own_studies import OwnStudy
+    from formalimg.types import ChatModel
 
 _BETWEEN_STEPS = 100
 """Captions between two updates of the progress bar, since an update takes longer than a caption."""
@@ -70,18 +70,19 @@ def captions_command(
 
     With a model and --out, run the same command again to resume. Exit code 1 if some captions remain unanswered.
     """
-    from formalimg.analysis import study_captions  # here, so that other commands start faster
+    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
     formats = figure_formats(figures, figures_as)
+    code = find_study("captions")
     chat_model = _open_model(model, model_options)
     if chat_model is not None and dry_run:
-        _show_estimate(file, chat_model, column, limit, out, prompts)
+        _show_estimate(code, file, chat_model, column, limit, out, prompts)
         return
     try:
-        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as on_progress:
-            study = study_captions(
+        with _progress(code, file, column, limit, 1 if model else _BETWEEN_STEPS) as on_progress:
+            study = code.make(
                 file, model=chat_model, column=column, limit=limit, out=out, prompts=prompts, on_progress=on_progress
             )
     except KeyboardInterrupt:
@@ -91,10 +92,10 @@ def captions_command(
         echo(f"stopped; {stored or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
-        from formalimg.reporting import study_figures
+        from formalimg.reports.figures.studies import study_figures
 
         write_figures(study_figures(study), figures, formats, "no caption names an object")
-    _show(study, format)
+    _show(code, study, format)
     if out is not None:
         echo(f"all results are in {out}", err=True)
     if study.unanswered:
@@ -102,13 +103,13 @@ def captions_command(
 
 
 @contextmanager
-def _progress(file: Path, column: str | None, limit: int | None, step: int) -> Iterator[Callable[[int], None]]:
-    if not file.is_file():  # a pipe can be read only once
+def _progress(
+    code: OwnStudy, file: Path, column: str | None, limit: int | None, step: int
+) -> Iterator[Callable[[int], None]]:
+    if code.cases is None or not file.is_file():  # a pipe can be read only once
         yield lambda done: None
         return
-    from formalimg.analysis import read_captions
-
-    total = sum(bool(caption.text) for caption in read_captions(file, column=column, limit=limit))
+    total = code.cases(file, column=column, limit=limit)
     with progress_bar("reading captions", total) as on_progress:
         yield lambda done: on_progress(done) if done % step == 0 or done == total else None
 
@@ -116,28 +117,32 @@ def _progress(file: Path, column: str | None, limit: int | None, step: int) -> I
 def _open_model(model: str | None, options: list[str] | None) -> ChatModel | None:
     if model is None:
         return None
-    from formalimg.models import open_chat_model
+    from formalimg.models.registry import open_chat_model
 
     return open_chat_model(model, read_options(options))
 
 
-def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None:
-    from formalimg.analysis import caption_study_csv, caption_study_json, caption_study_table
-
+def _show(code: OwnStudy, study: Any, form: Literal["terminal", "json", "csv"]) -> None:
     if form == "terminal":
-        print_table(caption_study_table(study))
+        print_table(code.table(study))
         if "model" in study.asked:
             echo("cost: unknown" if study.cost is None else f"cost: ${study.cost:.4f}")
     else:
-        print_data(caption_study_json(study) if form == "json" else caption_study_csv(study))
+        print_data(code.text(study, form))
 
 
 def _show_estimate(
-    file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
+    code: OwnStudy,
+    file: Path,
+    model: ChatModel,
+    column: str | None,
+    limit: int | None,
+    out: Path | None,
+    prompts: Path | None,
 ) -> None:
-    from formalimg.analysis import estimate_caption_study
-
-    estimate = estimate_caption_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
+    if code.estimate is None:
+        raise FormalimgError("what this would cost cannot be estimated: leave --dry-run out")
+    estimate = code.estimate(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at an unknown price" if estimate.cost is None else f"about ${estimate.cost:.4f}"
     echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
     if estimate.first:

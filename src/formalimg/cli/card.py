@@ -39,9 +39,9 @@ def card_command(
     from contextlib import closing
 
     from formalimg._util.io import atomic_write_text
-    from formalimg.analysis import find_judge
-    from formalimg.runs import open_run
-    from formalimg.sharing import model_card
+    from formalimg.human_eval.agreement.run_judges import find_judge
+    from formalimg.reports.sharing.model_cards import model_card
+    from formalimg.runs.reader import open_run
 
     folder = figures if figures is not None or out is None else out.parent / "figures"
     formats = figure_formats(folder, figures_as)

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from formalimg import __version__
-from formalimg.cli.help_groups import SECTIONS
-from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, ProtocolName, key_value_option, read_options
-from formalimg.cli.price_options import GivenPrices, Prices, require_prices
+from formalimg.cli.commands import SECTIONS
+from formalimg.cli.options import MAX_COUNT, MAX_SEED, DryRun, Prices, ProtocolName, key_value_option, read_options
+from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import print_estimated_calls
+from formalimg.cli.run_output import print_estimated_calls
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError, OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.judges import AnchorSet, Certificate, Grounder, Judge, JudgeCertificate
+    from formalimg.judges.certificates.anchors import AnchorSet
+    from formalimg.judges.certificates.certificate import JudgeCertificate
+    from formalimg.judges.certification import Certificate
+    from formalimg.types import Grounder, Judge
 
 _READINGS, _EXAMPLES, _ANCHORS = 300, 50, 100
 """The number of scenes by default: to find objects in, to judge, and of an anchor set."""
@@ -35,8 +38,8 @@ def certify_command(
         str | None,
         typer.Option(
             metavar="SUITE",
-            help="Measure verdicts, by drawn items of knolling, natural, conceptmix or geneval. Default: how well a "
-            "grounder finds objects.",
+            help="Measure verdicts, by drawn items of a suite with a drawn world, such as knolling. Default: how "
+            "well a grounder finds objects.",
             show_default=False,
         ),
     ] = None,
@@ -111,7 +114,7 @@ def certify_command(
     boxes overlap by 0.9. Drawings are used as they are, and after compression, scaling, blur and noise. With --require,
     all other images must be refused, too.
     """
-    from formalimg.models import Spending  # here, so that other commands start faster
+    from formalimg.models.spending import Spending  # here, so that other commands start faster
 
     _check_options(suite, protocol, anchor, looks_per, out, require)
     prices = GivenPrices(price, {"grounder" if suite is None else "judge": [judge]})
@@ -152,7 +155,7 @@ def _check_options(
     if suite is None and (anchor is not None or protocol != "default"):
         option = "--anchor" if anchor is not None else "--protocol"
         raise FormalimgError(
-            f"{option} applies to the verdicts of a judge: add --suite knolling, natural, conceptmix or geneval"
+            f"{option} applies to the verdicts of a judge: add --suite with a suite that has a drawn world"
         )
     if anchor is None and looks_per is not None:
         raise FormalimgError("--looks-per says how many images of an anchor set are asked again: add --anchor DIR")
@@ -166,7 +169,7 @@ def _print(
 ) -> int:
     """Print what was measured, write it to a file if one is named, and return the exit code."""
     from formalimg._util.io import atomic_write_text
-    from formalimg.judges import AnchorSet, anchor_text
+    from formalimg.judges.certificates.anchors import AnchorSet, anchor_text
 
     text = f"{json.dumps(found.to_json(), indent=2, ensure_ascii=False)}\n"
     if out is not None:
@@ -190,8 +193,9 @@ class _Measured(NamedTuple):
 
 
 def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, seed: int) -> _Measured:
-    from formalimg.judges import certify, images_to_certify, open_grounder
-    from formalimg.scenes import drawable_classes
+    from formalimg.drawing.icon_scene import drawable_classes
+    from formalimg.judges.certification import certify, images_to_certify
+    from formalimg.judges.factory import open_grounder
 
     grounder = open_grounder(name, options)
     images, of_classes = images_to_certify(scenes, others), getattr(grounder, "questions", lambda classes: 0)
@@ -206,7 +210,8 @@ def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, s
 def _judge(
     suite: str, name: str, options: Mapping[str, str], protocol: ProtocolName, scenes: int, seed: int
 ) -> _Measured:
-    from formalimg.judges import certify_judge, images_of, open_judge
+    from formalimg.judges.certificates.measurement import certify_judge, images_of
+    from formalimg.judges.factory import open_judge
 
     judge = open_judge(suite, name, options, protocol=protocol)
     return _Measured(
@@ -227,7 +232,8 @@ def _anchor(
     folder: Path,
     looks_per: int | None,
 ) -> _Measured:
-    from formalimg.judges import ANCHOR_FILE, look_again, make_anchor, open_judge, read_anchor
+    from formalimg.judges.certificates.anchors import ANCHOR_FILE, look_again, make_anchor, read_anchor
+    from formalimg.judges.factory import open_judge
 
     judge = open_judge(suite, name, options, protocol=protocol)
     if not (folder / ANCHOR_FILE).exists():
@@ -246,7 +252,7 @@ def _anchor(
 
 def _questions(judge: Judge, suite: str, scenes: int, seed: int, images: int) -> int:
     """Return how many questions so many images of each scene take."""
-    from formalimg.judges import flipped_scenes
+    from formalimg.judges.certificates.flipped_scenes import flipped_scenes
 
     of_item = getattr(judge, "questions", None)
     return images * sum(of_item(each.item) for each in flipped_scenes(suite, scenes, seed, judge)) if of_item else 0
@@ -254,8 +260,8 @@ def _questions(judge: Judge, suite: str, scenes: int, seed: int, images: int) ->
 
 def _print_estimate(measured: _Measured) -> None:
     """Print how many images would be looked at, how many questions that takes, and about what it costs."""
-    from formalimg.cli.estimate_output import dollars
-    from formalimg.runs import question_cost
+    from formalimg.cli.run_output import dollars
+    from formalimg.runs.cost_estimate import question_cost
 
     questions = measured.questions()
     echo(f"{measured.party.name}:")

@@ -9,12 +9,19 @@ from typing import Annotated
 
 import typer
 
+from formalimg.benchmarks.loader import load_with_skipped
+from formalimg.benchmarks.odd_records import odd_lines
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite_names
 from formalimg.cli.inputs import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, Problem, Vocabulary, check, clauses, complexity, parse, vocabulary
-from formalimg.suites import load_with_skipped, odd_lines, suite_names
-from formalimg.suites import suite as suite_of
+from formalimg.logic.checks import check
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import clauses, complexity
+from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
 
 def check_command(
@@ -49,7 +56,7 @@ def check_command(
 
     Exit code 0: no problems. 1: problems found. 2: wrong usage, or a formula could not be parsed.
     """
-    if suite in suite_names() and suite_of(suite).kind == "questions":
+    if suite in suite_names() and suite_of(suite).form.SPEC is QuestionSpec:
         raise typer.Exit(_check_questions(suite, files or [], as_json))
     terms = vocabulary(suite)
     findings = []
@@ -61,7 +68,7 @@ def check_command(
         problems = check(instruction.text, terms, k=expected, single_component=single_component)
         if plausible and not problems:
             problems = _implausible(instruction, terms)
-        unreadable = any(problem.kind in ("syntax", "size") for problem in problems)
+        unreadable = not {problem.kind for problem in problems}.isdisjoint(("syntax", "size"))
         code = max(code, 2 if unreadable else 1 if problems else 0)
         invalid += bool(problems)
         if as_json:
@@ -102,12 +109,12 @@ def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None
 
 
 def _implausible(instruction: Instruction, terms: Vocabulary) -> list[Problem]:
-    from formalimg.suites import find_implausible, suite, suite_names  # here, so that other commands start faster
+    from formalimg.language.ontology.knowledge import COVERED  # here, so that other commands start faster
+    from formalimg.language.ontology.plausibility import find_implausible
 
-    covered = [suite(name).vocabulary for name in suite_names() if suite(name).has_ontology]
-    if terms.name not in covered:
+    if terms.name not in COVERED:
         raise FormalimgError(
-            f"--plausible is for {' and '.join(covered)} formulas: the ontology does not cover {terms.name}"
+            f"--plausible is for {' and '.join(COVERED)} formulas: the ontology does not cover {terms.name}"
         )
     return find_implausible(parse(instruction.text))
 

@@ -1,13 +1,203 @@
-"""All commands: their sections, summaries and examples, and the application that runs them."""
+"""All commands: their sections, summaries and examples, and the application that imports them when they are used.
+
+Commands and options are listed under headings: commands under the one they are registered with, options under their
+`rich_help_panel`. Help stays plain text, so that names such as formalimg[web] are not read as markup.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import logging
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from formalimg import __version__
-from formalimg.cli.help_groups import CommandEntry, command_group
+from formalimg._util.io import refuse_special_file
+from formalimg.cli.streams import VisibleFormatter
+
+# Typer brings its own copy of click in some versions and uses the package in others, so its types are not named here.
+
+SECTIONS = ("What to run", "Model", "Judge", "Cost", "Where")
+"""The headings of options that several commands share, in their order."""
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options are listed in sections, and which takes `--verbose`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the command, and `--verbose` before `--help`."""
+        *params, help_option = super().get_params(ctx)
+        return [*params, _verbose_option(), help_option]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; errors that quote them show no API key."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(message := getattr(error, "message", None), str):
+                from formalimg.models.secrets import redact  # here, so that commands start faster
+
+                error.message = redact(message)  # type: ignore[attr-defined]
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless a path that it was given is no file or folder."""
+        for value in ctx.params.values():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path):
+                    refuse_special_file(path)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then the options of each section, then the options without one."""
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
+        rest: list[tuple[str, str]] = []
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            panel = getattr(param, "rich_help_panel", None)
+            if param.param_type_name == "argument":
+                sections["Arguments"].append(record)
+            elif panel:
+                sections.setdefault(panel, []).append(record)
+            else:
+                rest.append(record)
+        sections["Other options" if any(sections[title] for title in SECTIONS) else "Options"] = rest
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class CommandEntry(NamedTuple):
+    """A command of the command line.
+
+    Attributes:
+        section: the heading under which it is listed.
+        summary: one line for the list of commands.
+        example: a command line to show below its help.
+        target: `module:function` in this package, or `module:app` for a group of commands; by default the function
+            `NAME_command` of the module of that name.
+    """
+
+    section: str
+    summary: str
+    example: str = ""
+    target: str = ""
+
+    def load(self, name: str) -> Any:
+        """Import the command and build it."""
+        module, _, attribute = (self.target or f"{name}:{name}_command").partition(":")
+        found = getattr(import_module(f"formalimg.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            group = typer.main.get_command(found)
+            group.name = name
+            return group
+        only = typer.Typer(add_completion=False, rich_markup_mode=None)
+        epilog = f"Example: formalimg {self.example}" if self.example else None
+        only.command(name, cls=GroupedCommand, epilog=epilog)(found)
+        return typer.main.get_command(only)
+
+
+class _LazyCommands(MutableMapping[str, Any]):
+    """Commands by name, imported on first access: `formalimg run` does not load the other commands."""
+
+    def __init__(self, entries: Mapping[str, CommandEntry]) -> None:
+        self._entries = entries
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = self._entries[name].load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._entries, **self._loaded})
+
+    def __len__(self) -> int:
+        return len({**self._entries, **self._loaded})
+
+
+def command_group(entries: Mapping[str, CommandEntry]) -> type[TyperGroup]:
+    """Return the class of a group with these commands, listed under their headings."""
+
+    class LazyGroup(TyperGroup):
+        """A group whose commands are imported when they are used."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands = _LazyCommands(entries)
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            """Return the names of all commands, in their order."""
+            return [*entries]
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """Write the commands of each section, without importing them."""
+            width = max(map(len, entries))
+            for section in dict.fromkeys(entry.section for entry in entries.values()):
+                with formatter.section(section):
+                    formatter.write_dl(
+                        [
+                            (name.ljust(width), entry.summary)
+                            for name, entry in entries.items()
+                            if entry.section == section
+                        ]
+                    )
+
+    return LazyGroup
+
+
+@cache
+def _verbose_option() -> Any:
+    """Return the option `--verbose`, made by typer itself: how options are built differs between its versions."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _(
+        verbose: Annotated[
+            int,
+            typer.Option(
+                "-v",
+                "--verbose",
+                count=True,
+                show_default=False,
+                metavar="",
+                help="Log retries, waits and other events to standard error; -vv logs every call.",
+            ),
+        ] = 0,
+    ) -> None: ...
+
+    option: Any = typer.main.get_command(only).params[0]
+    option.expose_value = False
+    option.callback = lambda _context, _option, level: configure_logging(level or 0)
+    return option
+
+
+def configure_logging(verbosity: int) -> None:
+    """Log our own events to standard error: INFO for 1, DEBUG for 2 or more, warnings otherwise."""
+    logger = logging.getLogger("formalimg")
+    logger.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)])
+    if verbosity and not logger.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(VisibleFormatter(_FORMAT, datefmt="%H:%M:%S"))
+        logger.addHandler(handler)
+
 
 _RUN, _AUTHOR, _JUDGE, _SHARE, _TOOLS = "Run and look", "Author items", "Judge quality", "Share", "Tools"
 
@@ -43,7 +233,9 @@ COMMANDS = {
     ),
     "view": CommandEntry(_RUN, "Browse runs, images and explanations in the browser.", "view runs"),
     "show": CommandEntry(_RUN, "Show an item: its prompt and what it requires.", "show knolling/1207 --draw item.png"),
-    "diagnose": CommandEntry(_RUN, "Explain why a model fails on CF-World.", "diagnose runs/cf-world*"),
+    "diagnose": CommandEntry(
+        _RUN, "Explain why a model fails on groups of factual and changed prompts.", "diagnose runs/*"
+    ),
     "serve": CommandEntry(_RUN, "Serve rewards over HTTP: scores from 0 to 1, with reasons.", "serve --root images"),
     "synth": CommandEntry(
         _AUTHOR,
@@ -55,7 +247,7 @@ COMMANDS = {
         "Write new items with a chat model, and check every one.",
         "write natural --model openai/gpt-5 --out my-suite --dry-run",
     ),
-    "review": CommandEntry(_AUTHOR, "Accept or reject written CF-World groups.", target="review:review_app"),
+    "review": CommandEntry(_AUTHOR, "Accept or reject written groups of items.", target="review:review_app"),
     "census": CommandEntry(_AUTHOR, "Count what the items of a suite are made of.", "census natural"),
     "captions": CommandEntry(
         _AUTHOR, "Count which kinds of visual concepts captions mention.", "captions captions.txt"
@@ -80,7 +272,7 @@ COMMANDS = {
     ),
     "calibrate": CommandEntry(
         _JUDGE,
-        "Find the threshold of CF-World's gate that agrees best with human labels.",
+        "Find the gate threshold of groups of factual and changed prompts that agrees best with human labels.",
         "calibrate runs/a --labels labels.csv",
     ),
     "certify": CommandEntry(

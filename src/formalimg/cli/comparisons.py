@@ -11,48 +11,48 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.analysis import (
-        HumanScoreStudy,
-        HumanStudy,
-        JudgeAgreement,
-        JudgeScoreAgreement,
-        RunLabels,
-        VoteStudy,
-    )
-    from formalimg.runs import Identity, StoredRun
-    from formalimg.stats import ScoreProfile
+    from formalimg.human_eval.agreement.consistency import HumanScoreStudy
+    from formalimg.human_eval.agreement.image_labels import RunLabels
+    from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
+    from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
+    from formalimg.human_eval.agreement.studies import HumanStudy
+    from formalimg.human_eval.agreement.vote_study import VoteStudy
+    from formalimg.runs.manifest import Identity
+    from formalimg.runs.reader import StoredRun
+    from formalimg.stats.observations import Profile
 
 
 def compare_judge_pairs(
-    runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
+    runs: list[Path], judges: tuple[str, str] | None, profile: Profile
 ) -> Iterator[JudgeAgreement | JudgeScoreAgreement]:
     """Yield the comparison of two judges on each run, by pass and fail or by score."""
-    from formalimg.analysis import compare_judges, compare_scores
-    from formalimg.runs import open_run
-    from formalimg.suites import suite
+    from formalimg.benchmarks.registry import suite
+    from formalimg.human_eval.agreement.judge_agreement import compare_judges
+    from formalimg.runs.reader import open_run
 
     for folder in runs:
         with closing(open_run(folder)) as run:
             first, second = _judge_pair(run, judges) if judges else (None, None)
-            has_scores = suite(run.manifest.suite).traits.has_scores
-        if has_scores:
-            yield compare_scores(folder, first, second, profile=profile)
-        else:
+            about = suite(run.manifest.suite)
+        of_scores = about.study("judge scores")
+        if of_scores is None:
             yield compare_judges(folder, first, second)
+        else:
+            yield of_scores.make(folder, first, second, profile=profile)
 
 
 def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[VoteStudy]:
     """Compare human votes with each judge."""
-    from formalimg.analysis import study_votes
+    from formalimg.human_eval.agreement.vote_study import study_votes
 
     return [study_votes(votes, opened) for opened in _runs_by_judge(runs, judges)]
 
 
 def compare_with_scores(
-    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
+    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: Profile
 ) -> list[HumanScoreStudy]:
     """Compare human scores with each judge."""
-    from formalimg.analysis import study_human_scores
+    from formalimg.human_eval.agreement.studies import study_human_scores
 
     return [study_human_scores(scores, opened, profile=profile) for opened in _runs_by_judge(runs, judges)]
 
@@ -63,12 +63,13 @@ def compare_with_ratings(
     ratings: Path,
     exclude_inattentive: float | None,
     iou: float | None,
-    profile: ScoreProfile,
+    profile: Profile,
 ) -> list[HumanStudy]:
     """Compare a rating study with each judge; corrected boxes belong to one judge."""
-    from formalimg.analysis import BoxStudy, study_human_ratings
-    from formalimg.human_eval import human_ratings
-    from formalimg.judges import MIN_OVERLAP
+    from formalimg.human_eval.agreement.boxes import BoxStudy
+    from formalimg.human_eval.agreement.studies import study_human_ratings
+    from formalimg.human_eval.ratings import human_ratings
+    from formalimg.judges.iou import MIN_OVERLAP
 
     found = [
         study_human_ratings(
@@ -99,13 +100,13 @@ def read_human_ratings(
     ratings: list[Path],
     labels: list[Path],
     exclude_inattentive: float | None,
-    profile: ScoreProfile,
+    profile: Profile,
 ) -> SaidByPeople:
     """Read human ratings of runs for a report, from studies, files of ratings, and files of labels."""
     if not ratings and not labels:
         return SaidByPeople([], {})
-    from formalimg.analysis import merge_labels, read_image_labels
-    from formalimg.human_eval import human_labels
+    from formalimg.human_eval.agreement.image_labels import merge_labels, read_image_labels
+    from formalimg.human_eval.labels import human_labels
 
     studies: list[HumanStudy] = []
     found: list[dict[Path, RunLabels]] = []
@@ -129,7 +130,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
 
     All of them if the ratings name no run: reading the ratings then reports what is wrong.
     """
-    from formalimg.runs import open_run
+    from formalimg.runs.reader import open_run
 
     named = _rated_runs(ratings)
     suites: dict[Path, str] = {}
@@ -144,7 +145,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
 
 def _rated_runs(ratings: Path) -> set[str]:
     """Return the runs, or their models, that a study or a table names."""
-    from formalimg.human_eval import read_study_manifest
+    from formalimg.human_eval.manifest import read_study_manifest
 
     if ratings.is_dir():
         return {run.name for run in read_study_manifest(ratings).runs}
@@ -159,7 +160,7 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 def _runs_by_judge(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
     """Yield the runs opened with the last judge; or once with each of two judges."""
-    from formalimg.runs import open_run
+    from formalimg.runs.reader import open_run
 
     for which in range(2 if judges else 1):
         with ExitStack() as stack:
@@ -171,6 +172,6 @@ def _runs_by_judge(runs: list[Path], judges: tuple[str, str] | None) -> Iterator
 
 
 def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.analysis import find_judge
+    from formalimg.human_eval.agreement.run_judges import find_judge
 
     return find_judge(run, judges[0]), find_judge(run, judges[1])

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.help_groups import GroupedCommand
+from formalimg.cli.commands import GroupedCommand
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
@@ -42,7 +42,8 @@ def allow_command() -> None:
     It is remembered by path and digest, beside your own formalimg.toml. What lies in folders that it names may change
     without asking again.
     """
-    from formalimg.config import allow_file, read_wishes
+    from formalimg.runs.defaults.config_file import read_wishes
+    from formalimg.runs.defaults.trust import allow_file
 
     path = _require_project_file()
     content, wishes = read_wishes(path)
@@ -55,14 +56,14 @@ def allow_command() -> None:
 @config_app.command("revoke", cls=GroupedCommand, short_help="Take that back.")
 def revoke_command() -> None:
     """Let the formalimg.toml of this project set harmless defaults only, as before `config allow`."""
-    from formalimg.config import revoke_file
+    from formalimg.runs.defaults.trust import revoke_file
 
     path = _require_project_file()
     echo(f"no longer allowed: {path}" if revoke_file(path) else f"it was not allowed: {path}")
 
 
 def _require_project_file() -> Path:
-    from formalimg.config import project_file
+    from formalimg.runs.defaults.settings import project_file
 
     path = project_file()
     if path is None:
@@ -71,8 +72,13 @@ def _require_project_file() -> Path:
 
 
 def _print_defaults(as_json: bool) -> None:
-    from formalimg.config import DRAWN, ICONS, load_defaults, user_file  # here, so that other commands start faster
-    from formalimg.suites import suite, suite_names
+    from formalimg.benchmarks.registry import suite, suite_names
+    from formalimg.runs.defaults.settings import (
+        DRAWN,
+        ICONS,
+        load_defaults,
+        user_file,
+    )  # here, so that other commands start faster
 
     defaults = load_defaults()
     general, budget, runs = defaults.judge(), defaults.budget, defaults.runs

@@ -1,4 +1,4 @@
-"""`formalimg diagnose`: explain failures on CF-World."""
+"""`formalimg diagnose`: explain failures on changed worlds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def diagnose_command(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN", help="Runs of cf-world and of its probes, by the same models.", show_default=False
+            metavar="RUN",
+            help="Runs of groups of factual and changed prompts, and of their probes, by the same models.",
+            show_default=False,
         ),
     ],
     model: Annotated[
@@ -48,17 +50,14 @@ def diagnose_command(
     format: OutputFormat = None,  # noqa: A002  # what users call it
     out: OutputFile = None,
 ) -> None:
-    """Explain why a model fails on CF-World.
+    """Explain why a model fails on groups of factual and changed prompts.
 
     Compares changed rules, rare pairs of objects, and prompts without names.
     """
-    from formalimg.analysis import (  # here, so that other commands start faster
-        diagnose,
-        diagnosis_table,
-        diagnosis_text,
-    )
+    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
 
     form = output_format(format, out, "a diagnosis")
     with open_runs(runs, judge) as opened:
-        found = diagnose(opened, model=model, threshold=threshold, profile=profile)
-    write_output(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))
+        study = find_study("diagnose", (run.manifest.suite for run in opened))
+        found = study.make(opened, model=model, threshold=threshold, profile=profile)
+    write_output(form, out, lambda: study.text(found, form), lambda: study.table(found))

@@ -21,7 +21,7 @@ def doctor_command(
 
     Exit code 0: everything works. 1: something is broken; do not trust any number. Keys are never printed.
     """
-    from formalimg.doctor import run_checks  # here, so that other commands start faster
+    from formalimg.cli.doctor_checks import run_checks  # here, so that other commands start faster
 
     findings = []
     for finding in run_checks():

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from formalimg.benchmarks.registry import suite_names
 from formalimg.cli.options import MAX_COUNT, read_levels
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
-from formalimg.suites import suite_names
 
 if TYPE_CHECKING:
-    from formalimg.suites import PromptFormat, SplitBy, StyleText, Trainer
+    from formalimg.benchmarks.conditions import StyleText
+    from formalimg.benchmarks.export.prompts import PromptFormat
+    from formalimg.benchmarks.export.splits import SplitBy
+    from formalimg.benchmarks.export.trainer_files import Trainer
 
 
 def export_command(
@@ -101,8 +104,7 @@ def export_command(
     a --split is counted.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md. A run becomes images with
-    groundings and verdicts (FormalImg), with result.json and files of scores (ConceptMix), or with score files
-    (CF-World), where the published scripts have them.
+    verdicts or scores, in the files and places of the published scripts of its benchmark.
     """
     of_suites: dict[str, object] = {
         "--items": items,
@@ -173,9 +175,10 @@ def _export_prompts(
     selected: Selected,
 ) -> None:
     from formalimg._util.io import atomic_write_text, read_text
-    from formalimg.runs import Selection
-    from formalimg.suites import format_prompts, load, prompt_rows
-    from formalimg.tables import count_noun
+    from formalimg.benchmarks.export.prompts import format_prompts, prompt_rows
+    from formalimg.benchmarks.loader import load
+    from formalimg.reports.tables.format import count_noun
+    from formalimg.runs.plan import Selection
 
     levels = None if selected.levels is None else read_levels(selected.levels)
     chosen = Selection(levels, selected.per_level).of(load(name, items))
@@ -208,9 +211,12 @@ def _export_for_trainer(
     selected: Selected,
 ) -> None:
     from formalimg._util.io import atomic_write_text, read_text
-    from formalimg.runs import Selection
-    from formalimg.suites import can_be_scored, load, split_items, suite, trainer_files
-    from formalimg.tables import count_noun
+    from formalimg.benchmarks.export.splits import split_items
+    from formalimg.benchmarks.export.trainer_files import can_be_scored, trainer_files
+    from formalimg.benchmarks.loader import load
+    from formalimg.benchmarks.registry import suite
+    from formalimg.reports.tables.format import count_noun
+    from formalimg.runs.plan import Selection
 
     levels = None if selected.levels is None else read_levels(selected.levels)
     chosen = list(Selection(levels, selected.per_level).of(load(name, items)).values())
@@ -239,7 +245,8 @@ def _export_for_trainer(
 def _export_suite(
     name: str, out: Path, items: Path | None, published: bool, imprint: tuple[str, str, str, str, str]
 ) -> None:
-    from formalimg.suites import PublisherInfo, export_suite  # here, so that other commands start faster
+    from formalimg.benchmarks.export.provenance import PublisherInfo  # here, so that other commands start faster
+    from formalimg.benchmarks.export.suite_export import export_suite
 
     done = export_suite(name, out, items=items, published=published, imprint=PublisherInfo(*imprint))
     echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
@@ -248,8 +255,8 @@ def _export_suite(
 
 
 def _export_run(run: Path, out: Path, name: str | None) -> None:
-    from formalimg.reporting import export_run
-    from formalimg.runs import open_run
+    from formalimg.reports.run_export import export_run
+    from formalimg.runs.reader import open_run
 
     called = name or run.resolve().name
     with closing(open_run(run)) as opened:

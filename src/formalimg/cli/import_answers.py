@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from formalimg import __version__
-from formalimg.cli.help_groups import GroupedCommand
+from formalimg.cli.commands import GroupedCommand
 from formalimg.cli.streams import echo
 
 import_app = typer.Typer(
@@ -76,8 +76,9 @@ def import_answers_command(
     Images without an answer to every question are unscored. The same command for another judge adds its verdicts to the
     same runs.
     """
-    from formalimg.importing import import_answers, read_answers  # here, so that other commands start faster
-    from formalimg.suites import load
+    from formalimg.benchmarks.loader import load
+    from formalimg.human_eval.importing.answer_files import read_answers
+    from formalimg.human_eval.importing.answer_runs import import_answers  # here, so that other commands start faster
 
     found = import_answers(
         read_answers(file),
@@ -130,8 +131,9 @@ def import_ratings_command(
 
     Raters become rater-1, rater-2 and so on.
     """
-    from formalimg.importing import import_ratings, read_ratings
-    from formalimg.runs import open_run
+    from formalimg.human_eval.importing.rating_studies import import_ratings
+    from formalimg.human_eval.importing.rating_tables import read_ratings
+    from formalimg.runs.reader import open_run
 
     with ExitStack() as stack:
         opened = [stack.enter_context(closing(open_run(run))) for run in runs]

@@ -7,10 +7,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from formalimg._util.plain_files import refuse_special_file
+from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, Vocabulary, check, vocabulary, vocabulary_names
-from formalimg.scenes import Scene, SceneError
+from formalimg.logic.checks import check
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
 
 STANDARD_INPUT = "-"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,25 +12,22 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli import options
-from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.price_options import GivenPrices, Prices, require_prices
-from formalimg.cli.run_execution import (
-    FinishedRuns,
+from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.run import open_named_judges
+from formalimg.cli.run_output import (
+    console_output,
     default_budget,
     default_runs,
     exit_if_stopped,
-    judge_images,
-    open_judges,
+    finish_run,
     print_rates,
-    print_rates_by_judge,
+    warn,
 )
-from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight, safeguards
-from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.judges import GroundingFolder, Judge
-    from formalimg.suites import Item
+    from formalimg.judges.grounding_files import GroundingFolder
+    from formalimg.types import Item, Judge
 
 _SHOWN = 3
 
@@ -42,11 +40,11 @@ def judge_command(
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
     prompts: options.Prompts = None,
-    price: Prices = None,
+    price: options.Prices = None,
     budget: options.Budget = None,
-    no_preflight: NoPreflight = False,
-    max_failures: MaxFailures = None,
-    min_coverage: MinCoverage = None,
+    no_preflight: options.NoPreflight = False,
+    max_failures: options.MaxFailures = None,
+    min_coverage: options.MinCoverage = None,
     groundings: Annotated[
         Path | None,
         typer.Option(
@@ -92,34 +90,45 @@ def judge_command(
         }
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
         place = default_runs(runs, needed=out is None)
-        print_rates_by_judge(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
+        print_rates(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
         raise FormalimgError("there is nothing to judge: name a run folder, or give --groundings DIR")
-    from formalimg.runs import open_run  # here, so that other commands start faster
+    from formalimg.api import judge_images  # these here, so that other commands start faster
+    from formalimg.runs.config import RunOptions
+    from formalimg.runs.parties import MAX_FAILURES, EngineOptions
+    from formalimg.runs.reader import open_run
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    judges = open_judges(
+    prices = GivenPrices(price, {"judge": judge or []})
+    judges = open_named_judges(
         manifest.suite,
         manifest.model.name,
         judge,
         judge_option,
-        prompts,
-        manifest.task,
-        protocol,
-        GivenPrices(price, {"judge": judge or []}),
+        partial(prices.option, "judge"),
+        task=manifest.task,
+        protocol=protocol,
+        prompts=prompts,
         making=False,
     )
     budget = default_budget(budget)
     require_prices(budget, [one.instance for one in judges])
-    engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
+    where = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
+    guarded = RunOptions(
+        suite=manifest.suite,
+        preflight=False if no_preflight else None,
+        max_failures=MAX_FAILURES if max_failures is None else max_failures,
+    )
     for number, one in enumerate(judges):
-        guards = safeguards(no_preflight, max_failures, judges[1:] if number == 0 else ())
+        others = [other.instance for other in judges[1:]] if number == 0 else []
         title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        judge_images(folder, one, title, budget, engine_options, guards)
-    print_rates(FinishedRuns([folder], [(folder, one.instance) for one in judges]), min_coverage)
+        guards = guarded.safeguards(others, warn)
+        done = judge_images(folder, one, title, console_output(), budget=budget, engine=where, safeguards=guards)
+        finish_run(done, folder)
+    print_rates([(folder, one.instance) for one in judges], min_coverage)
 
 
 def _judge_groundings(
@@ -131,11 +140,14 @@ def _judge_groundings(
     out: Path | None,
 ) -> list[tuple[Path, Judge]]:
     """Make a run of the grounding files of each model."""
-    from formalimg.judges import GroundedImages, GroundingFileJudge, find_grounding_folders
-    from formalimg.runs import RunConfig, execute, run_name, run_progress
-    from formalimg.suites import load, suite, suite_names
+    from formalimg.benchmarks.loader import load
+    from formalimg.benchmarks.registry import suite, suite_names
+    from formalimg.judges.grounding_files import GroundedImages, GroundingFileJudge, find_grounding_folders
+    from formalimg.runs.config import RunConfig, run_name
+    from formalimg.runs.execution import execute
+    from formalimg.runs.progress import run_progress
 
-    grounded = next(one for one in suite_names() if suite(one).judge == "scene")
+    grounded = next(one for one in suite_names() if suite(one).is_grounded)
     folders = find_grounding_folders(groundings)
     if len(folders) > 1 and (out or name):
         raise FormalimgError(
@@ -173,7 +185,7 @@ def _report_unknown(folder: GroundingFolder, items: Sequence[Item[object]]) -> N
             "that they belong to with --items"
         )
     if unknown:
-        echo(f"{len(unknown):,} of {len(folder.files):,} files in {folder.path} belong to no item: {listed}", err=True)
+        warn(f"{len(unknown):,} of {len(folder.files):,} files in {folder.path} belong to no item: {listed}")
 
 
 def _refuse(given: Mapping[str, object], other: str) -> None:

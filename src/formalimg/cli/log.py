@@ -8,23 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.cli.help_groups import SECTIONS
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
-    from formalimg.runs import Identity
-    from formalimg.sharing import Tracker
-
-LogTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--log-to",
-        metavar="TRACKER",
-        help="wandb, mlflow or tensorboard; repeatable.",
-        show_default=False,
-        rich_help_panel=SECTIONS[-1],
-    ),
-]
+    from formalimg.reports.sharing.trackers import Tracker
+    from formalimg.runs.manifest import Identity
 
 
 def log_command(
@@ -46,7 +34,7 @@ def log_command(
     """
     from contextlib import closing
 
-    from formalimg.runs import open_run
+    from formalimg.runs.reader import open_run
 
     trackers = read_trackers(to)
     judged: list[tuple[Path, Identity | None]] = []
@@ -60,7 +48,7 @@ def read_trackers(names: Sequence[str] | None) -> list[Tracker]:
     """Return the trackers of these names; errors show before anything is done."""
     if not names:
         return []
-    from formalimg.sharing import read_tracker
+    from formalimg.reports.sharing.trackers import read_tracker
 
     return [read_tracker(name) for name in names]
 
@@ -71,7 +59,8 @@ def log_runs(
     """Log runs, each with the verdicts of a judge, and print where they are."""
     if not trackers:
         return
-    from formalimg.sharing import MAX_FAILURES, log_run, tracked_run
+    from formalimg.reports.sharing.tracked_runs import MAX_FAILURES, tracked_run
+    from formalimg.reports.sharing.trackers import log_run
 
     for folder, judge in judged:
         run = tracked_run(folder, judge, max_failures=MAX_FAILURES if failures is None else failures)

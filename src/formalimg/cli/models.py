@@ -17,7 +17,7 @@ def models_command(
 
     A model is named provider/model, as in openai/gpt-image-2. No provider is called, and keys are never printed.
     """
-    from formalimg.models import installed_providers  # here, so that other commands start faster
+    from formalimg.models.registry import installed_providers  # here, so that other commands start faster
 
     found = installed_providers()
     if as_json:

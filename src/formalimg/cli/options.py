@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
-from formalimg._util.installing import install_line
-from formalimg.cli.help_groups import SECTIONS
+from formalimg.benchmarks.registry import suite_names
+from formalimg.cli.commands import SECTIONS
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -37,21 +39,8 @@ SuiteName = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
-        help="The benchmark: knolling, knolling-counts, natural, conceptmix, cf-world, or one of its probes "
-        "cf-world-rules, cf-world-attributes, cf-world-denominalised.",
+        help=f"The benchmark: {', '.join(suite_names())}.",
         show_default=False,
-    ),
-]
-ModelNames = Annotated[
-    list[str],
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="MODEL",
-        help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
-        "`formalimg models` lists the providers. Repeatable: one run each.",
-        show_default=False,
-        rich_help_panel=_MODEL,
     ),
 ]
 ModelOptions = Annotated[list[str] | None, key_value_option("-M", "image model", _MODEL)]
@@ -98,98 +87,7 @@ Levels = Annotated[
     str | None,
     typer.Option(metavar="LEVELS", help="Levels to run, as in 1-10 or 1,2,5. Default: all.", rich_help_panel=_WHAT),
 ]
-PerLevel = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=MAX_COUNT,
-        metavar="N",
-        help="The first N of each level.",
-        rich_help_panel=_WHAT,
-    ),
-]
 
-
-def _check_samples(context: typer.Context, samples: int) -> int:
-    """Refuse a number of samples that no run can have, before a model is loaded."""
-    if context.resilient_parsing:  # only completing a command line
-        return samples
-    from formalimg.runs import MAX_SAMPLES  # here, so that help screens come up faster
-
-    if not 1 <= samples <= MAX_SAMPLES:
-        raise typer.BadParameter(f"{samples} is not in the range 1<=x<={MAX_SAMPLES}.")
-    return samples
-
-
-Samples = Annotated[
-    int,
-    typer.Option(
-        callback=_check_samples, metavar="N", help="Images per item, with a seed each.", rich_help_panel=_WHAT
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(min=-MAX_SEED, max=MAX_SEED, metavar="N", help="Base seed of all images.", rich_help_panel=_WHAT),
-]
-
-
-def _check_size(context: typer.Context, size: int) -> int:
-    """Refuse a size that no run can have, before a model is loaded."""
-    if context.resilient_parsing:  # only completing a command line
-        return size
-    from formalimg.runs import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
-
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise typer.BadParameter(f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}.")
-    return size
-
-
-Size = Annotated[
-    int,
-    typer.Option(
-        callback=_check_size,
-        metavar="PIXELS",
-        help="Width and height.",
-        rich_help_panel=_MODEL,
-    ),
-]
-Task = Annotated[
-    Literal["image", "layout"],
-    typer.Option(
-        help="layout: chat models (or builtin/solver) plan a layout instead of an image.", rich_help_panel=_WHAT
-    ),
-]
-ConditionName = Annotated[
-    Literal["plain", "rewritten", "text-layout", "image-layout"],
-    typer.Option(help="Rewrite the prompt by a chat model, or add a layout, as text or image.", rich_help_panel=_MODEL),
-]
-RewriterName = Annotated[
-    str | None,
-    typer.Option(
-        "--rewriter",
-        metavar="MODEL",
-        help="Chat model for --condition rewritten.",
-        rich_help_panel=_MODEL,
-        show_default=False,
-    ),
-]
-RewriterOptions = Annotated[list[str] | None, key_value_option("-R", "rewriter", _MODEL)]
-Words = Annotated[
-    Literal["with", "without"],
-    typer.Option(help="without: give the model the layout alone, without the prompt.", rich_help_panel=_MODEL),
-]
-Style = Annotated[
-    Literal["auto", "long", "short", "none"],
-    typer.Option(help="Style text before the prompt. auto: the longest the model takes.", rich_help_panel=_MODEL),
-]
-Layouts = Annotated[
-    str,
-    typer.Option(
-        metavar="solver|RUN",
-        help="Source of the layouts: the solver, or a run of the layout task.",
-        rich_help_panel=_MODEL,
-    ),
-]
 Prompts = Annotated[
     Path | None,
     typer.Option(
@@ -213,19 +111,49 @@ DryRun = Annotated[
         rich_help_panel=_COST,
     ),
 ]
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="WHO=PRICE",
+        help="Price by 1M tokens: judge=0.15/0.60; by image: model=0.04.",
+        show_default=False,
+        rich_help_panel=_COST,
+    ),
+]
+NoPreflight = Annotated[
+    bool,
+    typer.Option("--no-preflight", help="Do not try judge and model with one call first.", rich_help_panel=_COST),
+]
+MaxFailures = Annotated[
+    int | None,
+    typer.Option(
+        "--max-failures",
+        metavar="N",
+        help="Stop after N failures in a row (20); 0: never.",
+        show_default=False,
+        rich_help_panel=_COST,
+    ),
+]
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=1, metavar="SHARE", help="Exit code 1 if less is scored.", show_default=False, rich_help_panel=_JUDGE
+    ),
+]
 ConceptsFolder = Annotated[
     Path | None,
     typer.Option(
-        "--concepts", metavar="DIR", help="ConceptMix: folder with your own concepts, as <category>.toml or .json."
+        "--concepts", metavar="DIR", help="Suites of concepts: folder with your own, as <category>.toml or .json."
     ),
 ]
 OnlyCategory = Annotated[
     Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"] | None,
-    typer.Option("--only", help="ConceptMix: only concepts of this category, besides objects."),
+    typer.Option("--only", help="Suites of concepts: only those of this category, besides objects."),
 ]
 DifficultyName = Annotated[
     Literal["easy", "hard"] | None,
-    typer.Option("--difficulty", help="ConceptMix: only concepts known to be easy or hard, where any are."),
+    typer.Option("--difficulty", help="Suites of concepts: only those known to be easy or hard, where any are."),
 ]
 ProfileName = Annotated[
     Literal["paper", "official-code"],
@@ -285,15 +213,6 @@ RunsFolder = Annotated[
         rich_help_panel=_WHERE,
     ),
 ]
-Images = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores].",
-        show_default=False,
-        rich_help_panel=_WHERE,
-    ),
-]
 RunFolder = Annotated[
     Path | None,
     typer.Option(
@@ -304,14 +223,36 @@ RunFolder = Annotated[
     ),
 ]
 
-Restart = Annotated[
-    bool,
-    typer.Option(
-        "--restart",
-        help="Begin anew; the old run is moved aside.",
-        rich_help_panel=_WHERE,
-    ),
-]
+
+Arguments = TypeVar("Arguments")
+
+
+def parameters_of(
+    arguments: Callable[..., Arguments], *, without: Collection[str] = ()
+) -> Callable[[Callable[[Arguments], None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as its parameters, but for some; it is called with an instance."""
+    hints = get_type_hints(arguments, include_extras=True)
+    parameters = [
+        Parameter(
+            one.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[one.name],
+        )
+        for one in fields(arguments)  # type: ignore[arg-type]
+        if one.name not in without
+    ]
+
+    def decorate(command: Callable[[Arguments], None]) -> Callable[..., None]:
+        def called(**given: Any) -> None:
+            command(arguments(**given))
+
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {}
+        return called
+
+    return decorate
 
 
 def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
@@ -385,6 +326,8 @@ def require_web_extra(what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("formalimg"):
             raise
+        from formalimg._util.installing import install_line  # here, because it is rarely missing
+
         raise FormalimgError(f"{what} needs {error.name}: {install_line('web')}") from error
 
 

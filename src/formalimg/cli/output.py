@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -10,30 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from rich.console import RenderableType
 
-    from formalimg.analysis import StudyFormat
-    from formalimg.reporting import Figure, FigureFormat
-    from formalimg.runs import StoredRun
-
-
-_DEFAULT_WIDTH = 100
-"""Width of tables in files and pipes, unless COLUMNS is set: enough for ten levels side by side."""
-
-
-def print_table(table: RenderableType) -> None:
-    """Print a table to standard output."""
-    from rich.console import Console  # here, so that other commands start faster
-
-    console = Console(highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(highlight=False, width=_DEFAULT_WIDTH)
-    console.print(table)
+    from formalimg.human_eval.agreement.study_tables import StudyFormat
+    from formalimg.reports.figures.figure_files import FigureFormat
+    from formalimg.reports.figures.svg import Figure
+    from formalimg.runs.reader import StoredRun
 
 
 def require_image_name(path: Path) -> None:
@@ -102,8 +88,8 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with the judge of this name or number; None for the last judge of each."""
-    from formalimg.analysis import find_judge
-    from formalimg.runs import open_run
+    from formalimg.human_eval.agreement.run_judges import find_judge
+    from formalimg.runs.reader import open_run
 
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]
@@ -130,7 +116,7 @@ def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...
     """
     if figures is None:
         return ()
-    from formalimg.reporting import parse_figure_formats  # here, so that other commands start faster
+    from formalimg.reports.figures.figure_files import parse_figure_formats  # here, so that other commands start faster
 
     return parse_figure_formats(listed)
 
@@ -141,7 +127,7 @@ def write_figures(drawings: Sequence[Figure], folder: Path, formats: Sequence[Fi
     Raises:
         FormalimgError: if there are none, for the given reason; or if they cannot be written.
     """
-    from formalimg.reporting import write_figures
+    from formalimg.reports.figures.figure_files import write_figures
 
     if not drawings:
         raise FormalimgError(f"there is nothing to draw: {empty_reason}")

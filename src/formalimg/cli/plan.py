@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.price_options import GivenPrices, Prices
+from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.judges import Judge
-    from formalimg.models import ImageModel
-    from formalimg.suites import Item
-    from formalimg.tables import Table, TableRow
+    from formalimg.reports.tables.model import TableRow
+    from formalimg.types import ImageModel, Item, Judge, Table
 
 _DISCORDANT = 0.3
 """The share of items that two models are taken to differ on, one passing and the other not."""
@@ -42,20 +40,21 @@ def plan_command(
     ] = None,
     items: options.ItemsPath = None,
     levels: options.Levels = None,
-    price: Prices = None,
+    price: options.Prices = None,
 ) -> None:
     """Say how many images and human labels a wanted precision needs, and about what that costs.
 
     Nothing is called, made or written. Rates are taken to be 50 %, where intervals are widest.
     """
-    from formalimg.cli.output import print_table  # here, so that other commands start faster
-    from formalimg.runs import Selection
-    from formalimg.suites import open_items, require_valid
-    from formalimg.suites import suite as suite_of
-    from formalimg.tables import render_terminal
+    from formalimg.benchmarks.filed_items import require_valid
+    from formalimg.benchmarks.loader import open_items
+    from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.cli.streams import print_table
+    from formalimg.reports.tables.terminal import render_terminal
+    from formalimg.runs.plan import Selection
 
-    if suite_of(suite).traits.has_scores:
-        raise FormalimgError(f"{suite} gives scores, not passes: plan knolling, natural or conceptmix")
+    if suite_of(suite).has_scores:
+        raise FormalimgError(f"{suite} gives scores, not passes: plan a suite whose images pass or fail")
     chosen = Selection(None if levels is None else options.read_levels(levels))
     selected = [*chosen.of(open_items(suite, items).items).values()]
     require_valid(selected)
@@ -73,8 +72,9 @@ class _Cost(NamedTuple):
 
     @classmethod
     def of(cls, model: ImageModel | None, judge: Judge | None, items: Sequence[Item[Any]]) -> _Cost:
-        from formalimg.models import Usage, price_of
-        from formalimg.runs import question_cost
+        from formalimg.models.base import Usage
+        from formalimg.models.pricing import price_of
+        from formalimg.runs.cost_estimate import question_cost
 
         image = 0.0 if model is None else price_of(model).cost(Usage(images=1))
         verdict: float | None = 0.0
@@ -93,9 +93,11 @@ class _Cost(NamedTuple):
 
 def precision_table(suite: str, items: Sequence[Item[Any]], width: float, cost: _Cost, *, labels: bool) -> Table:
     """Return what intervals of this half width need, on these items."""
-    from formalimg.stats import images_for_width, items_for_difference, labels_for_width
-    from formalimg.suites import suite as suite_of
-    from formalimg.tables import NOTHING, Column, Table, TableRow
+    from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.reports.tables.format import NOTHING
+    from formalimg.reports.tables.model import Column, TableRow
+    from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
+    from formalimg.types import Table
 
     about = suite_of(suite)
     counts = Counter(item.level for item in items)
@@ -143,7 +145,7 @@ def precision_table(suite: str, items: Sequence[Item[Any]], width: float, cost: 
 
 
 def _open_model(name: str | None, given: list[str] | None, prices: GivenPrices) -> ImageModel | None:
-    from formalimg.models import open_image_model
+    from formalimg.models.registry import open_image_model
 
     if name is None:
         return None
@@ -151,7 +153,7 @@ def _open_model(name: str | None, given: list[str] | None, prices: GivenPrices) 
 
 
 def _open_judge(suite: str, name: str | None, given: list[str] | None, prices: GivenPrices) -> Judge | None:
-    from formalimg.judges import open_judge
+    from formalimg.judges.factory import open_judge
 
     if name is None:
         return None

@@ -1,28 +1,14 @@
-"""The option `--price` of commands that keep a budget, and the check that no price is missing."""
+"""The prices that `--price` gives, and the check that no price is missing where there is a budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import typer
-
-from formalimg.cli.help_groups import SECTIONS
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.models import Identified
-
-Prices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--price",
-        metavar="WHO=PRICE",
-        help="Price by 1M tokens: judge=0.15/0.60; by image: model=0.04.",
-        show_default=False,
-        rich_help_panel=SECTIONS[3],
-    ),
-]
+    from formalimg.models.base import Identified
 
 Roles: TypeAlias = Mapping[str, Sequence[str]]
 """The names of the models of a command, by what they do: `model`, `judge`, `rewriter`, `checker`."""
@@ -68,7 +54,8 @@ def require_prices(budget: float | None, parties: Sequence[Identified], *, per_i
         parties: models and judges.
         per_image: whether they make images.
     """
-    from formalimg.models import UNKNOWN_PRICE, price_of, unknown_price_advice
+    from formalimg.models.pricing import UNKNOWN_PRICE, price_of
+    from formalimg.models.spending import unknown_price_advice
 
     for party in parties if budget is not None else ():
         if price_of(party) == UNKNOWN_PRICE:

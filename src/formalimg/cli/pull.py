@@ -12,12 +12,12 @@ import typer
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
-    from formalimg.suites import PullResult
+    from formalimg.benchmarks.download.pull import PullResult
 
 
 def pull_command(
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="formalimg, cf-world or conceptmix.", show_default=False)
+        str, typer.Argument(metavar="BENCHMARK", help="The benchmark, such as formalimg.", show_default=False)
     ],
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to create.")],
     origin: Annotated[
@@ -38,7 +38,7 @@ def pull_command(
     Takes the authors' public repository at a pinned commit and keeps only its data files. No credentials are used and
     no downloaded code is run. Exit code 0: downloaded. 2: failed, and nothing was written.
     """
-    from formalimg.suites import pull  # here, so that other commands start faster
+    from formalimg.benchmarks.download.pull import pull  # here, so that other commands start faster
 
     signal.signal(signal.SIGTERM, _exit_on_sigterm)
     _show(pull(benchmark, to, origin, revision))

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.comparisons import read_human_ratings
-from formalimg.cli.options import MAX_COUNT
-from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
-from formalimg.cli.safeguard_options import MinCoverage, exit_if_uncovered, uncovered_runs
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.options import MAX_COUNT, MinCoverage
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
+from formalimg.cli.run_output import exit_if_uncovered, uncovered_runs
+from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import FormalimgError
-from formalimg.reporting import Format
-from formalimg.stats import MissingPolicy
-from formalimg.suites import PoolProfile
+from formalimg.reports.formats import Format
+from formalimg.stats.observations import MissingPolicy, Profile
 
 if TYPE_CHECKING:
-    from formalimg.analysis import HumanStudy
-    from formalimg.reporting import Comparison, FigureFormat
-    from formalimg.runs import StoredRun
+    from formalimg.human_eval.agreement.studies import HumanStudy
+    from formalimg.reports.comparison_model import Comparison
+    from formalimg.reports.figures.figure_files import FigureFormat
+    from formalimg.runs.reader import StoredRun
 
 _DEFAULT_THRESHOLD = 0.5
 
@@ -67,7 +67,7 @@ def report_command(
         ),
     ] = False,
     profile: Annotated[
-        PoolProfile,
+        Profile,
         typer.Option(help="Which rules apply where a paper and its published code aggregate differently."),
     ] = "paper",
     threshold: Annotated[
@@ -76,7 +76,8 @@ def report_command(
             min=0,
             max=1,
             metavar="SCORE",
-            help="CF-World: a factual image below this score closes the gate of its group. Default: 0.5.",
+            help="For groups of factual and changed prompts: a factual image below this score closes the gate of its "
+            "group. Default: 0.5.",
             show_default=False,
         ),
     ] = None,
@@ -147,9 +148,13 @@ def report_command(
 ) -> None:
     """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
-    from formalimg.analysis import human_study_table
-    from formalimg.judges import read_certificate
-    from formalimg.reporting import compare, format_of, render, terminal_table, with_certificates, write_page
+    from formalimg.human_eval.agreement.studies import human_study_table
+    from formalimg.judges.certificates.certificate import read_certificate
+    from formalimg.reports.certificate_tables import with_certificates
+    from formalimg.reports.comparison import compare
+    from formalimg.reports.formats import format_of
+    from formalimg.reports.main_table import terminal_table
+    from formalimg.reports.report import render, write_page
 
     if not human and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
@@ -208,7 +213,9 @@ def _draw(
     folder: Path,
     formats: Sequence[FigureFormat],
 ) -> None:
-    from formalimg.reporting import comparison_figures, image_grids, study_figures
+    from formalimg.reports.figures.image_grid import image_grids
+    from formalimg.reports.figures.runs import comparison_figures
+    from formalimg.reports.figures.studies import study_figures
 
     drawings = [
         *comparison_figures(comparison),
@@ -220,19 +227,19 @@ def _draw(
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
     """Yield a note for each given option that has no effect on these suites."""
-    from formalimg.suites import suite, suite_names
+    from formalimg.benchmarks.registry import suite, suite_names
 
     listed = ", ".join(sorted(suites))
-    if epsilon is not None and all(suite(name).traits.has_scores for name in suites):
+    if epsilon is not None and all(suite(name).has_scores for name in suites):
         yield f"--epsilon has no effect on {listed}: it has mean scores instead of pass rates"
-    if threshold is not None and not any(suite(name).has_gate for name in suites):
-        gated = " and ".join(name for name in suite_names() if suite(name).has_gate)
+    if threshold is not None and all(suite(name).gate is None for name in suites):
+        gated = " and ".join(name for name in suite_names() if suite(name).gate is not None)
         yield f"--threshold has no effect on {listed}: only {gated} has a gate"
 
 
 def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
     """Yield the run with its last judge, or once for each of its judges."""
-    from formalimg.runs import open_run
+    from formalimg.runs.reader import open_run
 
     if not by_every_judge:
         yield open_run(folder)

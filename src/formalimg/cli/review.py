@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.help_groups import GroupedCommand
+from formalimg.cli.commands import GroupedCommand
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
 from formalimg.cli.streams import echo
 
@@ -19,7 +19,7 @@ review_app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Review written CF-World groups: export a queue, decide in the browser, import the decisions.",
+    help="Review written groups of items: export a queue, decide in the browser, import the decisions.",
 )
 
 
@@ -29,7 +29,7 @@ def export_queue_command(
         str,
         typer.Argument(
             metavar="DIR_OR_SUITE",
-            help="A folder with groups.jsonl, such a file, or cf-world for the groups that ship.",
+            help="A folder with groups.jsonl, such a file, or the suite whose groups ship with formalimg.",
             show_default=False,
         ),
     ],
@@ -40,9 +40,9 @@ def export_queue_command(
     Decide with `formalimg review open`, or in the file: set the decision of each line to accept, reject, or edit; to
     edit, change the fields of the line itself.
     """
-    from formalimg.authoring import export_queue  # here, so that other commands start faster
+    from formalimg.benchmarks.authoring.reviewing import reviewing  # here, so that other commands start faster
 
-    count = export_queue(source, out)
+    count = reviewing().export_queue(source, out)
     echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
 
 
@@ -60,7 +60,7 @@ def open_queue_command(
     Every decision is written to the file at once; `review import` reads it afterwards.
     """
     with require_web_extra("the review page"):
-        from formalimg.web import serve_review
+        from formalimg.web.review.review_app import serve_review
     serve_review(queue, host=host, port=port, open_browser=browser, on_ready=print_address)
 
 
@@ -74,10 +74,9 @@ def import_queue_command(
 
     Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
     """
-    from formalimg.authoring import read_review, write_review
+    from formalimg.benchmarks.authoring.reviewing import reviewing
 
-    review = read_review(queue)
-    path = write_review(review, out, version)
+    review = reviewing().import_queue(queue, out, version)
     for decision in ("accept", "edit", "reject"):
         count = list(review.decisions.values()).count(decision)
         echo(f"{decision:<12}{count:>6,}")
@@ -85,8 +84,8 @@ def import_queue_command(
         echo(f"kept though the checker objects: {_named(review.overruled)}")
     if review.undecided:
         echo(f"undecided, and left out: {_named(review.undecided)}")
-    echo("no groups are kept" if path is None else f"{len(review.accepted) * 3:,} items in {path}")
-    if review.undecided or path is None:
+    echo("no groups are kept" if review.path is None else f"{review.items:,} items in {review.path}")
+    if review.undecided or review.path is None:
         raise typer.Exit(1)
 
 

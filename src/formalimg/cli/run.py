@@ -1,79 +1,209 @@
-"""`formalimg run` and `formalimg generate`: their options, and the run builder that they make."""
+"""`formalimg run` and `formalimg generate`: each option once, with its help, and what becomes of it."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from formalimg import __version__
+import typer
+
 from formalimg.cli import options
-from formalimg.cli.adaptive_options import Adaptive, Against, folder_kind, print_adaptive, require_adaptive
-from formalimg.cli.engine_options import EngineOptions
-from formalimg.cli.log import LogTo, log_runs, read_trackers
-from formalimg.cli.price_options import GivenPrices, Prices
-from formalimg.cli.run_execution import execute_all, exit_if_nothing_made, open_judges, print_rates
-from formalimg.cli.safeguard_options import MaxFailures, MinCoverage, NoPreflight
+from formalimg.cli.commands import SECTIONS
+from formalimg.cli.options import parameters_of, read_options
+from formalimg.cli.run_output import (
+    console_output,
+    default_budget,
+    default_runs,
+    exit_if_nothing_made,
+    finish_run,
+    print_adaptive,
+    print_estimates,
+    print_rates,
+    undrawable_warnings,
+    unknown_class_warnings,
+    warn,
+)
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.judges import Judge
-    from formalimg.models import ChatModel, ImageModel
-    from formalimg.runs import Reopenable, RunBuilder
+    from formalimg.runs.config import RunOptions
+    from formalimg.runs.parties import Reopenable
+    from formalimg.types import ChatModel, ImageModel, Judge
+
+_WHAT, _MODEL, _, _, _WHERE = SECTIONS
+
+
+def _check_samples(context: typer.Context, samples: int) -> int:
+    """Refuse a number of samples that no run can have, before a model is loaded."""
+    if context.resilient_parsing:  # only completing a command line
+        return samples
+    from formalimg.runs.config import MAX_SAMPLES  # here, so that help screens come up faster
+
+    if not 1 <= samples <= MAX_SAMPLES:
+        raise typer.BadParameter(f"{samples} is not in the range 1<=x<={MAX_SAMPLES}.")
+    return samples
+
+
+def _check_size(context: typer.Context, size: int) -> int:
+    """Refuse a size that no run can have, before a model is loaded."""
+    if context.resilient_parsing:  # only completing a command line
+        return size
+    from formalimg.runs.config import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
+
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise typer.BadParameter(f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}.")
+    return size
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """The options of `run` and `generate`, by their names."""
+class RunArguments:
+    """The options of `run` and `generate`: type, default and help of each. The parameters of both are these fields."""
 
-    suite: str
-    model: list[str]
-    model_option: list[str] | None
-    items: Path | None
-    levels: str | None
-    per_level: int | None
-    samples: int
-    seed: int
-    size: int
-    task: Literal["image", "layout"]
-    condition: Literal["plain", "rewritten", "text-layout", "image-layout"]
-    rewriter: str | None
-    rewriter_option: list[str] | None
-    words: Literal["with", "without"]
-    layouts: str
-    style: Literal["auto", "long", "short", "none"]
-    prompts: Path | None
-    price: list[str] | None
-    budget: float | None
-    dry_run: bool
-    no_preflight: bool
-    max_failures: int | None
-    engine: Literal["local", "ray"]
-    address: str | None
-    workers: int | None
-    gpus_per_worker: float | None
-    cpus_per_worker: float | None
-    images: str | None
-    runs: Path | None
-    out: Path | None
-    restart: bool
-    judge: list[str] | None = None
-    judge_option: list[str] | None = None
-    protocol: Literal["default", "published", "paper", "official-code"] = "default"
-    min_coverage: float | None = None
-    adaptive: bool = False
-    against: Path | None = None
-    log_to: list[str] | None = None
+    suite: options.SuiteName
+    model: Annotated[
+        list[str],
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
+            "`formalimg models` lists the providers. Repeatable: one run each.",
+            show_default=False,
+            rich_help_panel=_MODEL,
+        ),
+    ]
+    judge: options.JudgeNames = None
+    model_option: options.ModelOptions = None
+    judge_option: options.JudgeOptions = None
+    protocol: options.ProtocolName = "default"
+    min_coverage: options.MinCoverage = None
+    items: options.ItemsPath = None
+    levels: options.Levels = None
+    per_level: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=options.MAX_COUNT, metavar="N", help="The first N of each level.", rich_help_panel=_WHAT
+        ),
+    ] = None
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Climb level by level; stop when G is clear.", rich_help_panel=_WHAT)
+    ] = False
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="RUN",
+            help="With --adaptive: stop when better or worse than it.",
+            show_default=False,
+            rich_help_panel=_WHAT,
+        ),
+    ] = None
+    samples: Annotated[
+        int,
+        typer.Option(
+            callback=_check_samples, metavar="N", help="Images per item, with a seed each.", rich_help_panel=_WHAT
+        ),
+    ] = 1
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=-options.MAX_SEED,
+            max=options.MAX_SEED,
+            metavar="N",
+            help="Base seed of all images.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = 1
+    size: Annotated[
+        int, typer.Option(callback=_check_size, metavar="PIXELS", help="Width and height.", rich_help_panel=_MODEL)
+    ] = 1024
+    task: Annotated[
+        Literal["image", "layout"],
+        typer.Option(
+            help="layout: chat models (or builtin/solver) plan a layout instead of an image.", rich_help_panel=_WHAT
+        ),
+    ] = "image"
+    condition: Annotated[
+        Literal["plain", "rewritten", "text-layout", "image-layout"],
+        typer.Option(
+            help="Rewrite the prompt by a chat model, or add a layout, as text or image.", rich_help_panel=_MODEL
+        ),
+    ] = "plain"
+    rewriter: Annotated[
+        str | None,
+        typer.Option(
+            "--rewriter",
+            metavar="MODEL",
+            help="Chat model for --condition rewritten.",
+            rich_help_panel=_MODEL,
+            show_default=False,
+        ),
+    ] = None
+    rewriter_option: Annotated[list[str] | None, options.key_value_option("-R", "rewriter", _MODEL)] = None
+    words: Annotated[
+        Literal["with", "without"],
+        typer.Option(help="without: give the model the layout alone, without the prompt.", rich_help_panel=_MODEL),
+    ] = "with"
+    layouts: Annotated[
+        str,
+        typer.Option(
+            metavar="solver|RUN",
+            help="Source of the layouts: the solver, or a run of the layout task.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "solver"
+    style: Annotated[
+        Literal["auto", "long", "short", "none"],
+        typer.Option(help="Style text before the prompt. auto: the longest the model takes.", rich_help_panel=_MODEL),
+    ] = "auto"
+    prompts: options.Prompts = None
+    price: options.Prices = None
+    budget: options.Budget = None
+    dry_run: options.DryRun = False
+    no_preflight: options.NoPreflight = False
+    max_failures: options.MaxFailures = None
+    engine: options.EngineName = "local"
+    address: options.RayAddress = None
+    workers: options.Workers = None
+    gpus_per_worker: options.GpusPerWorker = None
+    cpus_per_worker: options.CpusPerWorker = None
+    images: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores].",
+            show_default=False,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None
+    runs: options.RunsFolder = None
+    out: options.RunFolder = None
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew; the old run is moved aside.", rich_help_panel=_WHERE)
+    ] = False
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-to",
+            metavar="TRACKER",
+            help="wandb, mlflow or tensorboard; repeatable.",
+            show_default=False,
+            rich_help_panel=_WHERE,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
         if self.restart and self.dry_run:
             raise FormalimgError("--dry-run changes nothing, and --restart moves the old run aside: give one of them")
-        require_adaptive(self)
+        self._check_adaptive()
         if self.task == "layout" or self.condition in ("text-layout", "image-layout"):
             self._require_layouts()
         if (self.condition == "rewritten") != (self.rewriter is not None) or (
@@ -93,13 +223,24 @@ class RunOptions:
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
 
+    def _check_adaptive(self) -> None:
+        """Refuse options that do not go with an adaptive run."""
+        if self.against is not None and not self.adaptive:
+            raise FormalimgError("--against compares look by look: give --adaptive too")
+        if self.adaptive and self.engine != "local":
+            raise FormalimgError("--adaptive makes few images at a time, in this process: leave --engine out")
+        if self.adaptive and len(self.judge or ()) > 1:
+            raise FormalimgError(
+                "one judge decides an adaptive run: name one, and ask others later with `formalimg judge`"
+            )
+
     def _require_layouts(self) -> None:
         """Refuse suites whose images are not judged by boxes alone: boxes cannot show what their items require."""
-        from formalimg.suites import suite, suite_names  # here, so that other commands start faster
+        from formalimg.benchmarks.registry import suite, suite_names  # here, so that other commands start faster
 
-        supported = [name for name in suite_names() if suite(name).judge == "scene"]
-        if suite(self.suite).name in supported:
+        if suite(self.suite).is_grounded:
             return
+        supported = [name for name in suite_names() if suite(name).is_grounded]
         if self.task == "layout":
             raise FormalimgError(
                 f"only {' and '.join(supported)} can be planned as a layout: "
@@ -107,195 +248,190 @@ class RunOptions:
             )
         raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
 
-    @property
-    def engine_options(self) -> EngineOptions:
-        """The options about the engine."""
-        return EngineOptions(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
+    def price_of(self, role: str, name: str) -> dict[str, str]:
+        """Return the option `price` of a model or judge, if it was given by hand."""
+        if not self.price:
+            return {}
+        from formalimg.cli.price_options import GivenPrices  # here, because few are given
 
-    @property
-    def given_prices(self) -> GivenPrices:
-        """The prices that were given by hand."""
         rewriters = [self.rewriter] if self.rewriter else []
-        return GivenPrices(self.price, {"model": self.model, "judge": self.judge or [], "rewriter": rewriters})
+        roles = {"model": self.model, "judge": self.judge or [], "rewriter": rewriters}
+        return GivenPrices(self.price, roles).option(role, name)
 
-    def open_judges(self, model: str) -> list[Reopenable[Judge]]:
-        """Open the judges of a model's images, in their order."""
-        return open_judges(
-            self.suite,
-            model,
-            self.judge,
-            self.judge_option,
-            self.prompts,
-            self.task,
-            self.protocol,
-            self.given_prices,
-        )
+    def open_models(self) -> list[Reopenable[ImageModel]]:
+        """Open the models that generate images, or plan layouts."""
+        from formalimg.runs.parties import open_model
 
-    def open_model(self, name: str) -> Reopenable[ImageModel]:
-        """Open the model that generates images, or plans layouts."""
-        from formalimg.models import open_image_model
-        from formalimg.runs import Reopenable, require_supported
+        return [
+            open_model(
+                name,
+                read_options(self.model_option) | self.price_of("model", name),
+                self.suite,
+                task=self.task,
+                protocol=self.protocol,
+                prompts=self.prompts,
+            )
+            for name in self.model
+        ]
 
-        given = options.read_options(self.model_option) | self.given_prices.option("model", name)
-        if self.task == "layout":
-            from formalimg.baselines import open_planner
+    def open_judges(self, models: Sequence[str]) -> dict[str, list[Reopenable[Judge]]]:
+        """Open the judges of each model's images: the same objects for all of them, but for defaults that differ."""
+        from formalimg.runs.defaults.settings import is_built_in
 
-            published = self.protocol != "default"
-            return Reopenable.open(partial(open_planner, name, given, self.prompts, published=published))
-        model = Reopenable.open(partial(open_image_model, name, given))
-        require_supported(model.instance, self.suite)
-        return model
+        opened: dict[bool, list[Reopenable[Judge]]] = {}
+        for model in sorted(models, key=is_built_in):  # the refusals first
+            kind = is_built_in(model)
+            if kind not in opened:
+                given = self.suite, model, self.judge, self.judge_option, partial(self.price_of, "judge")
+                opened[kind] = open_named_judges(*given, task=self.task, protocol=self.protocol, prompts=self.prompts)
+        return {model: opened[is_built_in(model)] for model in models}
 
     def open_rewriter(self) -> ChatModel | None:
         """Open the chat model that rewrites prompts; None if nothing is rewritten."""
-        from formalimg.models import open_chat_model
-
         if self.rewriter is None:
             return None
-        given = options.read_options(self.rewriter_option) | self.given_prices.option("rewriter", self.rewriter)
+        from formalimg.models.registry import open_chat_model
+
+        given = read_options(self.rewriter_option) | self.price_of("rewriter", self.rewriter)
         return open_chat_model(self.rewriter, given)
 
-    def builder(self, rewriter: ChatModel | None = None) -> RunBuilder:
-        """Return the builder of the runs of all models."""
-        from formalimg.runs import RunBuilder, load_layouts, open_run
-        from formalimg.suites import Condition
+    def run_options(self, budget: float | None, runs: Path, rewriter: ChatModel | None) -> RunOptions:
+        """Return the options of the runs of all models, with the defaults that hold; most have the same names there."""
+        from formalimg.benchmarks.conditions import Condition
+        from formalimg.runs.config import RunOptions
+        from formalimg.runs.parties import MAX_FAILURES, EngineOptions
 
-        builder = RunBuilder(
-            self.suite,
-            f"formalimg {__version__}",
-            self.items,
-            levels=None if self.levels is None else options.read_levels(self.levels),
-            per_level=self.per_level,
-            samples=self.samples,
-            seed=self.seed,
-            size=self.size,
-            budget=self.budget,
-            task=self.task,
-            images=self.images,
-            kind=folder_kind(self),
+        own = {one.name for one in fields(RunOptions)} & {one.name for one in fields(self)}
+        given: dict[str, Any] = {name: getattr(self, name) for name in own - {"condition", "layouts"}}
+        given |= {"rewriter": rewriter, "budget": budget, "runs": runs, "folder": self.out}
+        given["levels"] = None if self.levels is None else options.read_levels(self.levels)
+        given["preflight"] = False if self.no_preflight else None
+        given["max_failures"] = MAX_FAILURES if self.max_failures is None else self.max_failures
+        given["engine"] = EngineOptions(
+            self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker
         )
-        if self.task == "layout":
-            return builder
-        style = "none" if self.style == "auto" else self.style
-        condition = Condition(self.condition, self.words == "with", style, self.prompts)
-        builder = replace(builder, condition=condition, auto_style=self.style == "auto", rewriter=rewriter)
-        if self.layouts == "solver":
-            return builder
-        with closing(open_run(self.layouts)) as run:
-            origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
-            return replace(builder, layouts=load_layouts(run), layouts_from=origin)
+        if self.task == "image":
+            given["condition"] = Condition(self.condition, self.words == "with", prompts=self.prompts)
+        if self.layouts != "solver":
+            from formalimg.runs.reader import load_layouts, open_run
+
+            with closing(open_run(self.layouts)) as run:
+                origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
+                given |= {"layouts": load_layouts(run), "layouts_from": origin}
+        return RunOptions(**given)
 
 
-def run_command(
-    suite: options.SuiteName,
-    model: options.ModelNames,
-    judge: options.JudgeNames = None,
-    model_option: options.ModelOptions = None,
-    judge_option: options.JudgeOptions = None,
-    protocol: options.ProtocolName = "default",
-    min_coverage: MinCoverage = None,
-    items: options.ItemsPath = None,
-    levels: options.Levels = None,
-    per_level: options.PerLevel = None,
-    adaptive: Adaptive = False,
-    against: Against = None,
-    samples: options.Samples = 1,
-    seed: options.Seed = 1,
-    size: options.Size = 1024,
-    task: options.Task = "image",
-    condition: options.ConditionName = "plain",
-    rewriter: options.RewriterName = None,
-    rewriter_option: options.RewriterOptions = None,
-    words: options.Words = "with",
-    layouts: options.Layouts = "solver",
-    style: options.Style = "auto",
-    prompts: options.Prompts = None,
-    price: Prices = None,
-    budget: options.Budget = None,
-    dry_run: options.DryRun = False,
-    no_preflight: NoPreflight = False,
-    max_failures: MaxFailures = None,
-    engine: options.EngineName = "local",
-    address: options.RayAddress = None,
-    workers: options.Workers = None,
-    gpus_per_worker: options.GpusPerWorker = None,
-    cpus_per_worker: options.CpusPerWorker = None,
-    images: options.Images = None,
-    runs: options.RunsFolder = None,
-    out: options.RunFolder = None,
-    restart: options.Restart = False,
-    log_to: LogTo = None,
-) -> None:
+def open_named_judges(
+    suite: str,
+    model: str,
+    names: list[str] | None,
+    texts: list[str] | None,
+    price_of: Callable[[str], dict[str, str]],
+    **others: Any,
+) -> list[Reopenable[Judge]]:
+    """Open the judges of these names, each with its options and price; warn of those that cannot read the images."""
+    from formalimg.runs.defaults.settings import unreadable_drawings_warning
+    from formalimg.runs.parties import open_judges
+
+    def options_of(number: int, name: str | None) -> dict[str, str]:
+        given = options.options_of(texts, number, len(names or [None]))
+        return given | (price_of(name) if name is not None else {})
+
+    opened = open_judges(suite, model, names, options_of, on_notice=warn, **others)
+    for warning in dict.fromkeys(unreadable_drawings_warning(judge.instance.name, model) for judge in opened):
+        if warning:
+            warn(warning)
+    return opened
+
+
+Judged = list[tuple[Path, "Judge | None"]]
+"""Run folders, each once for every judge that judged it, or without one."""
+
+
+def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
+    """Execute one run for each model, or print what it would do; return their folders with each judge."""
+    from formalimg.api import prepare_run
+    from formalimg.benchmarks.registry import suite
+
+    about = suite(asked.suite)  # a typo in its name is reported before one in a model's
+    budget, runs = default_budget(asked.budget), default_runs(asked.runs, needed=asked.out is None)
+    models = asked.open_models()
+    names = [model.instance.name for model in models]
+    by_model = asked.open_judges(names) if judging else {}
+    judges = list({id(one): one.instance for opened in by_model.values() for one in opened}.values())
+    rewriter = asked.open_rewriter()
+    if budget is not None:
+        from formalimg.cli.price_options import require_prices  # here, because most runs have no budget
+
+        require_prices(budget, [model.instance for model in models], per_image=asked.task == "image")
+        require_prices(budget, [*judges, *([rewriter] if rewriter else [])])
+    asked_runs = asked.run_options(budget, runs, rewriter)
+    selected = [*asked_runs.selected.values()]
+    census = f"`formalimg census {asked.suite}{f' --items {shlex.quote(str(asked.items))}' if asked.items else ''}`"
+    for warning in (
+        *(about.warnings(selected, census) or ()),
+        *undrawable_warnings(names, asked.suite, selected),
+        *unknown_class_warnings(judges, selected),
+    ):
+        warn(warning)
+    if asked_runs.odd:
+        warn(f"odd records in the data: {asked_runs.odd}; {census} lists them")
+    done: Judged = []
+    for model in models:
+        run = prepare_run(asked_runs, model, by_model.get(model.instance.name, []))
+        if asked.dry_run:
+            print_estimates(run)
+        else:
+            for progress in run.execute(console_output()):
+                finish_run(progress, run.folder)
+        done += [(run.folder, judge.instance) for judge in run.judges] or [(run.folder, None)]
+    return done
+
+
+@parameters_of(RunArguments)
+def run_command(asked: RunArguments) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
     Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored.
     """
-    asked = RunOptions(**locals())
-    from formalimg.runs import Identity  # here, so that help screens come up faster
+    trackers = []
+    if asked.log_to:
+        from formalimg.cli.log import read_trackers
 
-    trackers = read_trackers(log_to)
-    done = execute_all(asked, judging=True)
-    if adaptive and not dry_run:
-        print_adaptive(done.folders)
-    if dry_run:
+        trackers = read_trackers(asked.log_to)
+    judged = [(folder, judge) for folder, judge in execute_all(asked, judging=True) if judge is not None]
+    if asked.dry_run:
         return
+    if asked.adaptive:
+        print_adaptive(folder for folder, _ in judged)
     try:
-        print_rates(done, min_coverage)
+        print_rates(judged, asked.min_coverage)
     finally:  # what could not be scored is a result too
-        log_runs([(folder, Identity(judge.name, judge.settings)) for folder, judge in done.judged], trackers)
+        if trackers:
+            from formalimg.cli.log import log_runs
+            from formalimg.runs.manifest import Identity
+
+            log_runs([(folder, Identity(judge.name, judge.settings)) for folder, judge in judged], trackers)
 
 
-def generate_command(
-    suite: options.SuiteName,
-    model: options.ModelNames,
-    model_option: options.ModelOptions = None,
-    protocol: options.ProtocolName = "default",
-    items: options.ItemsPath = None,
-    levels: options.Levels = None,
-    per_level: options.PerLevel = None,
-    samples: options.Samples = 1,
-    seed: options.Seed = 1,
-    size: options.Size = 1024,
-    task: options.Task = "image",
-    condition: options.ConditionName = "plain",
-    rewriter: options.RewriterName = None,
-    rewriter_option: options.RewriterOptions = None,
-    words: options.Words = "with",
-    layouts: options.Layouts = "solver",
-    style: options.Style = "auto",
-    prompts: options.Prompts = None,
-    price: Prices = None,
-    budget: options.Budget = None,
-    dry_run: options.DryRun = False,
-    no_preflight: NoPreflight = False,
-    max_failures: MaxFailures = None,
-    engine: options.EngineName = "local",
-    address: options.RayAddress = None,
-    workers: options.Workers = None,
-    gpus_per_worker: options.GpusPerWorker = None,
-    cpus_per_worker: options.CpusPerWorker = None,
-    images: options.Images = None,
-    runs: options.RunsFolder = None,
-    out: options.RunFolder = None,
-    restart: options.Restart = False,
-) -> None:
+@parameters_of(RunArguments, without=("judge", "judge_option", "min_coverage", "adaptive", "against", "log_to"))
+def generate_command(asked: RunArguments) -> None:
     """Generate the images of a suite, to be judged later with `judge`.
 
     Exit code 1 if no image could be made.
     """
-    asked = RunOptions(**locals())
-    if protocol != "default" and task != "layout":
+    if asked.protocol != "default" and asked.task != "layout":
         raise FormalimgError(
             "--protocol is about judging, and about --task layout: give it to `formalimg judge` for these images"
         )
-    from formalimg.config import has_default_judge  # here, so that other commands start faster
-    from formalimg.runs import images_url  # here, because no option is called so
+    from formalimg.runs.config import images_url  # these here, so that help screens come up faster
+    from formalimg.runs.defaults.settings import has_default_judge
 
-    folders = execute_all(asked, judging=False).folders
-    if dry_run:
+    folders = [folder for folder, _ in execute_all(asked, judging=False)]
+    if asked.dry_run:
         return
-    for folder, name in zip(folders, model, strict=True):
-        place = images_url(images, folder) if images else folder / "images"
-        judge = "" if has_default_judge(suite, name, task) else " --judge JUDGE"
+    for folder, name in zip(folders, asked.model, strict=True):
+        place = images_url(asked.images, folder) if asked.images else folder / "images"
+        judge = "" if has_default_judge(asked.suite, name, asked.task) else " --judge JUDGE"
         echo(f"images in {place}; judge them with: formalimg judge {folder}{judge}")
     exit_if_nothing_made(folders)

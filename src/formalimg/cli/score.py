@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.estimate_output import dollars
-from formalimg.cli.help_groups import SECTIONS
-from formalimg.cli.output import print_table
-from formalimg.cli.price_options import GivenPrices, Prices, require_prices
-from formalimg.cli.run_execution import default_budget, default_runs, exit_if_stopped, print_estimated_calls
-from formalimg.cli.streams import echo, print_data
+from formalimg.cli.commands import SECTIONS
+from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls
+from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.scoring import Scores, Scoring
+    from formalimg.scoring.scoring import Scores, Scoring
 
 _WHAT, _, _JUDGE, _, _WHERE = SECTIONS
 
@@ -85,7 +83,7 @@ def score_command(
     ] = None,
     writer_option: Annotated[list[str] | None, options.key_value_option("-W", "writer", _JUDGE)] = None,
     budget: options.Budget = None,
-    price: Prices = None,
+    price: options.Prices = None,
     dry_run: options.DryRun = False,
     format: Annotated[  # noqa: A002  # what users call it
         Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
@@ -105,15 +103,12 @@ def score_command(
 
     The same command again resumes, and asks nothing twice. Exit code 1 if nothing could be scored.
     """
-    from formalimg.config import default_judge  # here, so that help comes up faster
-    from formalimg.runs import run_progress
-    from formalimg.scoring import (
-        FREE_PROMPTS,
-        open_scoring,
-        pair_images,
-        question_text,
-    )
-    from formalimg.suites import read_questions
+    from formalimg.runs.defaults.settings import default_judge  # here, so that help comes up faster
+    from formalimg.runs.progress import run_progress
+    from formalimg.scoring.prompt_files import pair_images
+    from formalimg.scoring.prompt_items import FREE_PROMPTS
+    from formalimg.scoring.question_files import read_questions
+    from formalimg.scoring.scoring import open_scoring, question_text
 
     own = None if questions is None else read_questions(questions)
     if own is not None and prompts_file is None:
@@ -162,8 +157,8 @@ def score_command(
 
 
 def _print_estimate(scoring: Scoring, folder: Path) -> None:
-    from formalimg.runs import estimate
-    from formalimg.scoring import TYPICAL_QUESTIONS
+    from formalimg.runs.cost_estimate import estimate
+    from formalimg.scoring.prompt_items import TYPICAL_QUESTIONS
 
     made, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)
     known = [item.tags[0] for item in made.items.values() if item.prompt not in unwritten]
@@ -179,8 +174,8 @@ def _print_estimate(scoring: Scoring, folder: Path) -> None:
 
 
 def _print_terminal(scores: Scores) -> None:
-    from formalimg.scoring import score_table
-    from formalimg.tables import render_terminal
+    from formalimg.reports.tables.terminal import render_terminal
+    from formalimg.scoring.score_tables import score_table
 
     print_table(render_terminal([score_table(scores)]))
 
@@ -190,7 +185,7 @@ def _print_markdown(scores: Scores) -> None:
 
 
 def _print_csv(scores: Scores) -> None:
-    from formalimg.tables import csv_text
+    from formalimg.reports.tables.data_formats import csv_text
 
     columns = ("image", "prompt", "form", "passed", "score", "reason", "item")
     print_data(csv_text(columns, ({name: getattr(one, name) for name in columns} for one in scores)))

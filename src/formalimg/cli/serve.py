@@ -13,7 +13,7 @@ from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.rewards.server import ProcessGrounder
+    from formalimg.rewards.server.processes import ProcessGrounder
 
 _ICONS = "builtin/icons"
 _MEGABYTE = 1024 * 1024
@@ -36,7 +36,7 @@ def serve_command(
             "--judge",
             "-j",
             metavar="JUDGE",
-            help="Chat model for natural, conceptmix, cf-world and questions. Default: none, and these are refused.",
+            help="Chat model for suites that need one and for questions. Default: none, and these are refused.",
             show_default=False,
         ),
     ] = None,
@@ -120,8 +120,11 @@ def serve_command(
     """
     with require_web_extra("the reward server"):
         from formalimg import __version__
-        from formalimg.rewards.server import ImageRoot, Limits, create_reward_app, serve_rewards
-    from formalimg.rewards import Scorer
+        from formalimg.rewards.server.admission import Limits
+        from formalimg.rewards.server.app import create_reward_app
+        from formalimg.rewards.server.http_server import serve_rewards
+        from formalimg.rewards.server.image_root import ImageRoot
+    from formalimg.rewards.scorer import Scorer
 
     limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
     allowed = None if root is None else ImageRoot(root)
@@ -154,7 +157,7 @@ def _workers(grounder: str, options: list[str] | None, processes: int | None) ->
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
         return None
-    from formalimg.rewards.server import ProcessGrounder
+    from formalimg.rewards.server.processes import ProcessGrounder
 
     count = (os.cpu_count() or 1) if processes is None else processes
     return ProcessGrounder(grounder, count) if count else None
@@ -162,7 +165,7 @@ def _workers(grounder: str, options: list[str] | None, processes: int | None) ->
 
 def _own_items(suites: list[str] | None) -> dict[str, Path]:
     """Return the paths of items by suite; they are read at once, so that a wrong one is not found in training."""
-    from formalimg.suites import load
+    from formalimg.benchmarks.loader import load
 
     paths = {name: Path(path) for name, _, path in (entry.partition("=") for entry in suites or ()) if path}
     for name, path in paths.items():

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
-from formalimg.logic import clauses, to_pretty_text
-from formalimg.suites import (
-    ODD_TAGS,
-    ConceptSpec,
-    CounterfactualSpec,
-    FormulaSpec,
-    Item,
-    ObjectSpec,
-    QuestionSpec,
-    load,
-    odd_tags,
-    translate,
-)
-from formalimg.suites import suite as suite_of
+from formalimg.types import Item
 
 
 def show_command(
@@ -53,25 +41,13 @@ def show_command(
 ) -> None:
     """Show an item: its prompt and what it requires, and how runs fared on it.
 
-    For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
-    questions and binding; for CF-World what decides, and the weighted questions.
+    The formula, its clauses, and the scene that proves it can be satisfied; or the questions, and what they are about.
     """
     if image is not None:
         require_image_name(image)
     found = _find_in_run(item, runs[0]) if runs and items is None else _find(item, items)
-    match found.spec:
-        case ConceptSpec():
-            _show_concepts(found)
-        case CounterfactualSpec():
-            _show_counterfactual(found)
-        case ObjectSpec():
-            _show_objects(found)
-        case QuestionSpec(formula=None):
-            _show_questions(found)
-        case QuestionSpec(formula=formula):
-            _show_formula(replace(found, spec=formula))
-        case _:
-            _show_formula(found)
+    for line in suite_of(found.suite).item_lines(found):
+        echo(line)
     for folder in runs or ():
         _show_outcomes(found, folder)
     if image is not None:
@@ -80,8 +56,8 @@ def show_command(
 
 def _show_outcomes(item: Item[Any], folder: Path) -> None:
     """Print how a run fared on an item, if it has the same one."""
-    from formalimg.judges import failure_sentences
-    from formalimg.runs import open_run
+    from formalimg.judges.failures import failure_sentences
+    from formalimg.runs.reader import open_run
 
     with closing(open_run(folder)) as run:
         planned, suite = run.item(item.id), suite_of(item.suite)
@@ -96,94 +72,21 @@ def _show_outcomes(item: Item[Any], folder: Path) -> None:
                 echo(f"    {one.text}")
 
 
-def _show_formula(item: Item[FormulaSpec]) -> None:
-    spec = item.spec
-    echo(f"{item.suite}/{item.id}, K = {item.level}\n\n{item.prompt}\n")
-    for tag in odd_tags(item.tags):
-        echo(f"{tag}: {ODD_TAGS[tag]}")
-    if spec.unreadable is not None:
-        echo(f"{spec.unreadable}\n\n{spec.unreadable_because}")
-        return
-    echo(to_pretty_text(spec.formula))
-    echo("\nclauses")
-    for clause in clauses(spec.formula):
-        echo(f"  {clause.kind:<9}  {clause.text}")
-    if spec.witness is not None:
-        echo("\nwitness")
-        for number, obj in enumerate(spec.witness.objects):
-            echo(f"  #{number:<2} {obj.describe():<24} {obj.box}")
-
-
-def _show_objects(item: Item[ObjectSpec]) -> None:
-    spec = item.spec
-    echo(f"{item.suite}/{item.id}, {suite_of(item.suite).level_names.get(item.level, item.level)}\n\n{item.prompt}\n")
-    for tag in odd_tags(item.tags):
-        echo(f"{tag}: {ODD_TAGS[tag]}")
-    echo("objects")
-    for one in spec.include:
-        place = "" if one.target is None else f", {one.relation} {spec.include[one.target].label}"
-        echo(f"  {one.count} {' '.join(filter(None, (one.color, one.label)))}{place}")
-    for absent in spec.exclude:
-        echo(f"  fewer than {absent.count} {absent.label}")
-    echo("\nformulas")
-    for clause in translate(spec):
-        echo(f"  {clause.kind:<9}  {clause.text}")
-
-
-def _show_concepts(item: Item[ConceptSpec]) -> None:
-    echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
-    for title, texts in (
-        ("statements", [concept.statement for concept in item.spec.concepts]),
-        ("questions", [concept.question for concept in item.spec.concepts]),
-    ):
-        echo(title)
-        for concept, text in zip(item.spec.concepts, texts, strict=True):
-            echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
-        echo("")
-    if item.spec.unasked:
-        echo("concepts without a question")
-        for unasked in item.spec.unasked:
-            echo(f"  {unasked.category:<8}  {unasked.value}")
-        echo("")
-    if item.spec.binding is not None:
-        echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
-
-
-def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
-    echo(f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n")
-    echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
-    if not item.spec.questions:
-        echo("  none, so it cannot be scored")
-    for question in item.spec.questions:
-        echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
-        echo(f"              {question.criteria}")
-
-
-def _show_questions(item: Item[QuestionSpec]) -> None:
-    echo(f"{item.suite}/{item.id}\n\n{item.prompt}\n")
-    for tag in odd_tags(item.tags):
-        echo(f"{tag}: {ODD_TAGS[tag]}")
-    echo(f"questions{', zeroing direct' if item.spec.zeroing == 'direct' else ''}")
-    for question in item.spec.questions:
-        above = f"  (after {', '.join(question.parents)})" if question.parents else ""
-        echo(f"  {question.id:<4} {question.category:<10} {question.question}  {question.expected}{above}")
-
-
 def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
     if not isinstance(item.spec, FormulaSpec) or item.spec.witness is None:
         raise FormalimgError(f"{name} has no witness to draw: only items made by formalimg synth knolling have one")
-    from formalimg.scenes import draw  # here, so that other commands start faster
+    from formalimg.drawing.icon_scene import draw  # here, so that other commands start faster
 
     save_image(draw(item.spec.witness), image)
 
 
 def _asked(item: Item[Any]) -> tuple[int, str, str]:
-    return item.level, item.prompt, suite_of(item.suite).traits.form.asked_text(item.spec)
+    return item.level, item.prompt, suite_of(item.suite).form.asked_text(item.spec)
 
 
 def _find_in_run(name: str, folder: Path) -> Item[Any]:
     """Return an item as a run has it: its items may be others than those of the package."""
-    from formalimg.runs import open_run
+    from formalimg.runs.reader import open_run
 
     suite, number = _parts_of(name)
     with closing(open_run(folder)) as run:

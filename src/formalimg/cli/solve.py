@@ -13,7 +13,7 @@ from formalimg.cli.options import MAX_SEED
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
-from formalimg.logic import parse
+from formalimg.logic.parser import parse
 
 
 def solve_command(
@@ -46,13 +46,11 @@ def solve_command(
     Exit code 0: there is a scene. 1: there is none, at all or up to --max-objects; the output says which. 2: wrong
     usage, or undecided.
     """
-    from formalimg.scenes import (  # here, so that other commands start faster
-        RECORDED_PREDICATES,
-        Witness,
-        draw,
-        solve,
-        solve_natural,
-    )
+    from formalimg.drawing.icon_scene import draw
+    from formalimg.scenes.scene import RECORDED_PREDICATES  # here, so that other commands start faster
+    from formalimg.scenes.solver.results import Witness
+    from formalimg.scenes.solver.search import solve
+    from formalimg.scenes.solver.spatial import solve_natural
 
     if image is not None:
         require_image_name(image)

@@ -1,4 +1,4 @@
-"""Standard streams: what is printed there is visible, and closed ones are replaced.
+"""Standard streams: what is printed there is visible, as lines, data or tables, and closed ones are replaced.
 
 Run folders, items, answers of models and file names may come from anyone. Commands print through `echo`, so that none
 of them can move the cursor, colour or hide text, or set the title of a window.
@@ -10,9 +10,15 @@ import io
 import logging
 import os
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from formalimg._util.text import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_DEFAULT_WIDTH = 100
+"""Width of tables in files and pipes, unless COLUMNS is set: enough for ten levels side by side."""
 
 
 def echo(message: object = "", *, err: bool = False) -> None:
@@ -30,12 +36,22 @@ def print_data(text: str) -> None:
     sys.stdout.write(visible(text))
 
 
+def print_table(table: RenderableType) -> None:
+    """Print a table to standard output."""
+    from rich.console import Console  # here, so that other commands start faster
+
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(highlight=False, width=_DEFAULT_WIDTH)
+    console.print(table)
+
+
 class VisibleFormatter(logging.Formatter):
     """Formats log records with control characters written out and without API keys: they quote servers and programs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text."""
-        from formalimg.models import redact  # here, so that commands start faster
+        from formalimg.models.secrets import redact  # here, so that commands start faster
 
         return visible(redact(super().format(record)))
 

@@ -11,7 +11,9 @@ from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import LabelPrecision, StudyConfig, StudyRules
+    from formalimg.human_eval.correction import LabelPrecision
+    from formalimg.human_eval.manifest import StudyConfig
+    from formalimg.human_eval.rules import StudyRules
 
 RATERS = 5
 """Raters per image in the studies of the papers."""
@@ -36,7 +38,8 @@ def study_pages(
     completion_url: str | None,
 ) -> StudyPages:
     """Return the settings of a new study; refuse others for one that exists, whose rules were stated beforehand."""
-    from formalimg.human_eval import StudyRules, is_study, read_study_manifest
+    from formalimg.human_eval.manifest import is_study, read_study_manifest
+    from formalimg.human_eval.rules import StudyRules
 
     if is_study(place):
         there = read_study_manifest(place)
@@ -62,8 +65,10 @@ def study_pages(
 def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
     """Create the study and return its links; none if it exists already with the same configuration."""
     from formalimg import __version__
-    from formalimg.human_eval import correction_protocol, create_study, read_study_manifest, require_same_config
-    from formalimg.runs import open_run
+    from formalimg.human_eval.correction import correction_protocol
+    from formalimg.human_eval.manifest import read_study_manifest, require_same_config
+    from formalimg.human_eval.study_builder import create_study
+    from formalimg.runs.reader import open_run
 
     if place.exists():
         manifest = read_study_manifest(place)
@@ -118,7 +123,7 @@ def _points(share: float) -> str:
 
 def grow_study(place: Path, more: int | None) -> None:
     """Add images to the study, if asked to, and those of an interrupted command in any case; say what it changes."""
-    from formalimg.human_eval import add_images, finish_growth
+    from formalimg.human_eval.study_growth import add_images, finish_growth
 
     if more is None:
         late = finish_growth(place)

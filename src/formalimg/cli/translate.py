@@ -10,13 +10,13 @@ import typer
 
 from formalimg._util.io import atomic_write_text
 from formalimg.cli import options
-from formalimg.cli.price_options import GivenPrices, Prices, require_prices
-from formalimg.cli.run_execution import default_budget
+from formalimg.cli.price_options import GivenPrices, require_prices
+from formalimg.cli.run_output import default_budget
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError, OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.scoring import Translation, TranslationWords
+    from formalimg.scoring.translation import Translation, TranslationWords
 
 
 def translate_command(
@@ -51,7 +51,7 @@ def translate_command(
         typer.Option("-M", metavar="KEY=VALUE", help="Option of the chat model.", show_default=False),
     ] = None,
     budget: options.Budget = None,
-    price: Prices = None,
+    price: options.Prices = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Where to write the JSON Lines. Default: print them.", show_default=False),
@@ -61,7 +61,7 @@ def translate_command(
 
     Each line of the output has prompt, formula, how and reason. Exit code 1 if nothing could be translated.
     """
-    from formalimg.scoring import read_prompts, shares, translate_by_reader, translation_words
+    from formalimg.scoring.translation import read_prompts, shares, translate_by_reader, translation_words
 
     if model is None and (model_options or price):
         raise FormalimgError("-M and --price are for a chat model: name it with --model")
@@ -91,8 +91,9 @@ def _ask_for_the_rest(
 ) -> list[Translation]:
     """Return the translations, with those that the chat model adds."""
     from formalimg._util.aio import run_sync
-    from formalimg.models import Spending, open_chat_model
-    from formalimg.scoring import FormulaTranslator
+    from formalimg.models.registry import open_chat_model
+    from formalimg.models.spending import Spending
+    from formalimg.scoring.translation import FormulaTranslator
 
     chat = open_chat_model(model, given)
     require_prices(budget, [chat])

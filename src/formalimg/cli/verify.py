@@ -10,7 +10,9 @@ import typer
 from formalimg.cli.inputs import detect_vocabulary, formula_argument, read_scene
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
-from formalimg.logic import Semantics, parse, verify
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.parser import parse
+from formalimg.logic.verification import verify
 
 
 def verify_command(

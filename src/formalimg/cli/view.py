@@ -61,9 +61,11 @@ def view_command(
     Shows curves, failures, and every image with the reasons behind its verdict.
     """
     with require_web_extra("the viewer"):
-        from formalimg.web import Site, export_viewer, serve_viewer
+        from formalimg.web.export.exporter import export_viewer
+        from formalimg.web.viewer.app import serve_viewer
+        from formalimg.web.viewer.site import Site
     if export is not None:
-        from formalimg.tables import count_noun
+        from formalimg.reports.tables.format import count_noun
 
         done = export_viewer(Site(runs, human or ()), export, images=export_images, size=export_size, force=force)
         echo(f"{count_noun(done.runs, 'run')}, {count_noun(done.files, 'file')}: open {done.folder / 'index.html'}")

@@ -8,9 +8,7 @@ import typer
 
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
-from formalimg.logic import closest_match, vocabulary, vocabulary_names
-
-_CONCEPTS = "conceptmix"
+from formalimg.logic.vocabulary import closest_match, vocabulary, vocabulary_names
 
 
 def vocabulary_command(
@@ -18,7 +16,7 @@ def vocabulary_command(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="knolling, natural, conceptmix, or a TOML file. Default: list them.",
+            help="A suite such as knolling, or a TOML file. Default: list them.",
             show_default=False,
         ),
     ] = "",
@@ -27,11 +25,9 @@ def vocabulary_command(
     if not suite:
         echo("\n".join(_names()))
         return
-    if suite == _CONCEPTS:
-        _show_concepts()
+    if suite not in vocabulary_names() and not suite.endswith(".toml"):
+        _show_own_words(suite)
         return
-    if suite not in _names() and not suite.endswith(".toml"):
-        raise FormalimgError(_why_unknown(suite))
     terms = vocabulary(suite)
     for kind, listed in terms.words.items():
         echo(f"{kind} ({len(listed)}): {', '.join(listed)}\n")
@@ -46,29 +42,31 @@ def vocabulary_command(
 
 
 def _names() -> list[str]:
-    return [*vocabulary_names(), _CONCEPTS]
+    from formalimg.benchmarks.registry import suite, suite_names  # here, so that the command starts faster
+
+    return [*vocabulary_names(), *(name for name in suite_names() if suite(name).word_lines() is not None)]
+
+
+def _show_own_words(suite: str) -> None:
+    """Print the words of a suite that has no vocabulary of formulas."""
+    from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.benchmarks.registry import suite_names
+
+    lines = suite_of(suite).word_lines() if suite in suite_names() else None
+    if lines is None:
+        raise FormalimgError(_why_unknown(suite))
+    for line in lines:
+        echo(line)
 
 
 def _why_unknown(suite: str) -> str:
-    from formalimg.suites import suite_names  # here, so that the command starts faster
+    from formalimg.benchmarks.registry import suite_names
 
     known = f"known are {', '.join(_names())}, or a .toml file"
     if suite in suite_names():
         return f"the prompts of {suite} are free text and have no vocabulary: {known}"
     near = closest_match(suite, _names())
     return f"unknown suite {suite!r}: {f'did you mean {near}?' if near else known}"
-
-
-def _show_concepts() -> None:
-    from formalimg.suites import count_bindings, count_combinations, load_pools
-
-    pools = load_pools()
-    for category, pool in pools.items():
-        echo(f"{category} ({len(pool.values)}): {', '.join(pool.values)}")
-        echo(f"    {pool.statement}\n")
-    echo("k   different sets of concepts   and bindings to objects")
-    for k in range(1, 8):
-        echo(f"{k}   {count_combinations(k, pools):>26,}   {count_bindings(k, pools):>31,}")
 
 
 def _placeholder(kind: str) -> str:

@@ -15,25 +15,25 @@ from formalimg.cli.options import (
     DifficultyName,
     DryRun,
     OnlyCategory,
+    Prices,
     ProfileName,
     key_value_option,
     read_levels,
     read_options,
 )
-from formalimg.cli.price_options import GivenPrices, Prices, require_prices
+from formalimg.cli.price_options import GivenPrices, require_prices
 from formalimg.cli.progress import progress_bar
-from formalimg.cli.run_execution import default_budget, exit_if_stopped, print_estimated_calls
+from formalimg.cli.run_output import default_budget, exit_if_stopped, print_estimated_calls
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
-    from formalimg.authoring import AuthoringPlan, AuthoringResult
-    from formalimg.models import ChatModel
+    from formalimg.benchmarks.authoring.engine import AuthoringResult
+    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+    from formalimg.types import ChatModel
 
 
 def write_command(
-    suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="knolling, natural, conceptmix or cf-world.", show_default=False)
-    ],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as natural.", show_default=False)],
     model: Annotated[
         str,
         typer.Option(
@@ -45,7 +45,7 @@ def write_command(
         str | None,
         typer.Option(
             metavar="LEVELS",
-            help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper, 1-10; 1-7 for conceptmix.",
+            help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper of the benchmark.",
         ),
     ] = None,
     per_level: Annotated[
@@ -54,7 +54,7 @@ def write_command(
             min=1,
             max=MAX_COUNT,
             metavar="N",
-            help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs.",
+            help="How many items of each level. Default: as in the paper of the benchmark.",
         ),
     ] = None,
     seed: Annotated[
@@ -70,7 +70,7 @@ def write_command(
             min=1,
             max=1000,
             metavar="N",
-            help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
+            help="How often each item is tried; may be raised later. Default: 6, or 30 where concepts are redrawn.",
         ),
     ] = None,
     model_options: Annotated[list[str] | None, key_value_option("-M", "model that writes")] = None,
@@ -85,35 +85,33 @@ def write_command(
     profile: ProfileName = "paper",
     binder: Annotated[
         Literal["model", "offline"],
-        typer.Option(help="ConceptMix: who says which objects a relation is between, the model or chance."),
+        typer.Option(help="Concepts: who says which objects a relation is between, the model or chance."),
     ] = "model",
     questions: Annotated[
         Literal["model", "template"] | None,
-        typer.Option(help="Questions by the model (default for conceptmix) or from templates (default for cf-world)."),
+        typer.Option(help="Questions by the model (default for concepts) or from templates (default for groups)."),
     ] = None,
     task: Annotated[
         Literal["groups", "questions", "denominalise", "pairs"] | None,
         typer.Option(
-            help="CF-World: groups from laws (default), questions for prompts that exist, outcomes of existing items "
-            "without their names, or rare pairs."
+            help="Suites of groups: groups from laws (default), questions for prompts that exist, outcomes of existing "
+            "items without their names, or rare pairs."
         ),
     ] = None,
     laws: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CF-World, groups: one law per line, as in LAW | DISCIPLINE | BRANCH; or .csv, .toml. "
+            help="Groups: one law per line, as in LAW | DISCIPLINE | BRANCH; or .csv, .toml. "
             "Default: the laws of the groups that ship.",
         ),
     ] = None,
-    per_law: Annotated[
-        int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="CF-World, groups: how many of each law.")
-    ] = 1,
+    per_law: Annotated[int, typer.Option(min=1, max=MAX_COUNT, metavar="N", help="Groups: how many of each law.")] = 1,
     items: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="CF-World, questions and denominalise: the items of cf-world, ours or as published. Default for "
+            help="Tasks questions and denominalise: the items of groups, ours or as published. Default for "
             "denominalise: those of the groups that ship.",
         ),
     ] = None,
@@ -127,43 +125,32 @@ def write_command(
 
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """
-    from formalimg.authoring import (
-        AuthoringPlan,
-        ConceptChoices,
-        CounterfactualChoices,
-        author_suite,
-        named_outcomes,
-        read_laws,
-    )
+    from formalimg.benchmarks.authoring.engine import author_suite
+    from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, authoring_of
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
-    from formalimg.models import open_chat_model
-    from formalimg.suites import load
-    from formalimg.suites import suite as suite_of
+    from formalimg.models.registry import open_chat_model
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
-    if task == "questions" and items is None:
-        raise FormalimgError("questions are written for prompts that exist: name their items with --items")
-    if task == "questions" and checker is not None:
-        raise FormalimgError("questions are checked without a model: leave --checker out")
-    suite = _suite_of(suite, task)
-    of_world = suite_of(suite).traits.has_scores
-    plan = AuthoringPlan(
-        suite,
-        () if levels is None else read_levels(levels),
-        per_level or 0,
-        seed,
-        attempts or 0,
-        version,
-        ConceptChoices(concepts, profile, only, difficulty, binder, "model" if of_world else questions or "model"),
-        CounterfactualChoices(
-            () if laws is None else read_laws(laws),
-            per_law,
-            (questions if of_world else None) or "template",
-            () if items is None or task == "questions" else named_outcomes(load("cf-world", items)),
-            tuple(load("cf-world", items)) if items is not None and task == "questions" else (),
-        ),
-    )
+    given = {
+        "--concepts": concepts,
+        "--only": only,
+        "--difficulty": difficulty,
+        "--profile": None if profile == "paper" else profile,
+        "--binder": None if binder == "model" else binder,
+        "--questions": questions,
+        "--task": task,
+        "--laws": laws,
+        "--per-law": None if per_law == 1 else per_law,
+        "--items": items,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    authoring = authoring_of(suite, options)
+    suite, choices = authoring.choose(suite, options)
+    numbers = () if levels is None else read_levels(levels)
+    plan = AuthoringPlan(suite, numbers, per_level or 0, seed, attempts or 0, version, choices)
+    if checker is not None and not authoring.is_checked(plan):
+        raise FormalimgError(f"{task or suite} are checked without a model: leave --checker out")
     prices = GivenPrices(price, {"model": [model], "checker": [checker] if checker else []})
     writing = open_chat_model(model, read_options(model_options) | prices.option("model", model))
     checking = None
@@ -192,8 +179,8 @@ def write_command(
 def _show_outlook(
     plan: AuthoringPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
-    from formalimg.authoring import estimate_authoring
-    from formalimg.models import price_of
+    from formalimg.benchmarks.authoring.estimate import estimate_authoring
+    from formalimg.models.pricing import price_of
 
     outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
@@ -206,29 +193,11 @@ def _show_outlook(
             echo(f"  {line}".rstrip())
 
 
-_TASKS = {
-    "groups": "cf-world",
-    "questions": "cf-world",
-    "denominalise": "cf-world-denominalised",
-    "pairs": "cf-world-attributes",
-}
-"""The suite that each task of CF-World gives items of."""
-
-
-def _suite_of(name: str, task: str | None) -> str:
-    from formalimg.errors import FormalimgError
-
-    if task is None:
-        return name
-    if name != "cf-world":
-        raise FormalimgError(f"--task: for cf-world only, not for {name}")
-    return _TASKS[task]
-
-
 def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     """Print what became of all attempts, and what is missing."""
-    from formalimg.authoring import REASONS
-    from formalimg.suites import suite
+    from formalimg.benchmarks.authoring.outcomes import REASONS
+    from formalimg.benchmarks.authoring.writing_plan import authoring_of
+    from formalimg.benchmarks.registry import suite
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]
     rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]
@@ -239,11 +208,9 @@ def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     echo("cost: unknown" if written.cost is None else f"cost: ${written.cost:.4f}")
     if written.outstanding:
         echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
-    whole = {"cf-world": "groups", "cf-world-attributes": "pairs", "cf-world-denominalised": "outcomes"}.get(plan.suite)
-    if plan.counterfactual.prompts:
-        whole = "prompts"
+    unit = authoring_of(plan.suite).unit(plan)
     for level, count in written.missing.items():
-        name = whole or f"{suite(plan.suite).level}={level}"
+        name = unit or f"{suite(plan.suite).level}={level}"
         echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
     if written.path is not None:
         echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

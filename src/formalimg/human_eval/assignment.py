@@ -8,11 +8,14 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.protocol import RatingProtocol, RatingStep
-from formalimg.logic import FormulaError, verify
-from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites import PASS_THRESHOLD, ConceptSpec, CounterfactualSpec, FormulaSpec, Item, plain_tags
+from formalimg.human_eval.protocol import PASSING_SCORE, RatingProtocol, RatingStep, rating_rules
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 T = TypeVar("T", bound=Hashable)
 
@@ -129,19 +132,13 @@ def unrelated_item(
 def is_unrelated(shown: Item[object], asked: Item[object], protocol: RatingProtocol) -> bool:
     """Return whether an image of one item certainly fails the prompt of another.
 
-    They share no object, and the prompt requires something to be present, not only absent. Groups of CF-World are of
-    different fields, and scores need a question about the decisive point.
+    Of formulas: they share no object, and the prompt requires something to be present, not only absent.
     """
     match shown.spec, asked.spec:
-        case ConceptSpec() as one, ConceptSpec() as other:
-            return bool(_objects(other)) and not _objects(one) & _objects(other)
-        case CounterfactualSpec() as one, CounterfactualSpec() as other:
-            decides = protocol != "scores" or any(it.dimension == "assessment" for it in other.questions)
-            return decides and one.group != other.group and plain_tags(shown.tags) != plain_tags(asked.tags)
         case FormulaSpec() as one, FormulaSpec() as other:
             apart = not set(one.object_classes) & set(other.object_classes)
             return apart and bool(other.object_classes) and _asks_for_something(other)
-    return False
+    return rating_rules(shown.suite).is_unrelated(shown, asked, protocol)
 
 
 def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
@@ -153,13 +150,9 @@ def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers:
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]
         known = [given for given in decisive if isinstance(given, int | float)]
-        return bool(known) and fmean(known) < PASS_THRESHOLD
+        return bool(known) and fmean(known) < PASSING_SCORE
     first = answers[steps[0].name]
     return isinstance(first, int) and first <= _LITTLE if protocol == "likert" else first is False
-
-
-def _objects(spec: ConceptSpec) -> set[str]:
-    return {concept.value for concept in spec.concepts if concept.category == "object"}
 
 
 def _asks_for_something(spec: FormulaSpec) -> bool:

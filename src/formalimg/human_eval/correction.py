@@ -10,10 +10,9 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.correction_sample import CellKey, CorrectionSample
-from formalimg.human_eval.protocol import RatingProtocol
-from formalimg.runs import RunManifest
-from formalimg.stats import allocate_labels
-from formalimg.suites import suite
+from formalimg.human_eval.protocol import RatingProtocol, rating_rules
+from formalimg.runs.manifest import RunManifest
+from formalimg.stats.label_allocation import allocate_labels
 
 Labelled = Mapping[CellKey, tuple[int, int]]
 """Labels so far of each cell: how many say yes, and how many there are."""
@@ -35,10 +34,7 @@ class LabelPrecision(NamedTuple):
 
 def correction_protocol(suite_name: str) -> RatingProtocol:
     """Return the protocol that gives each image of a suite one label: the one that asks about the image as a whole."""
-    about = suite(suite_name)
-    if about.traits.has_scores:
-        return "scores"
-    return "questions" if about.kind == "concepts" else "likert"
+    return rating_rules(suite_name).label
 
 
 def judge_of_run(manifest: RunManifest, folder: object) -> str:

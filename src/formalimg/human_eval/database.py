@@ -32,8 +32,8 @@ from formalimg.human_eval.correction_sample import CorrectionSample
 from formalimg.human_eval.manifest import SCHEMA, SCHEMAS, RatedRun, StudyManifest, write_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.human_eval.rules import StudyRules
-from formalimg.runs import StoredRun
-from formalimg.suites import Item
+from formalimg.runs.reader import StoredRun
+from formalimg.types import Item
 
 if TYPE_CHECKING:
     from formalimg.human_eval.study_builder import RateableImage

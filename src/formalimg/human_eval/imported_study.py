@@ -11,7 +11,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
 from formalimg.human_eval.study_builder import RateableImage, require_together
-from formalimg.runs import StoredRun
+from formalimg.runs.reader import StoredRun
 
 
 class RatedImageName(NamedTuple):

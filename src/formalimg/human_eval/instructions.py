@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from formalimg.human_eval.protocol import AnswerValue, RatingProtocol
-from formalimg.suites import suite
+from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, rating_rules
 
 ShapeName = Literal["circle", "square", "triangle", "star"]
 
@@ -91,15 +90,14 @@ _CHOICES: dict[RatingProtocol, tuple[tuple[AnswerValue, str], ...]] = {
 
 @cache
 def instructions_for(protocol: RatingProtocol, suite_name: str) -> RaterInstructions:
-    """Return the instructions of a protocol, with examples for the kind of suite."""
-    table = _table()
-    own = table["protocols"][protocol]
+    """Return the instructions of a protocol, with examples of what counts in the suite."""
+    own = _table()["protocols"][protocol]
     return RaterInstructions(
         own["task"],
         tuple(own["rules"]),
         tuple(
             CountingExample(it["words"], _picture(it["picture"]), it["holds"], it["why"])
-            for it in table["kinds"][suite(suite_name).kind]
+            for it in rating_rules(suite_name).examples()
         ),
         tuple(
             PracticeItem(
@@ -117,6 +115,12 @@ def instructions_for(protocol: RatingProtocol, suite_name: str) -> RaterInstruct
 
 def _picture(shapes: Sequence[Sequence[Any]]) -> tuple[DrawnShape, ...]:
     return tuple(DrawnShape(*shape) for shape in shapes)
+
+
+def written_examples(about: str) -> Sequence[Mapping[str, Any]]:
+    """Return the examples of `instructions.toml` of what counts, for formulas, concepts, questions and so on."""
+    examples: Sequence[Mapping[str, Any]] = _table()["kinds"][about]
+    return examples
 
 
 @cache

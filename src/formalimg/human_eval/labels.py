@@ -6,25 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from typing import Literal
 
-from formalimg.analysis import (
-    BoxStudy,
-    DrawnBy,
-    HumanStudy,
-    ImageName,
-    PreferenceStudy,
-    RunLabels,
-    labels_of_ratings,
-    refuse_labels,
-    study_human_ratings,
-)
+from formalimg.human_eval.agreement.boxes import BoxStudy
+from formalimg.human_eval.agreement.image_labels import DrawnBy, RunLabels, labels_of_ratings, refuse_labels
+from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.preferences import PreferenceStudy
+from formalimg.human_eval.agreement.studies import HumanStudy, study_human_ratings
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import RatingProtocol
+from formalimg.human_eval.protocol import PASSING_SCORE, RatingProtocol
 from formalimg.human_eval.ratings import human_ratings
 from formalimg.human_eval.records import RatedTask
-from formalimg.runs import StoredRun
-from formalimg.stats import ScoreProfile, complies, majority
-from formalimg.suites import PASS_THRESHOLD
+from formalimg.runs.reader import StoredRun
+from formalimg.stats.agreement import complies, majority
 
 _BORDERLINE = "{study} has images of borderline scores, which stand for no others: draw a study with --for-correction"
 _PREFERENCES = "{study} compares images in pairs, which labels none of them: draw a study with --for-correction"
@@ -35,7 +29,7 @@ def human_labels(
     path: str | Path,
     runs: Sequence[StoredRun],
     exclude_inattentive: float | None = None,
-    profile: ScoreProfile = "paper",
+    profile: Literal["paper", "official-code"] = "paper",
     studied: HumanStudy | None = None,
 ) -> dict[Path, RunLabels]:
     """Return one label for each image that people rated, by the resolved folders of the runs.
@@ -114,5 +108,5 @@ def _label(answers: Sequence[float], protocol: RatingProtocol) -> bool | None:
     if protocol == "likert":
         return complies([int(points) for points in answers])
     if protocol == "scores":
-        return fmean(answers) >= PASS_THRESHOLD
+        return fmean(answers) >= PASSING_SCORE
     return majority(bool(answer) for answer in answers)

@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_lines
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.rules import StudyRules, parse_rules
-from formalimg.runs import MAX_MANIFEST_BYTES, read_manifest_table
+from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
 
 MANIFEST_FILE = "study.toml"
 MAX_RATERS = 100_000

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from formalimg.analysis import CANNOT_TELL
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
 from formalimg.human_eval.assignment import Candidate, assign_images, unrelated_item
 from formalimg.human_eval.database import PlannedTask
 from formalimg.human_eval.protocol import PREFERENCES
 from formalimg.human_eval.records import RatedTask
-from formalimg.suites import Item
+from formalimg.types import Item
 
 ImagePair: TypeAlias = tuple[Candidate, Candidate]
 """Two images of one item and sample, of different runs."""

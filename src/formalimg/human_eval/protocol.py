@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 from formalimg._util.text import truncate
-from formalimg.analysis import CANNOT_TELL
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.logic import closest_match, vocabulary
-from formalimg.scenes import Scene
-from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item
-from formalimg.suites import suite as suite_of
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.logic.vocabulary import closest_match, vocabulary
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes", "ab"]
 """How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, corrected boxes, or which of two
@@ -23,6 +25,9 @@ images of one prompt is better."""
 
 StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes", "preference"]
 """The type of an answer: 1 to 5, true or false, 0 to 1, a scene in the grounding format, or one of `PREFERENCES`."""
+
+PASSING_SCORE = 0.5
+"""An image passes with this mean score, or more."""
 
 PREFERENCES = ("left", "right", "tie")
 """Which of two images is better."""
@@ -51,6 +56,30 @@ class RatingStep:
     about: str = ""
     once: bool = False
     cannot_tell: bool = False
+
+
+@dataclass(frozen=True)
+class RatingRules:
+    """How people rate images of a benchmark, besides what is the same for all.
+
+    Attributes:
+        examples: returns examples of what counts, as tables of `instructions.toml` have them.
+        label: the protocol that gives each image one label, by asking about it as a whole.
+        offers: its own protocols, each with the runs it is for, in words.
+        steps: returns the steps of an item by one of its own protocols; none if it is not for this item.
+        is_unrelated: returns whether an image of one item certainly fails the prompt of another, by a protocol.
+    """
+
+    examples: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    label: RatingProtocol = "likert"
+    offers: Mapping[RatingProtocol, str] = field(default_factory=dict)
+    steps: Callable[[Item[Any], RatingProtocol], tuple[RatingStep, ...]] = lambda item, protocol: ()
+    is_unrelated: Callable[[Item[Any], Item[Any], RatingProtocol], bool] = lambda shown, asked, protocol: False
+
+
+def rating_rules(suite: str) -> RatingRules:
+    """Return how people rate images of a suite."""
+    return suite_of(suite).rating() or RatingRules()
 
 
 def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
@@ -89,10 +118,10 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     """Return the steps of a rating of an image of this item.
 
     - `likert`: one answer from 1 to 5, for items of any suite.
-    - `questions`: for ConceptMix, first whether the image as a whole matches, which is answered once, then each
-      question of the item. For the factual images of CF-World, whether the main objects can be recognised.
-    - `scores`: for CF-World, a score from 0 to 1 for each question of the item.
-    - `boxes`: for FormalImg, the corrected boxes, classes and colours.
+    - `questions`: yes or no, as the suite says: whether the image as a whole matches, which is answered once, then each
+      question of the item; or whether the main objects can be recognised.
+    - `scores`: a score from 0 to 1 for each question of the item.
+    - `boxes`: for items with a formula, the corrected boxes, classes and colours.
     - `ab`: which of two images of this item is better, or neither, for items of any suite.
 
     All but boxes can also be answered with `CANNOT_TELL`.
@@ -100,43 +129,27 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     Raises:
         FormalimgError: if the protocol is not for this item.
     """
-    spec = item.spec
     if protocol == "likert":
-        return (_written("likert", "compliance"),)
+        return (written_step("likert", "compliance"),)
     if protocol == "ab":
-        return (_written("ab", "preference"),)
-    if protocol == "questions" and isinstance(spec, ConceptSpec):
-        questions = (
-            RatingStep(
-                f"question {number}", "yes or no", concept.question, "", number, concept.category, cannot_tell=True
-            )
-            for number, concept in enumerate(spec.concepts, 1)
-        )
-        return (_written("questions", "alignment", once=True), *questions)
-    if protocol == "questions" and isinstance(spec, CounterfactualSpec) and item.level == 1:
-        return (_written("questions", "recognisable"),)
-    if protocol == "scores" and isinstance(spec, CounterfactualSpec) and spec.questions:
-        return tuple(
-            RatingStep(f"question {number}", "score", it.question, it.criteria, number, it.dimension, cannot_tell=True)
-            for number, it in enumerate(spec.questions, 1)
-        )
-    if protocol == "boxes" and isinstance(spec, FormulaSpec):
-        return (_written("boxes", "boxes"),)
+        return (written_step("ab", "preference"),)
+    if protocol == "boxes" and isinstance(item.spec, FormulaSpec):
+        return (written_step("boxes", "boxes"),)
+    if steps := rating_rules(item.suite).steps(item, protocol):
+        return steps
     raise FormalimgError(
-        f"item {item.id} of {item.suite} (level {item.level}) cannot be rated by {protocol}: {_NEEDS[protocol]}"
+        f"item {item.id} of {item.suite} (level {item.level}) cannot be rated by {protocol}: {runs_for(protocol)}"
     )
 
 
-_NEEDS: Mapping[RatingProtocol, str] = {
-    "likert": "",
-    "ab": "",
-    "questions": "take runs of conceptmix, or level 1 of cf-world",
-    "scores": "take runs of cf-world whose items have questions",
-    "boxes": "take runs of knolling or natural",
-}
+def runs_for(protocol: RatingProtocol) -> str:
+    """Return which runs to take for a protocol that is not for all."""
+    offers = (rating_rules(name).offers.get(protocol) for name in suite_names())
+    return f"take runs of {', or '.join(dict.fromkeys(runs for runs in offers if runs))}"
 
 
-def _written(protocol: str, name: str, *, once: bool = False) -> RatingStep:
+def written_step(protocol: RatingProtocol, name: str, *, once: bool = False) -> RatingStep:
+    """Return a step about the image as a whole, in the words of `protocols.toml`."""
     return RatingStep(name, **_texts()[protocol][name], once=once, cannot_tell=protocol != "boxes")
 
 
@@ -178,7 +191,8 @@ def validate_answer(
     """
     if value == CANNOT_TELL and step.cannot_tell:
         return CANNOT_TELL
-    match step.kind:
+    answer_type = step.kind
+    match answer_type:
         case "preference":
             if isinstance(value, str) and value in PREFERENCES:
                 return value

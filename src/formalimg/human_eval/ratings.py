@@ -7,29 +7,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from formalimg.analysis import (
-    CANNOT_TELL,
-    BoxCorrection,
-    HumanRatings,
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.attention import RaterAttention, RaterAttentionSummary, exclude_inattentive
+from formalimg.human_eval.agreement.boxes import BoxCorrection
+from formalimg.human_eval.agreement.human_ratings import (
     LikertRating,
-    Preference,
-    RaterAttention,
-    RaterAttentionSummary,
     Rating,
     Vote,
-    exclude_inattentive,
     read_human_scores,
     read_likert_ratings,
     read_votes,
 )
-from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.preferences import Preference
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.agreement.studies import HumanRatings
 from formalimg.human_eval.database import images_digest
-from formalimg.human_eval.export import summarize_raters
 from formalimg.human_eval.pairs import preferred_run
 from formalimg.human_eval.protocol import RatingStep
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
-from formalimg.runs import StoredRun
-from formalimg.scenes import Scene
+from formalimg.human_eval.study_export import summarize_raters
+from formalimg.runs.reader import StoredRun
+from formalimg.scenes.scene import Scene
 
 
 def human_ratings(

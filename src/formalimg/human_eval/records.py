@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg._util.stored_values import (
+from formalimg._util.strict_json import (
     MAX_NAME,
     StoredValueError,
     stored_integer,
@@ -17,12 +17,12 @@ from formalimg._util.stored_values import (
     wrong_value,
 )
 from formalimg._util.text import truncate
-from formalimg.analysis import CANNOT_TELL
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
 from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
 from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time, with_other
-from formalimg.stats import complies
+from formalimg.stats.agreement import complies
 
 _TASKS = """
     SELECT id, name, pictures.run, pictures.item, pictures.sample, pictures.level, pictures.grounded, asked.item, steps,

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from formalimg._util.stored_values import (
+from formalimg._util.locks import FolderLock
+from formalimg._util.strict_json import (
     MAX_NAME,
     StoredValueError,
     stored_digest,
@@ -57,7 +58,6 @@ from formalimg.human_eval.tasks import (
     stored_time,
     with_other,
 )
-from formalimg.runs import FolderLock
 
 TAKEN = "is already taking answers, in {holder}: use that one, or stop it"
 """The error message where another process has the study open."""

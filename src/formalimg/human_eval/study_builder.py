@@ -14,14 +14,17 @@ from formalimg.human_eval.assignment import Candidate, assign_images, checks_per
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
 from formalimg.human_eval.pairs import image_pairs, plan_pairs
-from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.protocol import RatingProtocol, runs_for, steps_for
 from formalimg.human_eval.rules import CHECKS, StudyRules, usual_checks
-from formalimg.runs import ImageLocation, StoredRun, require_images
-from formalimg.scenes import Scene, SceneError
-from formalimg.suites import Item
+from formalimg.runs.image_store import ImageLocation
+from formalimg.runs.manifest import require_images
+from formalimg.runs.reader import StoredRun
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 BORDERLINE = (0.3, 0.7)
-"""Scores between which a judge is least sure, both included (CF-World, appendix B)."""
+"""Scores between which a judge is least sure, both included."""
 
 _ROUNDING = 1e-9
 """Scores are weighted means: 0.7 may come as 0.7000000000000001."""
@@ -371,8 +374,7 @@ def rateable_images(
         found.append(RateableImage(item, sample, level, file, before.sha256, scene, outcome.score, outcome.passed))
     if grounded and found and not any(image.grounded is not None for image in found):
         raise FormalimgError(
-            f"no grounder has judged the images of {run.folder}: take runs of knolling or natural that a grounder "
-            "has judged"
+            f"no grounder has judged the images of {run.folder}: {runs_for('boxes')} that a grounder has judged"
         )
     return found, missing
 

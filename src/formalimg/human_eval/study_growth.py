@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg._util.locks import FolderLock
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, assign_images
 from formalimg.human_eval.correction import Labelled, LabelPrecision, draw_more, judge_of_run
@@ -24,7 +25,7 @@ from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import TAKEN
 from formalimg.human_eval.study_builder import RateableImage, judged_images, rateable_images
 from formalimg.human_eval.tasks import run_folders
-from formalimg.runs import FolderLock, StoredRun, open_run
+from formalimg.runs.reader import StoredRun, open_run
 
 
 class GrownStudy(NamedTuple):

@@ -10,19 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from formalimg._util.stored_values import (
-    stored_integer,
-    stored_json,
-    stored_number,
-    stored_text,
-    wrong_value,
-)
-from formalimg.analysis import CANNOT_TELL
+from formalimg._util.strict_json import stored_integer, stored_json, stored_number, stored_text, wrong_value
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.protocol import PREFERENCES, AnswerValue, RatingStep, StepKind
-from formalimg.runs import ChangedImageError, locate_image
-from formalimg.scenes import Scene, SceneError
+from formalimg.runs.image_store import ChangedImageError
+from formalimg.runs.reader import locate_image
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
 
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", re.ASCII)
 _STEP_FIELDS = {field.name for field in fields(RatingStep)}
@@ -197,11 +193,11 @@ def stored_time(text: object) -> str:
     return text
 
 
-def is_answer_of(kind: StepKind | None, value: AnswerValue) -> bool:
+def is_answer_of(answer_type: StepKind | None, value: AnswerValue) -> bool:
     """Return whether a stored answer is of the type that a step of this kind has."""
     if value == CANNOT_TELL:
-        return kind not in (None, "boxes")
-    match kind:
+        return answer_type not in (None, "boxes")
+    match answer_type:
         case "preference":
             return value in PREFERENCES
         case "yes or no":

@@ -11,9 +11,10 @@ from typing import Any
 
 from formalimg._util.aio import call_function
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
-from formalimg.models import Setting, redact, stored_settings
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage
+from formalimg.models.public_identity import stored_settings
+from formalimg.models.secrets import redact
+from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 _RESERVED = ("passed", "parts", "reason")
 _WANTED = "give True or False, a number from 0 to 1, or a dict of such parts"

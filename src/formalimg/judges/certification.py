@@ -14,14 +14,17 @@ from PIL import Image
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
+from formalimg.drawing.icon_scene import draw, drawable_classes
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
-from formalimg.models import Spending
-from formalimg.scenes import Scene, draw, drawable_classes
-from formalimg.stats import DetectionCounts, Interval, detection
+from formalimg.models.spending import Spending
+from formalimg.scenes.scene import Scene
+from formalimg.stats.observations import Interval
+from formalimg.stats.precision_recall import DetectionCounts, detection
+from formalimg.types import Grounder, Unscored
 
 
 @dataclass(frozen=True)

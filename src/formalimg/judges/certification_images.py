@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from PIL import Image, ImageFilter
 
+from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
 from formalimg.judges.grounders.icon_segmentation import drawing_background
-from formalimg.logic import vocabulary
-from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -15,15 +15,20 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models import ChatModel, Message, Price, Setting, Unanswered, note_waste, price_of, read_aside
+from formalimg.models.chat import Message, Unanswered
+from formalimg.models.pricing import Price, price_of
+from formalimg.models.spending import note_waste
+from formalimg.models.structured_output import read_aside
 from formalimg.prompts import load_prompts
+from formalimg.types import ChatModel, Setting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 JudgeAnswer = TypeVar("JudgeAnswer", bound="BaseModel")
 
-_PROMPTS = Path(__file__).parent / "prompts"
+PROMPTS = Path(__file__).parent / "prompts"
+"""The folders of the prompts of judges that several benchmarks have."""
 _MAX_ATTEMPTS = 2
 
 
@@ -66,8 +71,8 @@ class NoValidAnswer:
 class ChatJudge:
     """Base of everything that asks a chat model about an image."""
 
-    prompt_folder: ClassVar[str]
-    """The folder of its prompts, below `prompts/`."""
+    prompt_folder: ClassVar[Path]
+    """The folder of its prompts."""
     retry_prompt: ClassVar[str]
     """The prompt that reports a `{problem}` with an answer and asks again."""
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1}
@@ -93,7 +98,7 @@ class ChatJudge:
         Raises:
             FormalimgError: if a prompt of the user cannot replace ours.
         """
-        texts = load_prompts(_PROMPTS / self.prompt_folder, own_prompts)
+        texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._options = dict(options)
         self._prompts = {setting: texts[name] for setting, name in prompts.items()}
@@ -206,10 +211,10 @@ def numbering_problem(count: int, listed: str) -> str:
 
 def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
     """Return why there is no verdict without an answer: the kind of reason, and what the model did."""
-    match reply.kind:
-        case "unreadable":
-            return "not understood", f"gave answers that cannot be read: {reply.reason}"
-        case "refused":
-            return "judge failed", f"{DECLINED}: {reply.reason}"
-        case "failed":
-            return "judge failed", f"did not answer: {reply.reason}"
+    explanations: Mapping[str, tuple[UnscoredReason, str]] = {
+        "unreadable": ("not understood", "gave answers that cannot be read"),
+        "refused": ("judge failed", DECLINED),
+        "failed": ("judge failed", "did not answer"),
+    }
+    reason, action = explanations[reply.kind]
+    return reason, f"{action}: {reply.reason}"

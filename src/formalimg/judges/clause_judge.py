@@ -14,11 +14,12 @@ from typing import Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict, judged_formula
-from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option
-from formalimg.logic import Clause, FormulaError, PrenexForm, atoms, to_prenex
-from formalimg.models import ChatModel
-from formalimg.suites import Item
+from formalimg.judges.base import LoadedImage, judged_formula
+from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, ValidAnswer, check_option
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.prenex import Clause, PrenexForm, to_prenex
+from formalimg.logic.syntax import atoms
+from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
 ClauseAnswerForm: TypeAlias = Literal["each clause", "published"]
 ANSWERS: tuple[ClauseAnswerForm, ...] = get_args(ClauseAnswerForm)
@@ -75,7 +76,7 @@ class ClauseJudge(ChatJudge):
     - `served`: what was actually used, as far as the provider says.
     """
 
-    prompt_folder = "clause_judge"
+    prompt_folder = PROMPTS / "clause_judge"
     retry_prompt = "clause-judge-again"
     image_position = "last"
 

@@ -12,22 +12,12 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from formalimg.judges.scene_phrases import ScenePhrases
-from formalimg.logic import (
-    DISTINCT,
-    STYLE_PREDICATE,
-    And,
-    Atom,
-    Count,
-    Formula,
-    FormulaError,
-    Not,
-    Or,
-    Value,
-    Variable,
-    free_variables,
-    members,
-    parse,
-)
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Formula, Not, Or, Value, Variable
+from formalimg.logic.variables import free_variables
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.logic.world import members
 
 Binding: TypeAlias = Mapping[str, int]
 

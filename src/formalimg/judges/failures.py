@@ -8,17 +8,24 @@ where none is certain, the clause is given in its own words. The numbers of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.truth import PLAIN_STYLE, drawn_world
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Part, Unscored, Verdict
 from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
 from formalimg.judges.scene_phrases import ScenePhrases
-from formalimg.logic import Atom, FormulaError, Value, VocabularyError, atoms, try_parse, vocabulary
-from formalimg.scenes import PLAIN_STYLE, DrawnScene, Scene, SceneError, SceneObject, drawn_world
-from formalimg.suites import Suite, WordingError, clause_in_words, lexicon_of, plural_of, with_classes
+from formalimg.language.clause_sentence import clause_in_words
+from formalimg.language.lexicon import WordingError, lexicon_of, with_classes
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import try_parse
+from formalimg.logic.syntax import Atom, Value, atoms
+from formalimg.logic.vocabulary import VocabularyError, vocabulary, vocabulary_names
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _TOGETHER = "not all that is asked of the objects holds at once"
 _NO = "the judge says no"
@@ -40,7 +47,7 @@ class FailureSentence(NamedTuple):
     objects: frozenset[int] = frozenset()
 
 
-def failure_sentences(verdict: Verdict | Unscored, suite: Suite, formula: str = "") -> tuple[FailureSentence, ...]:
+def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> tuple[FailureSentence, ...]:
     """Return what an image does not show as asked, each thing once; nothing if it passed.
 
     Args:
@@ -66,7 +73,7 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Suite, formula: str = 
     return tuple(found.values())
 
 
-def failure_text(verdict: Verdict | Unscored, suite: Suite, formula: str = "") -> str:
+def failure_text(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> str:
     """Return what an image does not show as asked, as one line; empty if it passed. See `failure_sentences`."""
     return "; ".join(sentence.text for sentence in failure_sentences(verdict, suite, formula))
 
@@ -80,28 +87,20 @@ def failed_parts(verdict: Verdict) -> list[int]:
 
 
 def _said(
-    verdict: Verdict, number: int, suite: Suite, formula: str, scene: JudgedScene | None
+    verdict: Verdict, number: int, suite: Benchmark, formula: str, scene: JudgedScene | None
 ) -> Iterable[SceneSentence]:
     """Return the sentences on a failed part."""
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
         return (scene is not None and scene.sentences(number)) or [_clause(part, formula, suite, scene)]
-    match suite.kind:
-        case "objects":
-            return _objects(part, verdict)
-        case "counterfactual":
-            return [SceneSentence(f"{part.kind} {part.score:.2f} of 1: {part.name}")]
-        case "concepts" if part.kind == "object" and part.about:
-            return [SceneSentence(f"no {part.about[0]} found")]
-        case "concepts":
-            return [SceneSentence(f"{part.name} No")]
-    return _question(part, verdict)
+    said = suite.explain_failure(part, verdict)
+    return _question(part, verdict) if said is None else said
 
 
 # --- formulas
 
 
-def _judged_scene(verdict: Verdict, suite: Suite, formula: str) -> JudgedScene | None:
+def _judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
     """Return the clauses in the scene that the judge stored; None if there is none, or it cannot be read."""
     bindings, style = verdict.evidence.get("bindings"), verdict.evidence.get("style")
     scene = stored_scene(verdict, suite)
@@ -123,7 +122,7 @@ def _judged_scene(verdict: Verdict, suite: Suite, formula: str) -> JudgedScene |
     return JudgedScene(clauses, bound, ScenePhrases(scene, words, known), drawn if isinstance(drawn, str) else "")
 
 
-def stored_scene(verdict: Verdict | Unscored, suite: Suite) -> Scene | None:
+def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
     """Return the scene that a judge stored, as it decided by it; None if there is none, or it cannot be read."""
     try:
         scene = Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
@@ -145,21 +144,23 @@ def _class_words(atom: Atom) -> list[str]:
 
 
 def _vocabulary_of(formula: str) -> str:
-    """Return the vocabulary of a formula that a prompt was read as: Knolling has one predicate for all attributes."""
-    return "knolling" if "(Has " in formula else "natural"
+    """Return the vocabulary of a formula that a prompt was read as: one of them has a predicate for all attributes."""
+    *others, last = vocabulary_names()
+    return next((name for name in others if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
 
 
-def _clause(part: Part, formula: str, suite: Suite, scene: JudgedScene | None) -> SceneSentence:
+def _clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | None) -> SceneSentence:
     """Return the wording of a clause; of the whole formula, which has too many clauses, only that it fails."""
-    if part.kind == "formula":
+    kind = part.kind
+    if kind == "formula":
         return SceneSentence(_TOGETHER)
     clause = parse_clause(part.name)
     if scene is not None and clause is not None and isinstance(clause.claim, Atom) and clause.claim.predicate == "Is":
         return SceneSentence(_TOGETHER)  # there is such an object, so "there is a cup" would not be what failed
     said = _worded(part.name, formula, suite.vocabulary or _vocabulary_of(formula))
-    counted = _NEEDED.fullmatch(part.reason) if part.kind == "count" else None
+    counted = _NEEDED.fullmatch(part.reason) if kind == "count" else None
     if counted and not said:
-        return SceneSentence(_counted(part.reason))
+        return SceneSentence(reason_by_count(part.reason))
     said = re.sub(r"^There (?:is|are) ", "", said or part.name)
     said = said if said.startswith("(") else said[:1].lower() + said[1:]
     return SceneSentence(f"not shown: {said}" + (f"; {counted[2]} found" if counted else ""))
@@ -174,61 +175,10 @@ def _worded(clause: str, formula: str, vocabulary: str) -> str:
         return ""
 
 
-# --- objects, by a rule
-
-_WANTED = re.compile(r"(exactly |fewer than )?(\d+) (.+) wanted, (\d+) found(?:: (.+))?")
-_PLACED = re.compile(r".+ wanted, found (.+)")
 _NEEDED = re.compile(r"(?:.*: )?(.+ (?:needed|allowed)), (none|\d+) found(?:: .*)?")
 
 
-def _objects(part: Part, verdict: Verdict) -> list[SceneSentence]:
-    """Return what a rule for boxes says of a part; nothing of one that it did not look at."""
-    if not part.reason:
-        return []
-    try:
-        objects = Scene.from_json(verdict.evidence["scene"]).objects if "scene" in verdict.evidence else ()
-    except SceneError:
-        objects = ()
-    spoken = frozenset(number for number, obj in enumerate(objects) if obj.label in part.about)
-    said = _counted_boxes(part, objects) or _placed_boxes(part, [obj.label for obj in objects])
-    return [SceneSentence(said or _counted(part.reason), spoken)]
-
-
-def _counted_boxes(part: Part, objects: Sequence[SceneObject]) -> str:
-    """Return how many objects were found and wanted; empty if that is not the reason, or others may be meant."""
-    found = _WANTED.fullmatch(part.reason)
-    if found is None or not part.about:
-        return ""
-    how, wanted, noun, number, listed = found.groups()
-    if part.kind == "attribute":  # the rule looks at the most certain boxes only
-        color, label = part.about
-        colors = [obj.color for obj in objects if obj.label == label]
-        if color in colors:
-            return ""
-        if len(colors) == 1 and listed == f"1 {colors[0]}":
-            return f"the {label} is {colors[0]}, not {color}"
-    what = noun if number in ("0", "1") else plural_of(noun)
-    if how == "fewer than ":
-        return f"{number} {what} found, fewer than {wanted} allowed"
-    if number == "0" and wanted == "1":
-        return f"no {noun} found"
-    return f"{'no' if number == '0' else number} {what} found, {how or ''}{wanted} needed"
-
-
-def _placed_boxes(part: Part, labels: Sequence[str]) -> str:
-    """Return where an object is in place of where it should be; empty if that is not the reason, or there are more."""
-    found = _PLACED.fullmatch(part.reason)
-    if found is None or len(part.about) != 3:
-        return ""
-    relation, label, target = part.about
-    if not labels.count(label) == labels.count(target) == 1:
-        return ""
-    if found[1] == "in no clear direction":
-        return f"the {label} is not {relation} the {target}"
-    return f"the {label} is {found[1]} the {target}, not {relation} it"
-
-
-def _counted(reason: str) -> str:
+def reason_by_count(reason: str) -> str:
     """Return a reason that counts with what was found first, without the numbers of objects; any other as it is."""
     found = _NEEDED.fullmatch(reason)
     if found is None:

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.drawing.icon_scene import failed_layout_png, layout_png
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounding, LoadedImage, Unscored, Verdict
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import RULES, judge_grounding
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Setting
-from formalimg.scenes import Scene, SceneError, failed_layout_png, layout_png
-from formalimg.suites import FormulaSpec, Item
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item, Setting, Unscored, Verdict
 
 _PLACES = ("grounding/json", "*/grounding/json", "*/*/grounding/json", "*/*/*/grounding/json", "json")
 """Where grounding files are below a folder that is given; it may also be the folder of the files itself."""

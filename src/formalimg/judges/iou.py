@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     import numpy as np

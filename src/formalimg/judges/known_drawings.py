@@ -6,28 +6,21 @@ import random
 from dataclasses import dataclass
 
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.drawing.icon_scene import draw
+from formalimg.drawing.render import draw_scene
+from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import LoadedImage
-from formalimg.logic import parse
-from formalimg.scenes import Box, DrawnScene, Scene, SceneObject, draw, draw_scene
-from formalimg.suites import (
-    ConceptSpec,
-    CounterfactualSpec,
-    FormulaSpec,
-    GraphQuestion,
-    IncludedObjects,
-    Item,
-    JudgeKind,
-    ObjectSpec,
-    QuestionSpec,
-    RequestedConcept,
-)
-from formalimg.suites import WeightedQuestion as Weighted
-from formalimg.suites import suite as suite_of
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
 
 SIZE = 448
 """Width and height in pixels: few tokens, a size that no service changes, and far from the 1000 of some boxes."""
 
-_BOTTLE, _FORK = "bottle", "fork"
+BOTTLE, FORK = "bottle", "fork"
+RED_BOTTLE, BOTTLE_AND_FORK = "There is a red bottle.", "There is a bottle, and there is a fork."
+"""What is asked for: classes that all suites have, and prompts."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +33,7 @@ class KnownDrawing:
         item: the question, as an item of the suite.
         scene: what the drawing shows.
         answers: the right answer to each question; empty where there are no yes/no questions.
+        any_verdict: whether any verdict will do, as where a score is a matter of taste.
     """
 
     shows: str
@@ -47,6 +41,7 @@ class KnownDrawing:
     item: Item[object]
     scene: Scene
     answers: tuple[bool, ...] = ()
+    any_verdict: bool = False
 
     @property
     def box(self) -> Box:
@@ -68,76 +63,45 @@ class KnownDrawing:
         return LoadedImage(png_bytes(drawing), drawing)
 
 
-def known_drawings(kind: JudgeKind, suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings about which the same is asked, and of which different things are true.
+# The boxes lie so that no two ways of writing them down have similar numbers.
+_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(100, 300, 300, 860), "red")])
+_OTHER_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(620, 60, 780, 500), "red")])
+_FORK_SCENE = Scene.of([SceneObject(FORK, Box(560, 120, 720, 800), "green")])
 
-    The boxes lie so that no two ways of writing them down have similar numbers.
+
+def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings of a bottle, in different places: a judge is asked where it is."""
+    asked = "where the bottle is"
+    return (
+        KnownDrawing("a red bottle at the lower left", asked, item, _BOTTLE_SCENE),
+        KnownDrawing("a red bottle at the upper right", asked, item, _OTHER_BOTTLE_SCENE),
+    )
+
+
+def two_things(
+    item: Item[object],
+    asked: str,
+    of_bottle: tuple[bool, ...] = (),
+    of_fork: tuple[bool, ...] = (),
+    *,
+    any_verdict: bool = False,
+) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a bottle and one of a fork.
 
     Args:
-        kind: how the suite is judged.
-        suite: its name.
+        item: what is asked.
+        asked: the same in words.
+        of_bottle: the right answers about the bottle.
+        of_fork: those about the fork.
+        any_verdict: whether any verdict will do.
     """
-    low = Scene.of([SceneObject(_BOTTLE, Box(100, 300, 300, 860), "red")])
-    high = Scene.of([SceneObject(_BOTTLE, Box(620, 60, 780, 500), "red")])
-    fork = Scene.of([SceneObject(_FORK, Box(560, 120, 720, 800), "green")])
-    item = _item(kind, suite)
-    match kind:
-        case "scene":
-            asked = "where the bottle is"
-            return (
-                KnownDrawing("a red bottle at the lower left", asked, item, low),
-                KnownDrawing("a red bottle at the upper right", asked, item, high),
-            )
-        case "objects":
-            asked = "whether there is a bottle"
-            return (
-                KnownDrawing("a red bottle", asked, item, low, (True,)),
-                KnownDrawing("a green fork", asked, item, fork, (False,)),
-            )
-        case "compositions":
-            asked = "whether there is a bottle, and how many"
-            return (
-                KnownDrawing("a red bottle", asked, item, low, (True, True)),
-                KnownDrawing("a green fork", asked, item, fork, (False, False)),
-            )
-        case "clauses" | "questions" | "prompts" | "words":
-            asked = "whether there is a bottle, and whether there is a fork"
-            return (
-                KnownDrawing("a red bottle", asked, item, low, (True, False)),
-                KnownDrawing("a green fork", asked, item, fork, (False, True)),
-            )
-        case "scores":
-            asked = "for a score of how far it shows a bottle"
-            return KnownDrawing("a red bottle", asked, item, low), KnownDrawing("a green fork", asked, item, fork)
-
-
-def _item(kind: JudgeKind, suite: str) -> Item[object]:
-    words = (
-        "There is a red bottle."
-        if kind in ("scene", "scores", "objects")
-        else "There is a bottle, and there is a fork."
+    return (
+        KnownDrawing("a red bottle", asked, item, _BOTTLE_SCENE, of_bottle, any_verdict),
+        KnownDrawing("a green fork", asked, item, _FORK_SCENE, of_fork, any_verdict),
     )
-    spec: object
-    match kind:
-        case "scene":
-            spec = FormulaSpec.of(parse(f"(exists ?x (and (Is ?x '{_BOTTLE}') (Has ?x 'red')))"))
-        case "clauses":
-            spec = FormulaSpec.of(parse(f"(exists ?x (exists ?y (and (Is ?x '{_BOTTLE}') (Is ?y '{_FORK}'))))"))
-        case "questions":
-            spec = ConceptSpec(tuple(_concept(word) for word in (_BOTTLE, _FORK)))
-        case "prompts" | "words":
-            asked = enumerate((_BOTTLE, _FORK), 1)
-            spec = QuestionSpec(tuple(GraphQuestion(str(n), _concept(word).question) for n, word in asked))
-        case "compositions":
-            there = GraphQuestion("1", f"{_BOTTLE}?", category="object", weight=0.5)
-            spec = QuestionSpec((there, GraphQuestion("2", f"How many {_BOTTLE}s?", ("1",), "one", "count", 0.5)))
-        case "objects":
-            spec = ObjectSpec("single_object", (IncludedObjects(_BOTTLE, 1),))
-        case "scores":
-            criteria = "1 if there is a bottle, 0 if there is none."
-            spec = CounterfactualSpec("preflight", "", (Weighted("assessment", "Is there a bottle?", criteria, 1.0),))
-    return Item(suite, "preflight", 1, words, spec)
 
 
-def _concept(word: str) -> RequestedConcept:
-    return RequestedConcept("object", word, f"the image contains a {word}", f"Does the image contain a {word}?")
+def bottle_and_fork(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a bottle and one of a fork, for an item that asks about the one, then about the other."""
+    asked = "whether there is a bottle, and whether there is a fork"
+    return two_things(item, asked, (True, False), (False, True))

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.judges.base import Grounder, Grounding, Judge, Unscored, Verdict
-from formalimg.models import Spending, metered, unknown_cost_advice
+from formalimg.judges.base import Grounding
+from formalimg.models.spending import Spending, metered, unknown_cost_advice
+from formalimg.types import Grounder, Judge, Unscored, Verdict
 
 MAX_FAILURES = 20
 """After so many failures in a row certification ends: what does not answer cannot be measured."""

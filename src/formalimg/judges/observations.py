@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from formalimg._util.text import truncate
-from formalimg.judges.base import Unscored, Verdict
+from formalimg.types import Unscored, Verdict
 
 _SHOWN_LABELS = 5
 _MAX_LABEL = 40

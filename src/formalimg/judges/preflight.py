@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from formalimg._util.text import truncate
-from formalimg.judges.base import DECLINED, Judge, Unscored, Verdict
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.judges.base import DECLINED
 from formalimg.judges.chat_judge import total_cost
+from formalimg.judges.factory import DETECTORS
 from formalimg.judges.grounders.boxes import BoxConvention, box_convention, box_conventions
 from formalimg.judges.iou import overlap
-from formalimg.judges.known_drawings import SIZE, KnownDrawing, known_drawings
-from formalimg.judges.registry import DETECTORS
-from formalimg.scenes import Box, Scene
-from formalimg.suites import suite as suite_of
+from formalimg.judges.known_drawings import SIZE, KnownDrawing
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
+from formalimg.types import Judge, Unscored, Verdict
 
 _SAME_PLACE = 0.5
 """A box that overlaps the true one by so much (intersection over union) is in the right place."""
@@ -67,10 +69,11 @@ def needs_preflight(judge: Judge, suite: str) -> bool:
 
     Judges built from a Python function or class are their author's to test.
     """
-    questions = getattr(judge, "questions", None)
-    if judge.name.startswith(DETECTORS):
-        return True
-    return questions is not None and questions(known_drawings(suite_of(suite).judge, suite)[0].item) > 0
+    questions, is_detector = getattr(judge, "questions", None), judge.name.startswith(DETECTORS)
+    if questions is None and not is_detector:
+        return False
+    drawings = suite_of(suite).preflight_drawings()
+    return drawings is not None and (is_detector or (questions is not None and questions(drawings[0].item) > 0))
 
 
 async def check_judge(judge: Judge, suite: str) -> PreflightResult:
@@ -83,14 +86,14 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
     Raises:
         FormalimgError: if the judge says itself that no call can succeed: a wrong key, an unknown model.
     """
-    kind = suite_of(suite).judge
-    lenient = kind == "scores" or judge.name.startswith(DETECTORS)  # an answer is enough
+    is_detector = judge.name.startswith(DETECTORS)
     findings: list[_Finding] = []
     costs: list[float | None] = []
-    for drawing in known_drawings(kind, suite):
+    for drawing in suite_of(suite).preflight_drawings() or ():
         answer = await judge.judge(drawing.item, drawing.image())
         costs.append(answer.cost)
-        finding = _Finding(True, (), "") if lenient and isinstance(answer, Verdict) else find(judge, drawing, answer)
+        is_enough = isinstance(answer, Verdict) and (drawing.any_verdict or is_detector)
+        finding = _Finding(True, (), "") if is_enough else find(judge, drawing, answer)
         findings.append(finding)
         shown = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
         spent = total_cost(costs)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from formalimg.judges.base import Judge, LoadedImage, Unscored, Verdict
-from formalimg.models import Price, Setting, price_of
-from formalimg.suites import Item, QuestionSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.models.pricing import Price, price_of
+from formalimg.types import Item, Judge, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.suites import FormulaSpec
+    from formalimg.benchmarks.formal.spec import FormulaSpec
 
 _QUOTED = re.compile(r"'([^']+)'")
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, cast, get_args
+from typing import ClassVar, get_args
 
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import check_option
-from formalimg.judges.question_judge import QuestionJudge, QuestionRequests, combine_answers
-from formalimg.models import ChatModel, Setting
-from formalimg.suites import Category, GraphQuestion, Item, QuestionSpec, RequestedConcept, Zeroing
+from formalimg.judges.question_judge import AskedQuestion, QuestionRequests, YesNoJudge, combine_answers
+from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 
-class QuestionGraphJudge(QuestionJudge):
+class QuestionGraphJudge(YesNoJudge):
     """Ask a chat model the questions of an item, parents before the questions that depend on them.
 
     An image passes if every question has its expected answer; its score is the weighted mean. It has a verdict only if
@@ -26,7 +26,7 @@ class QuestionGraphJudge(QuestionJudge):
     parents failed are answered too, and count as failed all the same. Where zeroing is direct (see `Zeroing`), every
     question is asked, because the own answer of a parent decides.
 
-    Evidence is that of `QuestionJudge`, and `skipped`: the questions that were not asked, with the parent that failed.
+    Evidence is that of `YesNoJudge`, and `skipped`: the questions that were not asked, with the parent that failed.
     """
 
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1, "failed_parents": "count as failed"}
@@ -94,9 +94,8 @@ class QuestionGraphJudge(QuestionJudge):
         return graph_verdict(spec, parts, found)
 
 
-def _asked(question: GraphQuestion) -> RequestedConcept:
-    """Return a question in the form that the question judge sends; its category is only passed on."""
-    return RequestedConcept(cast(Category, question.category), "", "", question.question)
+def _asked(question: GraphQuestion) -> AskedQuestion:
+    return AskedQuestion(question.question, question.category)
 
 
 def _is_met(question: GraphQuestion, part: Part) -> bool:

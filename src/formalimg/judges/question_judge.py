@@ -1,4 +1,4 @@
-"""The question judge: ask a chat model one yes/no question for each concept that an image must show."""
+"""Yes/no questions: what judges share that ask a chat model such questions about an image."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.chat_images import ChatImage
 from formalimg.judges.chat_judge import (
+    PROMPTS,
     ChatJudge,
     NoValidAnswer,
     ValidAnswer,
@@ -23,8 +23,7 @@ from formalimg.judges.chat_judge import (
     numbering_problem,
     total_cost,
 )
-from formalimg.models import ChatModel, Setting
-from formalimg.suites import ConceptSpec, Item, RequestedConcept
+from formalimg.types import ChatModel, Part, Setting, Unscored, Verdict
 
 QuestionRequests: TypeAlias = Literal["each question", "all at once"]
 REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
@@ -64,18 +63,26 @@ class NumberedAnswers(BaseModel):
     answers: list[NumberedAnswer]
 
 
-class QuestionJudge(ChatJudge):
-    """Ask a chat model one yes/no question for each concept that an image must show.
+class AskedQuestion(NamedTuple):
+    """A question as it is asked, with the kind of its part and the words that the part is about."""
 
-    An image passes if every answer is yes. It has a verdict only if every question has an answer that is yes or no;
-    after a second invalid answer the image is `Unscored`. Evidence, all plain data:
+    question: str
+    category: str
+    about: tuple[str, ...] = ()
+
+
+class YesNoJudge(ChatJudge):
+    """Base of the judges that ask a chat model yes/no questions about an image.
+
+    There is a verdict only if every question has an answer that is yes or no; after a second invalid answer the image
+    is `Unscored`. Evidence, all plain data:
 
     - `answers`: for each request, the questions in it (`asked`) and the answers, word for word (`raw`);
     - `served`: what was actually used, as far as the provider says; a list where requests differ;
     - `observations`: for each question that has an answer, what the model says it saw, and yes or no.
     """
 
-    prompt_folder = "question_judge"
+    prompt_folder = PROMPTS / "question_judge"
     retry_prompt = "question-judge-again"
 
     def __init__(
@@ -85,7 +92,7 @@ class QuestionJudge(ChatJudge):
 
         Args:
             chat: the chat model; it must accept images.
-            requests: a new conversation for each question, as published, or all questions in one.
+            requests: a new conversation for each question, or all questions in one.
             prompts: a folder with prompts of the user that replace ours.
 
         Raises:
@@ -98,43 +105,24 @@ class QuestionJudge(ChatJudge):
         self._answer_type: type[YesNoAnswer | NumberedAnswers] = YesNoAnswer if self._one_by_one else NumberedAnswers
         self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
-    def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
-        count = len(item.spec.concepts) if isinstance(item.spec, ConceptSpec) else 0
-        return count if self._one_by_one else min(1, count)
-
-    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image shows every concept of the item."""
-        spec = item.spec
-        if not isinstance(spec, ConceptSpec) or not spec.concepts:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
-        if not all(concept.question.strip() for concept in spec.concepts):
-            return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
-        encoded = await self._encode(image)
-        if self._one_by_one:
-            return combine_answers(await self._request_all(encoded, [(concept,) for concept in spec.concepts]))
-        return combine_answers([await self._request(encoded, spec.concepts)])
-
-    async def _request_all(
-        self, image: ChatImage, groups: Sequence[Sequence[RequestedConcept]]
-    ) -> list[_QuestionRequest]:
+    async def _request_all(self, image: ChatImage, groups: Sequence[Sequence[AskedQuestion]]) -> list[QuestionRequest]:
         """Send several requests concurrently."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                sent = [tasks.create_task(self._request(image, concepts)) for concepts in groups]
+                sent = [tasks.create_task(self._request(image, questions)) for questions in groups]
         except ExceptionGroup as errors:
             # The caller must see what the user can fix, such as a wrong key, and not a group of it.
             user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
             raise next(user_errors, errors.exceptions[0]) from None
         return [task.result() for task in sent]
 
-    async def _request(self, image: ChatImage, concepts: Sequence[RequestedConcept]) -> _QuestionRequest:
-        questions = [" ".join(concept.question.split()) for concept in concepts]
-        listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        values = {"question": questions[0], "questions": listed}
+    async def _request(self, image: ChatImage, questions: Sequence[AskedQuestion]) -> QuestionRequest:
+        lines = [" ".join(asked.question.split()) for asked in questions]
+        listed = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+        values = {"question": lines[0], "questions": listed}
         async with self._semaphore():
-            answer = await self._ask(image, values, self._answer_type, partial(find_problem, count=len(concepts)))
-        return _QuestionRequest(concepts, answer)
+            answer = await self._ask(image, values, self._answer_type, partial(find_problem, count=len(questions)))
+        return QuestionRequest(questions, answer)
 
     def _semaphore(self) -> asyncio.Semaphore:
         """Limit the requests of all images together to the concurrency of the model, in each event loop."""
@@ -177,35 +165,35 @@ def _quote(answer: str) -> str:
     return f'"{truncate(" ".join(answer.split()), 80, 20)}"'
 
 
-class _QuestionRequest(NamedTuple):
-    """One request: the concepts it asks about, and its answer."""
+class QuestionRequest(NamedTuple):
+    """One request: its questions, and its answer."""
 
-    concepts: Sequence[RequestedConcept]
+    questions: Sequence[AskedQuestion]
     answer: ValidAnswer[YesNoAnswer | NumberedAnswers] | NoValidAnswer
 
     @property
     def findings(self) -> Sequence[YesNoFinding | None]:
-        """The finding for each concept; None without a valid answer."""
+        """The finding for each question; None without a valid answer."""
         if isinstance(self.answer, NoValidAnswer):
-            return [None] * len(self.concepts)
+            return [None] * len(self.questions)
         value = self.answer.value
         if isinstance(value, YesNoAnswer):
             return [YesNoFinding(parse_yes_no(value.answer) is True, value.observation, self.answer.p_yes)]
         return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in value.answers]
 
 
-def combine_answers(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
+def combine_answers(requests: Sequence[QuestionRequest]) -> Verdict | Unscored:
     """Return the verdict that the answers to all requests make."""
-    findings = [pair for one in requests for pair in zip(one.concepts, one.findings, strict=True)]
-    known = [(concept, finding) for concept, finding in findings if finding is not None]
+    findings = [pair for one in requests for pair in zip(one.questions, one.findings, strict=True)]
+    known = [(asked, finding) for asked, finding in findings if finding is not None]
     evidence: dict[str, object] = {
         "answers": [
-            {"asked": [concept.question for concept in one.concepts], "raw": list(one.answer.raw)} for one in requests
+            {"asked": [asked.question for asked in one.questions], "raw": list(one.answer.raw)} for one in requests
         ],
         "served": _served(requests),
         "observations": [
-            {"question": concept.question, "observation": finding.observation, "answer": "yes" if finding.yes else "no"}
-            for concept, finding in known
+            {"question": asked.question, "observation": finding.observation, "answer": "yes" if finding.yes else "no"}
+            for asked, finding in known
         ],
     }
     cost = total_cost(one.answer.cost for one in requests)
@@ -213,29 +201,29 @@ def combine_answers(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
         return _unscored(requests, len(findings) - len(known), evidence, cost)
     parts = tuple(
         Part(
-            concept.question,
-            concept.category,
+            asked.question,
+            asked.category,
             float(finding.yes),
-            about=(concept.value,),
+            about=asked.about,
             reason=finding.observation,
             p_yes=finding.p_yes,
         )
-        for concept, finding in known
+        for asked, finding in known
     )
     return Verdict(all(finding.yes for _, finding in known), parts, evidence, cost)
 
 
 def _unscored(
-    requests: Sequence[_QuestionRequest], missing: int, evidence: Mapping[str, object], cost: float | None
+    requests: Sequence[QuestionRequest], missing: int, evidence: Mapping[str, object], cost: float | None
 ) -> Unscored:
     """Explain by the first request without a valid answer why there is no verdict."""
-    count = sum(len(one.concepts) for one in requests)
+    count = sum(len(one.questions) for one in requests)
     first, why = next((one, one.answer) for one in requests if isinstance(one.answer, NoValidAnswer))
-    which = f" ({first.concepts[0].question})" if len(first.concepts) == 1 else ""
+    which = f" ({first.questions[0].question})" if len(first.questions) == 1 else ""
     return Unscored(why.reason, f"{missing} of {count} questions have no answer{which}: {why.detail}", evidence, cost)
 
 
-def _served(requests: Sequence[_QuestionRequest]) -> dict[str, object]:
+def _served(requests: Sequence[QuestionRequest]) -> dict[str, object]:
     """Return what the requests were served by; a list of all values where they differ."""
     found: dict[str, list[Setting]] = {}
     for one in requests:

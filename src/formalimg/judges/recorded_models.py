@@ -13,10 +13,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from formalimg.judges.base import Grounding, LoadedImage, Unscored, Verdict
-from formalimg.models import Answered, Message, ParseFailure, Reply, Setting, Unanswered, parse_answer
-from formalimg.scenes import DrawnScene, Scene, SceneError
-from formalimg.suites import FormulaSpec, Item, QuestionSpec
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.scene_judge import judge_written_layout
+from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.structured_output import ParseFailure, parse_answer
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Item, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -122,13 +128,27 @@ class RecordedLayout:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge the recorded objects."""
-        from formalimg.judges.published.verification import judge_objects
-
         scene = self.evidence.get("scene")
         objects = scene.get("objects") if isinstance(scene, Mapping) else self.evidence.get("objects", ...)
         if objects is ... or not isinstance(item.spec, FormulaSpec):
             raise EvidenceError("its evidence has no objects, which this judge always stores")
-        return await asyncio.to_thread(judge_objects, item.spec.formula, objects)
+        return await judge_written_layout(item, objects)
+
+
+class RecordedModels(NamedTuple):
+    """What a judge that is opened again goes by, in the places of its models.
+
+    Attributes:
+        settings: its settings on record; from anybody, so anything may be missing or wrong.
+        chat: its chat model.
+        grounder: finds its objects.
+        asks_chat: whether it asks a chat model.
+    """
+
+    settings: Mapping[str, Any]
+    chat: RecordedChat
+    grounder: Grounder
+    asks_chat: bool
 
 
 @dataclass(frozen=True)

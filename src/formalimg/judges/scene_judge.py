@@ -8,30 +8,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from formalimg.judges.base import (
-    MAX_OBJECTS,
-    Grounder,
-    Grounding,
-    LoadedImage,
-    Part,
-    Unscored,
-    Verdict,
-    judged_formula,
-)
-from formalimg.logic import (
-    BestBinding,
-    ClauseResult,
-    Formula,
-    FormulaError,
-    PreparedFormula,
-    Verification,
-    atoms,
-    prepare_formula,
-)
-from formalimg.models import Price, Setting, price_of
-from formalimg.scenes import FailedLayoutError, SceneError, read_layout
-from formalimg.suites import FormulaSpec, Item
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.drawing.icon_scene import FailedLayoutError, read_layout, read_written_layout
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, judged_formula
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, PreparedFormula, prepare_formula
+from formalimg.logic.syntax import Formula, atoms
+from formalimg.logic.verification import Verification
+from formalimg.scenes.objects import SceneError
+from formalimg.types import Grounder, Item, Part, Setting, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from formalimg.models.pricing import Price
 
 RULES = 1
 """The version of the rules by which scenes are judged: raise it whenever a verdict may come out differently."""
@@ -69,6 +60,8 @@ class SceneJudge:
     @property
     def price(self) -> Price:
         """The price of what the grounder asks."""
+        from formalimg.models.pricing import price_of  # here, because built-in grounders have none
+
         return price_of(self.grounder)
 
     @property
@@ -189,3 +182,32 @@ class LayoutJudge:
         except SceneError as error:
             return Unscored("not understood", f"{' '.join(str(error).split())}: use another judge for images")
         return await asyncio.to_thread(judge_grounding, spec.formula, Grounding(scene))
+
+
+@dataclass(frozen=True)
+class PublishedLayoutJudge:
+    """Judge planned layouts by the objects stored in their files, as they were written, with published verdicts.
+
+    A layout that could not be read is the model's own failure, and fails.
+    """
+
+    name: str = LayoutJudge.name
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"protocol": "published", "protocol_rules": 1})
+    concurrency: int = 2
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the layout satisfies the formula of the item."""
+        if not isinstance(item.spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        try:
+            layout = read_written_layout(image.pil)
+        except SceneError as error:
+            return Unscored("not understood", f"{' '.join(str(error).split())}: use another judge for images")
+        objects = layout.get("objects", []) if isinstance(layout, dict) else None
+        return await judge_written_layout(item, objects)
+
+
+async def judge_written_layout(item: Item[object], objects: object) -> Verdict | Unscored:
+    """Return the published verdict on objects as they were written; None in their place if they cannot be read."""
+    verdict = await asyncio.to_thread(suite_of(item.suite).judge_layout, item, objects)
+    return verdict or Unscored("not understood", f"{item.suite} has no published verdicts on layouts")

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.logic import And, Atom, Count, Value, Variable, Vocabulary
-from formalimg.scenes import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Scene
-from formalimg.suites import SuiteLexicon, plural_measure
+from formalimg.language.lexicon import SuiteLexicon, plural_measure
+from formalimg.logic.syntax import And, Atom, Count, Value, Variable
+from formalimg.logic.vocabulary import Vocabulary
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES
+from formalimg.scenes.scene import Scene
 
 _NO_WORD = "other"
 _ALTERNATIVES = ("color", "material", "shape")

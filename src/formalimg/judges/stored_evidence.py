@@ -10,24 +10,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounder, Judge, Unscored, Verdict
+from formalimg.judges.factory import COCO, DETECTORS, DRAWN, ICONS, open_judge
 from formalimg.judges.recorded_models import (
     EvidenceError,
     RecordedChat,
     RecordedDrawing,
     RecordedGrounder,
     RecordedLayout,
+    RecordedModels,
     recorded_drawing,
     recorded_grounding,
     recorded_requests,
     unseen_image,
 )
-from formalimg.judges.registry import COCO, DETECTORS, DRAWN, ICONS, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
-from formalimg.models import Setting, chat_model_providers
-from formalimg.suites import Item, JudgeKind, QuestionSpec, asked_phrases
-from formalimg.suites import suite as suite_of
+from formalimg.models.registry import chat_model_providers
+from formalimg.types import Grounder, Item, Judge, Setting, Unscored, Verdict
 
 RecordedSource: TypeAlias = Literal["answers", "scene"]
 """What on record a verdict follows from: raw answers of a chat model, or the scene that was found."""
@@ -65,7 +65,7 @@ class RecordedJudge:
         """
         self._suite, self._task, self._name, self._settings = suite, task, name, settings
         self._asks_chat = _asks_chat(settings)
-        self._kind = suite_of(suite).judge
+        self._benchmark = suite_of(suite)
         is_own = _is_own_name(name)
         if name.partition("/")[0] in chat_model_providers() and not self._asks_chat:
             raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
@@ -74,6 +74,7 @@ class RecordedJudge:
         except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
             raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
+        self._goes_by_boxes = getattr(judge, "goes_by_boxes", lambda item: False)
         for key, value in judge.settings.items():
             if _is_prompt(key) or key == "color_reading":
                 continue
@@ -87,12 +88,7 @@ class RecordedJudge:
         if not self._asks_chat:
             return "scene"
         has_chat_boxes = "boxes" in self._settings and self._settings.get("color_reading", "grounder") == "grounder"
-        if self._kind == "objects":
-            return "answers" if has_chat_boxes else "scene"
-        if self._kind == "compositions":
-            is_asked = self._settings["profile"] != "logic" and has_phrases(item)
-            return "answers" if is_asked or has_chat_boxes else "scene"
-        return "answers"
+        return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
 
     async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
         """Return the verdict that the records of a verdict make.
@@ -113,7 +109,7 @@ class RecordedJudge:
         judge: Judge = self._open(chat, grounder, drawing)
         if self._name == LayoutJudge.name and "protocol" in self._settings:
             judge = RecordedLayout(self._name, stored.evidence)
-        depends_on_size = self._kind in ("objects", "compositions") or self._settings.get("boxes") == "pixels"
+        depends_on_size = bool(self._benchmark.judge_profiles) or self._settings.get("boxes") == "pixels"
         made = await judge.judge(item, unseen_image(size if depends_on_size else _ANY_SIZE))
         if goes_by_answers and isinstance(made, Verdict) and chat.left_over:
             raise EvidenceError(
@@ -129,11 +125,12 @@ class RecordedJudge:
         if self._name == DRAWN:
             from formalimg.judges.drawn_judge import DrawnJudge
 
-            drawing = replace(drawing, settings=DrawnJudge.settings)
-            return _prompt_judge(drawing, None) if self._kind == "prompts" else drawing
-        if "protocol" in settings:
-            return _open_published(self._kind, chat, settings)
-        return _open_default(self._kind, chat, self._finder(chat, grounder), settings, asks_chat=self._asks_chat)
+            judge = self._benchmark.adapt_drawn_judge(replace(drawing, settings=DrawnJudge.settings))
+            if judge is None:
+                raise FormalimgError("it has no drawings")
+            return judge
+        finder = grounder if "protocol" in settings else self._finder(chat, grounder)
+        return self._benchmark.reopen_judge(RecordedModels(settings, chat, finder, self._asks_chat))
 
     def _finder(self, chat: RecordedChat, grounder: RecordedGrounder) -> Grounder:
         """Return what finds objects: the recorded grounder, or a grounder that reads recorded answers."""
@@ -196,70 +193,3 @@ def _asks_chat(settings: Mapping[str, Setting]) -> bool:
 def _is_prompt(key: str) -> bool:
     """Return whether a setting is the name of a prompt: those of users may be in the place of ours."""
     return key.rpartition(".")[2].startswith("prompt")
-
-
-def _open_published(kind: JudgeKind, chat: RecordedChat, settings: Mapping[str, Any]) -> Judge:
-    from formalimg.judges.published import judges, score_judge, word_judge
-
-    match kind:
-        case "scene":
-            return judges.PublishedSceneJudge(chat, settings["protocol"])
-        case "clauses":
-            return judges.PublishedClauseJudge(chat, settings["protocol"])
-        case "questions":
-            return judges.PublishedQuestionJudge(chat, settings["protocol"])
-        case "scores":
-            return score_judge.PublishedScoreJudge(chat, settings["protocol"], persona=settings["persona"])
-        case "words":
-            return word_judge.PublishedWordJudge(chat)
-    raise FormalimgError("it has no published protocol")
-
-
-def _open_default(
-    kind: JudgeKind, chat: RecordedChat, finder: Grounder, settings: Mapping[str, Any], *, asks_chat: bool
-) -> Judge:
-    from formalimg.judges.chat_judge import check_option
-    from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.composition_judge import COMPOSITION_PROFILES, CompositionJudge
-    from formalimg.judges.object_judge import RULE_PROFILES, ObjectJudge
-    from formalimg.judges.published.word_judge import PublishedPhraseJudge
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
-    from formalimg.judges.question_judge import QuestionJudge
-    from formalimg.judges.score_judge import ScoreJudge
-
-    match kind:
-        case "scene":
-            return SceneJudge(finder)
-        case "clauses":
-            return ClauseJudge(chat, decide=settings["decide"], answers=settings["answers"])
-        case "questions":
-            return QuestionJudge(chat, requests=settings["requests"])
-        case "scores":
-            return ScoreJudge(chat, persona=settings["persona"], answers=settings["answers"])
-        case "prompts" if not asks_chat:
-            return _prompt_judge(SceneJudge(finder), None)
-        case "prompts":
-            graph = QuestionGraphJudge(
-                chat, requests=settings["questions.requests"], zeroing=settings.get("questions.zeroing")
-            )
-            return _prompt_judge(ClauseJudge(chat, decide="clauses"), graph)
-        case "objects":
-            check_option("profile", settings["profile"], RULE_PROFILES)
-            thresholds = settings["min_confidence"], settings["min_counting_confidence"]
-            return ObjectJudge(finder, settings["profile"], "grounder", *thresholds)
-        case "compositions":
-            check_option("profile", settings["profile"], COMPOSITION_PROFILES)
-            phrases = PublishedPhraseJudge(chat) if any(key.startswith("phrases.") for key in settings) else None
-            return CompositionJudge(phrases, finder, settings["profile"], "grounder", settings["min_confidence"])
-    raise FormalimgError("it is asked as published")
-
-
-def has_phrases(item: Item[object]) -> bool:
-    """Return whether noun phrases of an item are asked for, and not boxes."""
-    return isinstance(item.spec, QuestionSpec) and bool(asked_phrases(item.spec))
-
-
-def _prompt_judge(by_formula: Judge, by_questions: Judge | None) -> Judge:
-    from formalimg.judges.prompt_judge import PromptJudge
-
-    return PromptJudge(by_formula, by_questions)

@@ -12,17 +12,6 @@ from typing import Literal, TypeAlias
 
 from formalimg.logic.elimination import ConstraintBlock
 from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim
-from formalimg.logic.relations import (
-    AtomRelation,
-    Domains,
-    RelationTable,
-    WorldQuery,
-    complement,
-    divide,
-    join,
-    keep_counts,
-    union,
-)
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -39,7 +28,19 @@ from formalimg.logic.syntax import (
     subformulas,
 )
 from formalimg.logic.variables import FormulaStructure
-from formalimg.logic.world import World, members
+from formalimg.logic.world import (
+    AtomRelation,
+    Domains,
+    RelationTable,
+    World,
+    WorldQuery,
+    complement,
+    divide,
+    join,
+    keep_counts,
+    members,
+    union,
+)
 
 Semantics: TypeAlias = Literal["strict", "classical"]
 """How `forall` reads: `strict` requires an instance of its condition, `classical` does not."""

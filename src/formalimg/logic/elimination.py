@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from formalimg.logic.link_graph import AtomRelations, LinkGraph, semi_join
-from formalimg.logic.relations import Domains, Relation, RelationTable, WorldQuery, join, project
+from formalimg.logic.flat_claims import AtomRelations, LinkGraph, semi_join
 from formalimg.logic.syntax import Formula
-from formalimg.logic.world import members
+from formalimg.logic.world import Domains, Relation, RelationTable, WorldQuery, join, members, project
 
 _MAX_TRIES = 200
 """How many values are tried before tables are built."""

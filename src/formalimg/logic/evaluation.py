@@ -14,10 +14,9 @@ from typing import TypeAlias
 
 from formalimg.logic.constraints import ConstraintBuilder, Semantics
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, SourceText, Span
-from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import FormulaStructure
-from formalimg.logic.world import World, members
+from formalimg.logic.world import Domains, OutOfStepsError, TooWideError, World, join, members
 
 Binding: TypeAlias = Mapping[str, int]
 """Which object each variable stands for."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.count_credit import describe_count
 from formalimg.logic.evaluation import Binding, Evaluator, TooHardError
-from formalimg.logic.relations import OutOfStepsError
+from formalimg.logic.soft_score.count_credit import describe_count
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import existential_block, free_variables
-from formalimg.logic.world import World, members
+from formalimg.logic.world import OutOfStepsError, World, members
 
 MAX_LISTED = 5
 """How many candidates of one variable, or instances of one condition, are listed one by one."""

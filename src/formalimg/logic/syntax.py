@@ -1,4 +1,4 @@
-"""Syntax tree of formulas: nine kinds of nodes over variables and quoted values.
+"""Syntax tree of formulas: nine kinds of nodes over variables and quoted values, and its text.
 
 Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
 `str(node)` is its text, on one line.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
+from formalimg.errors import FormalimgError
 from formalimg.logic.errors import NOWHERE, Span
 
 
@@ -23,8 +24,6 @@ class _Printed:
     __slots__ = ()
 
     def __str__(self) -> str:
-        from formalimg.logic.printer import to_text
-
         return to_text(self)  # type: ignore[arg-type]  # every subclass is a node
 
 
@@ -196,3 +195,55 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 def atoms(formula: Formula) -> Iterator[Atom]:
     """Return an iterator over all atoms of a formula, in text order."""
     return (node for node in subformulas(formula) if type(node) is Atom)
+
+
+_OPERATORS: dict[type, str] = {Not: "not", And: "and", Or: "or", Implies: "implies", Iff: "iff"}
+
+
+def to_text(node: Formula | Argument) -> str:
+    """Return the text of a node on one line; parsing it gives the node back."""
+    match node:
+        case Variable(name):
+            return f"?{name}"
+        case Value(text):
+            return _quote(text)
+        case Atom(predicate, arguments):
+            return f"({' '.join([predicate, *map(to_text, arguments)])})"
+        case Exists(variable, body):
+            return f"(exists ?{variable.name} {to_text(body)})"
+        case Forall(variable, body):
+            return f"(forall ?{variable.name} {to_text(body)})"
+        case Count(bound, number, variable, body):
+            return f"({bound} {number} ?{variable.name} {to_text(body)})"
+        case _:
+            return f"({' '.join([_OPERATORS[type(node)], *map(to_text, children(node))])})"
+
+
+def to_pretty_text(formula: Formula, width: int = 88) -> str:
+    """Return the text of a formula, broken and indented by two wherever a line would exceed `width`."""
+    return _break_lines(formula, 0, width)
+
+
+def _break_lines(formula: Formula, indent: int, width: int) -> str:
+    flat = to_text(formula)
+    if indent + len(flat) <= width or type(formula) is Atom:
+        return flat
+    match formula:
+        case Exists(variable, _):
+            head = f"exists ?{variable.name}"
+        case Forall(variable, _):
+            head = f"forall ?{variable.name}"
+        case Count(bound, number, variable, _):
+            head = f"{bound} {number} ?{variable.name}"
+        case _:
+            head = _OPERATORS[type(formula)]
+    margin = " " * (indent + 2)
+    parts = [f"\n{margin}{_break_lines(part, indent + 2, width)}" for part in children(formula)]
+    return f"({head}{''.join(parts)})"
+
+
+def _quote(word: str) -> str:
+    quote = "'" if "'" not in word else '"'
+    if quote in word or "\n" in word:
+        raise FormalimgError(f"the value {word!r} cannot be written in a formula: it mixes quotes or lines")
+    return f"{quote}{word}{quote}"

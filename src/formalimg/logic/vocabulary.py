@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from formalimg._util.plain_files import refuse_special_file
+from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
 
 

@@ -1,9 +1,18 @@
-"""World: the interface of what formulas are evaluated against, numbered objects and relations between them."""
+"""World: the interface of what formulas are evaluated against, numbered objects and relations between them.
+
+Relations over objects are tables of bit sets, with the operations of relational algebra. A table over the variables
+(v1, …, vm) maps the values of all but the last variable to the bit set of values of the last one; a table over no
+variables has the row `()` if it holds. `join` combines tables, `project` and `divide` eliminate the last variable as
+`exists` and `forall` do, `complement` and `union` are negation and disjunction. All work is counted in steps, so that a
+hard formula ends the same way on every machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from formalimg.logic.syntax import DISTINCT, Atom, Variable
 
@@ -115,3 +124,245 @@ def members(objects: int) -> Iterator[int]:
         lowest = objects & -objects
         yield lowest.bit_length() - 1
         objects ^= lowest
+
+
+MAX_STEPS = 800_000
+"""The maximum steps for one question, and for its proof: about half a second each.
+
+Published instructions take about a thousand of them.
+"""
+
+
+class OutOfStepsError(Exception):
+    """A question would take more than MAX_STEPS. Never leaves this package."""
+
+
+class WorldQuery:
+    """What is asked of a world to decide one formula: the steps that are left for it, and the rows that were read.
+
+    Rows are cached, because a hard formula reads the same ones again and again.
+
+    Attributes:
+        world: the world.
+        left: how many steps. Subtract a few steps here directly; call `take` for many.
+    """
+
+    __slots__ = ("_rows", "left", "world")
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.left = MAX_STEPS
+        self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
+
+    def take(self, steps: int) -> None:
+        """Take some steps.
+
+        Raises:
+            OutOfStepsError: if the budget is exceeded.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise OutOfStepsError
+
+    def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
+        """Return a function from an object to those related to it, or not related: as first object if `forward`."""
+        read = self.world.seconds if forward else self.world.firsts
+        everything = (1 << len(self.world)) - 1
+        known = self._rows.setdefault((predicate, forward, positive), {})
+
+        def row(obj: int) -> int:
+            found = known.get(obj)
+            if found is None:
+                found = read(predicate, 1 << obj, everything)
+                known[obj] = found = found if positive else everything & ~found
+            return found
+
+        return row
+
+
+MAX_ROWS = 100_000
+"""The maximum rows that are examined for one table; above it, the formula is decided value by value instead."""
+
+Domains: TypeAlias = dict[str, int]
+"""The values that each variable can still take, as bit sets."""
+
+_Filter: TypeAlias = Callable[[list[int], int], int]
+"""Returns, of the values of one variable, those that fit the values of the variables before it."""
+
+
+class TooWideError(Exception):
+    """A table would have more than MAX_ROWS rows. Never leaves this package."""
+
+
+class RelationTable:
+    """A relation as rows of bit sets."""
+
+    __slots__ = ("_other_way", "rows", "variables")
+
+    def __init__(self, variables: tuple[str, ...], rows: Mapping[tuple[int, ...], int]) -> None:
+        self.variables = variables
+        self.rows = rows
+        self._other_way: RelationTable | None = None
+
+    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
+        """In a relation of two variables, return the values of `among` related to some value of the known variable."""
+        if known == self.variables[0]:
+            rows = self.rows
+        else:
+            if self._other_way is None:
+                self._other_way = self._turned(self.variables[0], query)
+            rows = self._other_way.rows
+        query.left -= values.bit_count() // 4
+        found = 0
+        for value in members(values):
+            found |= rows.get((value,), 0)
+        return found & among
+
+    def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
+        """Return a filter on the values of `last`, by the values of the others at their indices (`places`)."""
+        table = self if self.variables[-1] == last else self._turned(last, query)
+        others = [places[name] for name in table.variables[:-1]]
+        rows = table.rows
+        return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
+
+    def _turned(self, last: str, query: WorldQuery) -> RelationTable:
+        """Return the same relation with another variable last."""
+        query.take(sum(map(int.bit_count, self.rows.values())) // 4)
+        at = self.variables.index(last)
+        rows: dict[tuple[int, ...], int] = {}
+        for key, row in self.rows.items():
+            bit = 1 << key[at]
+            for value in members(row):
+                other = (*key[:at], *key[at + 1 :], value)
+                rows[other] = rows.get(other, 0) | bit
+        return RelationTable((*self.variables[:at], *self.variables[at + 1 :], last), rows)
+
+
+class AtomRelation:
+    """A relation that one atom of two variables states, read from the world when needed."""
+
+    __slots__ = ("positive", "predicate", "variables")
+
+    def __init__(self, predicate: str, variables: tuple[str, str], positive: bool) -> None:
+        self.predicate = predicate
+        self.variables = variables
+        self.positive = positive
+
+    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
+        """Return the values of `among` related to some value of the known variable, as for tables."""
+        world = query.world
+        read = world.seconds if known == self.variables[0] else world.firsts
+        if self.positive:
+            return read(self.predicate, values, among)
+        query.left -= values.bit_count()
+        found = 0
+        for value in members(values):
+            found |= among & ~read(self.predicate, 1 << value, among)
+        return found
+
+    def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
+        """Return a filter on the values of `last`, as for tables."""
+        first, second = self.variables
+        known = first if last == second else second
+        place = places[known]
+        row = query.rows(self.predicate, known == first, self.positive)
+        return lambda values, among: among & row(values[place])
+
+
+Relation: TypeAlias = RelationTable | AtomRelation
+
+
+def join(
+    relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, query: WorldQuery
+) -> RelationTable:
+    """Return the values of the variables, within their domains, for which all relations hold.
+
+    Each row that is examined is a step, and one more for every four relations and variables.
+    """
+    if not variables:
+        return RelationTable((), {(): 1})
+    places = {name: place for place, name in enumerate(variables)}
+    filters: list[list[_Filter]] = [[] for _ in variables]
+    for relation in relations:
+        last = max(relation.variables, key=places.__getitem__)
+        filters[places[last]].append(relation.fitting(last, places, query))
+    deepest = len(variables) - 1
+    values = [0] * len(variables)
+    rows: dict[tuple[int, ...], int] = {}
+    looked_at = 0
+    steps_per_row = (4 + len(relations) + len(variables)) / 4
+
+    # Passed to itself: a closure over its own name would be a reference cycle, which only the garbage collector frees.
+    def fill(depth: int, fill_below: Callable[[int, Any], None]) -> None:
+        nonlocal looked_at
+        looked_at += 1
+        if looked_at > MAX_ROWS:
+            query.take(int(looked_at * steps_per_row))
+            raise TooWideError
+        allowed = domains[variables[depth]]
+        for fitting in filters[depth]:
+            allowed = fitting(values, allowed)
+        if depth < deepest:
+            for values[depth] in members(allowed):
+                fill_below(depth + 1, fill_below)
+        elif allowed:
+            rows[tuple(values[:deepest])] = allowed
+
+    fill(0, fill)
+    query.take(int(looked_at * steps_per_row))
+    return RelationTable(variables, rows)
+
+
+def project(table: RelationTable) -> RelationTable:
+    """Eliminate the last variable by `exists`: keep rows where at least one value is left."""
+    return _without_last(table, table.rows)
+
+
+def divide(table: RelationTable, whole: int) -> RelationTable:
+    """Eliminate the last variable by `forall`: keep rows where the whole set of values is left."""
+    return _without_last(table, [key for key, row in table.rows.items() if row == whole])
+
+
+def keep_counts(table: RelationTable, allows: Callable[[int], bool]) -> RelationTable:
+    """Eliminate the last variable by counting: keep rows with an allowed number of values."""
+    return _without_last(table, [key for key, row in table.rows.items() if allows(row.bit_count())])
+
+
+def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> RelationTable:
+    rows: dict[tuple[int, ...], int] = {}
+    for key in keys:
+        if key:
+            rows[key[:-1]] = rows.get(key[:-1], 0) | 1 << key[-1]
+        else:  # no variable is left: the table only says that it holds
+            rows[()] = 1
+    return RelationTable(table.variables[:-1], rows)
+
+
+def complement(table: RelationTable, domains: Domains, query: WorldQuery) -> RelationTable:
+    """Return the values within the domains for which the table does not hold."""
+    if not table.variables:
+        return RelationTable((), {} if table.rows else {(): 1})
+    *others, last = table.variables
+    looked_at = prod(domains[name].bit_count() for name in others)
+    if looked_at > MAX_ROWS:
+        raise TooWideError
+    query.take(looked_at)
+    whole = domains[last]
+    rows = {}
+    for key in product(*(members(domains[name]) for name in others)):
+        left = whole & ~table.rows.get(key, 0)
+        if left:
+            rows[key] = left
+    return RelationTable(table.variables, rows)
+
+
+def union(tables: Sequence[RelationTable], domains: Domains, query: WorldQuery) -> RelationTable:
+    """Return the values for which at least one of the tables holds, over the variables of all of them."""
+    variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
+    rows: dict[tuple[int, ...], int] = {}
+    for table in tables:
+        if table.rows:
+            spread = join([table] if table.variables else [], variables, domains, query)
+            for key, row in spread.rows.items():
+                rows[key] = rows.get(key, 0) | row
+    return RelationTable(variables, rows)

@@ -1,13 +1,19 @@
-"""Base contracts of models and judges: name and settings, concurrency, usage, and call errors."""
+"""What models exchange: image requests and results, usage, identity of providers, and call errors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
-Setting: TypeAlias = str | int | float | bool | None
-"""The value of a setting. Settings are stored and hashed into keys, so only plain values are allowed."""
+from formalimg.types import Setting
+
+if TYPE_CHECKING:
+    from formalimg.models.folder.file_matching import MatchReport, RequestedImage
+
+
+MIN_KEY_LENGTH = 8
+"""Shorter values are no API keys, and redacting them would garble messages."""
 
 CallErrorKind: TypeAlias = Literal[
     "busy",  # rate limited: wait, then retry
@@ -19,7 +25,7 @@ CallErrorKind: TypeAlias = Literal[
 
 
 class Identified(Protocol):
-    """Identity of a model or judge: two with the same name and settings are taken to be the same."""
+    """Identity of a provider: two with the same name and settings are taken to be the same."""
 
     @property
     def name(self) -> str:
@@ -28,19 +34,7 @@ class Identified(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the input that shapes the results, with the versions of rules and texts.
-
-        Must not contain secrets: settings are stored and shown.
-        """
-        ...
-
-
-class Concurrent(Identified, Protocol):
-    """A model or judge that can handle several calls at the same time."""
-
-    @property
-    def concurrency(self) -> int:
-        """Maximum number of calls that may run at the same time."""
+        """Everything besides the input that shapes the results. Must not contain secrets: they are stored and shown."""
         ...
 
 
@@ -92,4 +86,92 @@ class CallError(Exception):
     @property
     def is_retryable(self) -> bool:
         """Whether the same call might succeed later."""
-        return self.kind in ("busy", "unavailable", "wrong")
+        return self.kind not in ("refused", "rejected")
+
+
+@dataclass(frozen=True)
+class ImageRequest:
+    """One image to generate.
+
+    Attributes:
+        item: id of the item the image is for; only models that load finished images use it.
+        sample: index of the image among those of the item, from 0.
+        prompt: the text prompt.
+        seed: seed for models that take one, so that the image can be reproduced.
+        size: requested width and height in pixels; a model may return another size.
+        spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
+        reference: a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none.
+        suite: name of the item's suite; only built-in models use it, which draw each suite in a world of its own.
+    """
+
+    item: str
+    sample: int
+    prompt: str
+    seed: int
+    size: int = 1024
+    spec: object | None = None
+    reference: bytes | None = None
+    suite: str = ""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An image was generated.
+
+    Attributes:
+        data: the file as received: PNG, JPEG or WebP.
+        served: what was actually used (model id, size, steps …), as far as the model reports it.
+        cost: cost of all attempts in US dollars; None if the price is unknown.
+    """
+
+    data: bytes
+    served: Mapping[str, Setting] = field(default_factory=dict)
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The model declined to generate this image, for instance by a safety filter.
+
+    Attributes:
+        reason: what happened, on one line.
+        cost: cost of all attempts in US dollars, as some refusals are paid for; None if the price is unknown.
+    """
+
+    reason: str
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No image was received, and it is unknown what the model would have generated: an outage, a timeout.
+
+    Attributes:
+        reason: what happened, on one line.
+        absent: no generation was attempted: the image should have existed already and does not.
+        cost: cost of all attempts in US dollars: an answer of no use is paid for; None if the price is unknown.
+    """
+
+    reason: str
+    absent: bool = False
+    cost: float | None = 0.0
+
+
+ImageResult: TypeAlias = Generated | Refused | Failed
+
+
+@runtime_checkable
+class PremadeImageModel(Protocol):
+    """An image model with premade images, which can report beforehand which ones it has."""
+
+    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+        """Match files to these images, given in the order of the suite. Must be called before `generate`.
+
+        Raises:
+            FormalimgError: if none is found, or a match is ambiguous.
+        """
+        ...
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """Return a short text that changes when the file of an image does; the same for all missing ones."""
+        ...

@@ -14,10 +14,11 @@ from pathlib import Path
 from formalimg._util.cache_folder import CACHE_VARIABLE
 from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
-from formalimg._util.stored_values import StoredValueError, stored_json, stored_text, wrong_value
+from formalimg._util.strict_json import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting, Usage
+from formalimg.models.base import Usage
 from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.types import Setting
 
 CACHE_FILE = "answers.sqlite"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias
 
-from formalimg.models.base import Concurrent, Identified, Setting, Usage
+from formalimg.models.base import Identified, Usage
+from formalimg.types import AnswerType, Setting
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-AnswerType = TypeVar("AnswerType", bound="BaseModel")
+    pass
 
 
 @dataclass(frozen=True)
@@ -115,11 +114,3 @@ class Unanswered:
 
 
 Reply: TypeAlias = Answered[AnswerType] | Unanswered
-
-
-class ChatModel(Concurrent, Protocol):
-    """Text and images in, an answer of a known type out."""
-
-    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
-        ...

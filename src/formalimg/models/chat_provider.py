@@ -10,9 +10,9 @@ from functools import partial
 from re import Pattern
 
 from formalimg._util.text import truncate
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
-from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
+from formalimg.models.chat import Answered, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.chat_usage import complete_usage, estimate_input, maximum_output, without_impossible
 from formalimg.models.deduplication import CurrentQuestion, asking
 from formalimg.models.pricing import price_of
@@ -30,6 +30,7 @@ from formalimg.models.structured_output import (
     parse_answer_aside,
     with_format,
 )
+from formalimg.types import AnswerType, Setting
 
 _VERSION = 1
 """Incremented with every change after which models are asked, or answers are parsed, differently."""

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from formalimg.models.base import Setting, Usage
+from formalimg.models.base import Usage
 from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.types import Setting
 
 _BYTES_PER_TOKEN = 2
 """On the safe side: English text has about four bytes a token, and other languages three."""

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
-from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
 from formalimg.models.public_identity import mask_secrets, stored_command
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
+from formalimg.types import Setting
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
 _MAX_BYTES = 256 * 1024 * 1024

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from formalimg.models.base import CallError, Identified, Setting, Usage
-from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.base import CallError, Failed, Generated, Identified, ImageRequest, ImageResult, Refused, Usage
 from formalimg.models.pricing import price_of
 from formalimg.models.public_identity import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost
+from formalimg.types import Setting
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import quote
 
-from formalimg.models.base import Setting
-from formalimg.models.redaction import MIN_LENGTH, Span, find_issued_keys, is_location, replace_spans
+from formalimg.models.base import MIN_KEY_LENGTH
+from formalimg.models.redaction import Span, find_issued_keys, is_location, replace_spans
 from formalimg.models.secrets import known_secrets, register_secret
+from formalimg.types import Setting
 
 SECRET = "<secret>"
 """What is stored in place of a key."""
@@ -134,7 +135,7 @@ def looks_random(token: str) -> bool:
 def _stored_value(name: str, value: Setting) -> Setting:
     if not isinstance(value, str):
         return value
-    if len(value) >= MIN_LENGTH and is_secret_name(name) and not _REFERENCE.fullmatch(value):
+    if len(value) >= MIN_KEY_LENGTH and is_secret_name(name) and not _REFERENCE.fullmatch(value):
         _register(value)
         return SECRET
     return mask_secrets(value)

@@ -18,11 +18,11 @@ from typing import Any
 
 from formalimg._util.aio import call_function
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
-from formalimg.models.image import Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
 from formalimg.models.public_identity import stored_settings
 from formalimg.models.registry import requires
+from formalimg.types import Setting
 
 
 class CallableModel:
@@ -197,11 +197,11 @@ def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Set
         return
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
+    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     named = [
         name
         for name, parameter in list(parameters.items())[1:]
-        if parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        and name not in _REQUEST_ARGUMENTS
+        if parameter.kind not in unnamed and name not in _REQUEST_ARGUMENTS
     ]
     for name in arguments:
         if name not in named:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_plus
 
-MIN_LENGTH = 8
-"""Shorter values are not keys, and redacting them would garble messages."""
+from formalimg.models.base import MIN_KEY_LENGTH
 
 _MAX_LENGTH = 8192
 """What goes beyond this of a longer value is not searched for."""
@@ -72,7 +71,7 @@ class KeyFinder:
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Prepare the search for these keys, each of at least `MIN_LENGTH` characters."""
+        """Prepare the search for these keys, each of at least `MIN_KEY_LENGTH` characters."""
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
         forms = sorted({form for key in keys for form in encoded_forms(key[:_MAX_LENGTH])})
         for form in forms:
@@ -80,7 +79,7 @@ class KeyFinder:
                 places = self._places.setdefault(form.text[place : place + _GRAM], [])
                 if len(places) < _MAX_PLACES:
                     places.append((form, place))
-        self._stride = min((form.minimum for form in forms), default=MIN_LENGTH) - _GRAM + 1
+        self._stride = min((form.minimum for form in forms), default=MIN_KEY_LENGTH) - _GRAM + 1
 
     def find(self, text: str) -> list[Span]:
         """Return where the text echoes a key."""
@@ -104,13 +103,13 @@ class Redactor:
     """Replaces keys in texts by `***`."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Prepare for these keys, each of at least `MIN_LENGTH` characters."""
+        """Prepare for these keys, each of at least `MIN_KEY_LENGTH` characters."""
         known = sorted(set(keys))
         self._finder = KeyFinder(known)
         # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
         shown = [key for key in known if not is_location(key)]
-        self._beginnings = sorted({key[:MIN_LENGTH] for key in shown})
-        self._ends = sorted({key[-MIN_LENGTH:] for key in shown})
+        self._beginnings = sorted({key[:MIN_KEY_LENGTH] for key in shown})
+        self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in shown})
 
     def redact_all(self, text: str) -> str:
         """Redact keys, parts of them, encoded ones, and what looks like one."""

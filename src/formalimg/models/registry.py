@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,11 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified
-from formalimg.models.chat import ChatModel
-from formalimg.models.image import ImageModel
-from formalimg.models.public_identity import mask_secrets, stored_settings
-from formalimg.models.redaction import is_location
-from formalimg.models.secrets import find_api_key, known_secrets, redact
+from formalimg.types import ChatModel, ImageModel
 
 IMAGE_MODELS = "formalimg.image_models"
 """Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
@@ -36,6 +33,9 @@ Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__formalimg_needs__"
 
+_PLAIN_NAME = re.compile(r"[a-z]{1,16}/[a-z]{1,16}")
+"""Names of models that no key can hide in, such as those of built-in ones."""
+
 
 def open_image_model(name: str, options: Mapping[str, str] | None = None) -> ImageModel:
     """Return the image model of this name, `provider/model`.
@@ -52,6 +52,8 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     if provider not in known and provider in chat_model_providers():
         raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
     factory: ImageModelFactory = _load(provider, model, known)
+    if provider == "builtin" and not options and _PLAIN_NAME.fullmatch(name):
+        return factory(model, {})  # which holds no key
     with _redacted_errors(name, options or {}):
         return _without_keys(factory(model, options or {}))
 
@@ -158,6 +160,8 @@ class Requirements:
     def missing(self) -> list[str]:
         """Return what is still to be done; empty if the provider can be used."""
         found = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
+        from formalimg.models.secrets import find_api_key
+
         if self.keys and find_api_key(self.keys) is None:
             found.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
         return found
@@ -207,15 +211,15 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
 def _split(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
-        raise FormalimgError(f"cannot read the model {mask_secrets(name)!r}: write provider/model, as in {example}")
+        raise FormalimgError(f"cannot read the model {_masked(name)!r}: write provider/model, as in {example}")
     return provider, model
 
 
 def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
     if provider not in known:
         near = get_close_matches(provider, known, 1)
-        advice = f"did you mean {near[0]}/{mask_secrets(model)}?" if near else f"known are {', '.join(sorted(known))}"
-        raise FormalimgError(f"unknown provider {mask_secrets(provider)!r}: {advice}")
+        advice = f"did you mean {near[0]}/{_masked(model)}?" if near else f"known are {', '.join(sorted(known))}"
+        raise FormalimgError(f"unknown provider {_masked(provider)!r}: {advice}")
     try:
         factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
     except (ImportError, AttributeError) as error:
@@ -229,6 +233,10 @@ def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callabl
 @contextmanager
 def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
     """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
+    # Here, because built-in models have no keys.
+    from formalimg.models.public_identity import mask_secrets, stored_settings
+    from formalimg.models.secrets import redact
+
     mask_secrets(name)
     stored_settings(options)  # both register what they find
     try:
@@ -248,15 +256,24 @@ def _without_keys(model: AnyModel) -> AnyModel:
     Raises:
         FormalimgError: if there is a key; the message says what to do.
     """
+    from formalimg.models.redaction import is_location
+    from formalimg.models.secrets import known_secrets
+
     secrets = [secret for secret in known_secrets() if not is_location(secret)]
     for what, value in (("name", model.name), *model.settings.items()):
         if isinstance(value, str) and any(secret in value for secret in secrets):
             where = "its name" if what == "name" else f"its setting {what}"
             raise FormalimgError(
-                f"{mask_secrets(model.name)} holds a key in {where}, which is stored with the results: give the key in "
+                f"{_masked(model.name)} holds a key in {where}, which is stored with the results: give the key in "
                 "an environment variable that the provider reads"
             )
     return model
+
+
+def _masked(text: str) -> str:
+    from formalimg.models.public_identity import mask_secrets  # here, because built-in models have no keys
+
+    return mask_secrets(text)
 
 
 def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:

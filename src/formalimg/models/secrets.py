@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from formalimg._util.image_metadata import metadata_texts, without_metadata
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.images import metadata_texts, without_metadata
+from formalimg._util.io import read_plain_bytes
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
-from formalimg.models.redaction import MIN_LENGTH, Redactor
+from formalimg.models.base import MIN_KEY_LENGTH
+from formalimg.types import Setting
+
+if TYPE_CHECKING:
+    from formalimg.models.redaction import Redactor
 
 ENV_FILE = Path(".env")
 """File with keys, in the current folder. The environment takes precedence."""
@@ -68,7 +72,7 @@ def set_key_names(names: Sequence[str]) -> list[str]:
 
 def register_secret(value: str) -> None:
     """Redact this value from now on wherever `redacted` is used."""
-    if len(value) >= MIN_LENGTH:
+    if len(value) >= MIN_KEY_LENGTH:
         _registered.add(value)
 
 
@@ -97,7 +101,7 @@ def image_without_keys(data: bytes) -> bytes:
             return without_metadata(data)
         redactor = _redactor()  # here, because most files hold no text
         text = content.decode("utf-8", "replace")
-        is_utf16 = text.count("\0") >= MIN_LENGTH  # at least in part
+        is_utf16 = text.count("\0") >= MIN_KEY_LENGTH  # at least in part
         if redactor.holds_key(text) or (is_utf16 and redactor.holds_key(text.replace("\0", ""))):
             return without_metadata(data)
     return data
@@ -137,6 +141,8 @@ def _redactor() -> Redactor:
 
 @lru_cache(maxsize=16)
 def _redactor_for(secrets: frozenset[str]) -> Redactor:
+    from formalimg.models.redaction import Redactor  # here, because most runs redact nothing
+
     return Redactor(secrets)
 
 
@@ -163,7 +169,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _long_enough(value: str) -> Iterator[str]:
-    if len(value.strip()) >= MIN_LENGTH:
+    if len(value.strip()) >= MIN_KEY_LENGTH:
         yield value.strip()
 
 

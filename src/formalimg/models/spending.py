@@ -13,12 +13,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from formalimg._util.memory_gate import AnswerReservation, answer_memory
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Identified, Usage
-from formalimg.models.pricing import UNKNOWN_PRICE, Price, price_of
+
+if TYPE_CHECKING:
+    from formalimg.models.pricing import Price
 
 NO_USAGE = "not reported: the cost is an estimate"
 """What `served` says under `usage` of an answer whose cost is an estimate."""
@@ -277,6 +279,8 @@ def unknown_price_advice(name: str, *, per_image: bool) -> str:
 
 def unknown_cost_advice(party: Identified, *, per_image: bool) -> str:
     """Return why no budget can be kept after a call of unknown cost, and what to do."""
+    from formalimg.models.pricing import UNKNOWN_PRICE, price_of  # here, because most costs are known
+
     if price_of(party) == UNKNOWN_PRICE:
         return unknown_price_advice(party.name, per_image=per_image)
     return (

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from formalimg._util.text import truncate
 from formalimg.models.chat import Message
-from formalimg.models.contradictions import (
-    contradicting_field,
-    contradicting_prose,
-    contradicting_value,
-    unseen_image,
-)
+from formalimg.models.contradictions import contradicting_field, contradicting_prose, contradicting_value, unseen_image
 from formalimg.models.json_in_text import find_json, is_unfinished_thought, prose_after, prose_before, strip_thoughts
 
 if TYPE_CHECKING:

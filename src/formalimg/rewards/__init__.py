@@ -1,35 +1,17 @@
 """Rewards: a dense score from 0 to 1 for images, in process, for reinforcement learning."""
 
-from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
-from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.reward_functions import (
-    BatchScorer,
-    Missing,
-    RewardFunction,
-    TrainerRewards,
-    reward,
-    reward_function,
-)
-from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import RewardTask, TaskLike, task_in
-from formalimg.rewards.weights import Weights
+from formalimg._util.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from formalimg.rewards.reward_functions import RewardFunction, reward, reward_function
+    from formalimg.rewards.scorer import Scorer
 
 __all__ = [
-    "BatchScorer",
-    "ImageLike",
-    "Missing",
-    "PairError",
     "RewardFunction",
-    "RewardScore",
-    "RewardTask",
     "Scorer",
-    "StyledScene",
-    "TaskLike",
-    "TrainerRewards",
-    "Weights",
-    "load_image",
-    "load_scene",
     "reward",
     "reward_function",
-    "task_in",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__)

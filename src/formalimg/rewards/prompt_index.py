@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.conditions import STYLES, Condition
+from formalimg.benchmarks.loader import default_digest
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.suites import STYLES, Condition, Item, default_digest, suite, suite_names
+from formalimg.types import Item
 
 ItemsBySuite = Callable[[str], Mapping[str, Item[Any]]]
 """Returns the items of a suite, by their ids."""
@@ -43,7 +46,7 @@ class PromptIndex:
                 f"no item of {', '.join(self._suites)} has the prompt {truncate(plain, 60, 20)!r}: send the prompt as "
                 "exported, or name the suite and id"
             )
-        if len({(item.suite, suite(item.suite).traits.form.asked_text(item.spec)) for item in found}) > 1:
+        if len({(item.suite, suite(item.suite).form.asked_text(item.spec)) for item in found}) > 1:
             named = ", ".join(f"{item.id} of {item.suite}" for item in found[:4])
             raise FormalimgError(f"several items have this prompt and ask for different things ({named}): name one")
         return found[0]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Unscored, UnscoredReason
-from formalimg.logic import FormulaError, Problem
+from formalimg.judges.base import UnscoredReason, part_from_json, part_to_json
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.types import Part, Unscored
 
 _REASONS = get_args(UnscoredReason)
 
@@ -78,7 +79,7 @@ class RewardScore:
             "reason": self.reason,
             "unscored": self.unscored,
             "cost": self.cost,
-            "parts": [part.to_json() for part in self.parts],
+            "parts": [part_to_json(part) for part in self.parts],
         }
 
     @classmethod
@@ -99,7 +100,7 @@ class RewardScore:
             } if (score is None) == (passed is None) == (unscored is not None) and unscored in (None, *_REASONS):
                 if score is None or 0 <= score <= 1:  # which NaN is not
                     with contextlib.suppress(KeyError, TypeError):  # invalid parts
-                        found = tuple(Part.from_json(part) for part in parts)
+                        found = tuple(part_from_json(part) for part in parts)
                         return cls(score, passed, found, reason, unscored, cost)  # type: ignore[arg-type]
         raise FormalimgError(f"this is not a reward: {str(data)[:200]}")
 

@@ -8,8 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.images import ImageLike
+from formalimg.judges.base import part_to_json
 from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike, task_in
 
@@ -113,7 +114,7 @@ class _TrainerFunction:
         details = {
             "passed": [scored.passed for scored in found],
             "reason": [scored.reason for scored in found],
-            "parts": [[part.to_json() for part in scored.parts] for scored in found],
+            "parts": [[part_to_json(part) for part in scored.parts] for scored in found],
             "unscored": sum(scored.score is None for scored in found),
         }
         return TrainerRewards(np.asarray(scores, np.float64), details)

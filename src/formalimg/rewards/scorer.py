@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounder, Judge, LoadedImage, SceneJudge, Unscored, open_grounder, open_judge
-from formalimg.models import Identified, Setting, mask_secrets
-from formalimg.rewards.images import ImageLike, load_image, load_scene
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.models.base import Identified
+from formalimg.models.public_identity import mask_secrets
 from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
 from formalimg.rewards.result import PairError, RewardScore
+from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import (
     Weights,
@@ -27,9 +31,10 @@ from formalimg.rewards.weights import (
     reward_of_scene,
     reward_of_verdict,
 )
-from formalimg.runs import error_text, failed_by_rule
-from formalimg.scenes import Scene
-from formalimg.suites import Item, suite
+from formalimg.runs.inspection import failed_by_rule
+from formalimg.runs.messages import error_text
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Item, Judge, Setting, Unscored
 
 Pair: TypeAlias = tuple[ImageLike, TaskLike]
 """An image, and what it is to show."""
@@ -84,8 +89,8 @@ class Scorer:
 
         Args:
             grounder: finds the objects in images: `builtin/icons`, `detector/…`, a chat model, or a grounder object.
-            judge: the chat model that judges Natural, ConceptMix, CF-World, and the user's own questions. None: such
-                images are refused.
+            judge: the chat model that judges suites without a grounder, such as Natural, and the user's own questions.
+                None: such images are refused.
             grounder_options: options of the grounder, as after `-J`.
             judge_options: options of the judge, as after `-J`. By default, the clauses of Natural decide.
             judges: judge objects, by suite, in place of those that would be opened.
@@ -263,9 +268,7 @@ class Scorer:
                     "judge such as openai/gpt-4o, or give scenes and formulas"
                 )
             # A reward is 1 if and only if an image passes: so, by default, the clauses decide.
-            own = (
-                {"decide": "clauses", **self._judge_options} if suite(name).judge == "clauses" else self._judge_options
-            )
+            own = {"decide": "clauses", **self._judge_options} if suite(name).judged_by_clauses else self._judge_options
             self._judges[name] = open_judge(name, self._judge_name, own)
             return self._judges[name]
 

@@ -7,39 +7,23 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import default_digest, instruction_digest, load
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.logic import (
-    ClauseKind,
-    Formula,
-    FormulaError,
-    PreparedFormula,
-    check,
-    complexity,
-    parse,
-    prepare_formula,
-    vocabulary_names,
-)
+from formalimg.logic.checks import check
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import ClauseKind, complexity
+from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
+from formalimg.logic.syntax import Formula
+from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.rewards.weights import QUESTION, check_weights
-from formalimg.suites import (
-    CATEGORIES,
-    DIMENSIONS,
-    Category,
-    ConceptSpec,
-    CounterfactualSpec,
-    Dimension,
-    FormulaSpec,
-    Item,
-    RequestedConcept,
-    WeightedQuestion,
-    default_digest,
-    instruction_digest,
-    load,
-    suite,
-    suite_names,
-)
+from formalimg.types import Benchmark, Item
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -239,7 +223,7 @@ def _estimated_bytes(task: RewardTask) -> int:
 
 def _is_by_logic(name: str) -> bool:
     """Return whether boxes and colours decide; they do in suites of the user's own, which are not registered."""
-    return name not in suite_names() or suite(name).judge == "scene"
+    return name not in suite_names() or suite(name).is_grounded
 
 
 class _LruCache(Generic[Key, Value]):
@@ -269,15 +253,24 @@ class _LruCache(Generic[Key, Value]):
 # --- the user's own questions
 
 
-class _OwnQuestion(NamedTuple):
+class OwnQuestion(NamedTuple):
+    """A question that a user asks.
+
+    Attributes:
+        question: what is asked.
+        kind: the kind of part that it becomes.
+        weight: how much it counts.
+        criteria: which score is for what; None if it is answered with yes or no.
+    """
+
     question: str
-    kind: str | None
+    kind: str
     weight: float
     criteria: str | None
 
 
 def parse_questions(task: Mapping[str, Any]) -> RewardTask:
-    """Return the task of a prompt and questions: yes or no as in ConceptMix, or, with criteria, scores as in CF-World.
+    """Return the task of a prompt and questions: answered with yes or no, or, with criteria, with scores.
 
     Raises:
         FormalimgError: if they are not valid.
@@ -291,10 +284,22 @@ def parse_questions(task: Mapping[str, Any]) -> RewardTask:
     with_criteria = [question for question in questions if question.criteria is not None]
     if with_criteria and len(with_criteria) < len(questions):
         raise FormalimgError("give criteria to all questions, for scores, or to none of them, for yes and no")
-    return _score_task(prompt, questions) if with_criteria else _yes_or_no_task(prompt, questions)
+    about = _suite_for_questions(has_scores=bool(with_criteria))
+    make_item = about.question_item_maker()
+    assert make_item is not None
+    # Scores are weighted means by the item's own weights.
+    weights = None if about.has_scores else tuple(question.weight for question in questions)
+    return RewardTask(make_item(prompt, questions), weights=weights)
 
 
-def _parse_question(entry: object, number: int) -> _OwnQuestion:
+@cache
+def _suite_for_questions(*, has_scores: bool) -> Benchmark:
+    """Return the suite whose judges answer users' own questions, with scores or with yes and no."""
+    known = (suite(name) for name in suite_names())
+    return next(about for about in known if about.has_scores == has_scores and about.question_item_maker())
+
+
+def _parse_question(entry: object, number: int) -> OwnQuestion:
     if isinstance(entry, str):
         entry = {"question": entry}
     if not isinstance(entry, Mapping):
@@ -308,31 +313,10 @@ def _parse_question(entry: object, number: int) -> _OwnQuestion:
         raise FormalimgError(f"question {number} has no words")
     if criteria is not None and not (isinstance(criteria, str) and criteria.strip()):
         raise FormalimgError(f"question {number}: criteria must be a text that says which score is for what")
-    known = CATEGORIES if criteria is None else DIMENSIONS
+    known = _suite_for_questions(has_scores=criteria is not None).part_kinds
     if kind is not None and kind not in known:
         raise FormalimgError(f"question {number}: kind must be one of {', '.join(known)}")
     checked = check_weights({QUESTION: 1.0 if weight is None else weight})[QUESTION]
-    return _OwnQuestion(text, cast("str | None", kind), checked, criteria)
-
-
-def _yes_or_no_task(prompt: str, questions: list[_OwnQuestion]) -> RewardTask:
-    # Judges pass the category on as the kind of a part, and do nothing else with it.
-    concepts = tuple(
-        RequestedConcept(cast(Category, question.kind or QUESTION), "", "", question.question) for question in questions
-    )
-    item = Item("conceptmix", "questions", max(1, len(questions) - 1), prompt, ConceptSpec(concepts))
-    return RewardTask(item, weights=tuple(question.weight for question in questions))
-
-
-def _score_task(prompt: str, questions: list[_OwnQuestion]) -> RewardTask:
-    # Questions of one dimension share its weight; those that name none are each a dimension of their own.
-    weighted = tuple(
-        WeightedQuestion(
-            cast(Dimension, question.kind or f"{QUESTION} {number}"),
-            question.question,
-            question.criteria or "",
-            question.weight,
-        )
-        for number, question in enumerate(questions, 1)
-    )
-    return RewardTask(Item("cf-world", "questions", 1, prompt, CounterfactualSpec("", "", weighted)))
+    # Questions of one kind share its weight among scores; those that name none are each a kind of their own.
+    own_kind = kind or (QUESTION if criteria is None else f"{QUESTION} {number}")
+    return OwnQuestion(text, str(own_kind), checked, criteria)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import (
-    NOTHING_ASKED_FOR,
-    ClauseKind,
-    Count,
-    FormulaError,
-    Literal,
-    Not,
-    PreparedFormula,
-    TooHardError,
-    asks_for_objects,
-    closest_match,
-    try_parse,
-)
+from formalimg.judges.scene_judge import clause_parts, formula_part
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.evaluation import TooHardError
+from formalimg.logic.parser import try_parse
+from formalimg.logic.prenex import ClauseKind, Literal
+from formalimg.logic.soft_score.best_binding import PreparedFormula
+from formalimg.logic.soft_score.clause_index import NOTHING_ASKED_FOR
+from formalimg.logic.soft_score.count_credit import asks_for_objects
+from formalimg.logic.syntax import Count, Not
+from formalimg.logic.vocabulary import closest_match
 from formalimg.rewards.result import RewardScore
-from formalimg.scenes import Scene
-from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec, FormulaSpec
+from formalimg.scenes.scene import Scene
+from formalimg.types import Part, Unscored, Verdict
 
 if TYPE_CHECKING:
     from formalimg.rewards.tasks import RewardTask
@@ -38,8 +37,12 @@ _STEPS = 1000
 QUESTION = "question"
 """The kind of users' own questions that name none."""
 
-KINDS: tuple[str, ...] = tuple(dict.fromkeys((*get_args(ClauseKind), *CATEGORIES, *DIMENSIONS, QUESTION)))
-"""Clauses of formulas, concepts of ConceptMix, dimensions of CF-World, and users' own questions."""
+
+@cache
+def weighed_kinds() -> tuple[str, ...]:
+    """Return what can be weighed: clauses of formulas, and the kinds of questions that users can ask."""
+    asked = [benchmark.part_kinds for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
+    return tuple(dict.fromkeys((*get_args(ClauseKind), *(kind for kinds in asked for kind in kinds), QUESTION)))
 
 
 def check_weights(weights: Weights) -> dict[str, float]:
@@ -50,10 +53,11 @@ def check_weights(weights: Weights) -> dict[str, float]:
             score of 1 would no longer mean that everything holds.
     """
     for kind, weight in weights.items():
-        if kind not in KINDS:
-            near = closest_match(str(kind), KINDS)
+        known = weighed_kinds()
+        if kind not in known:
+            near = closest_match(str(kind), known)
             raise FormalimgError(
-                f"there is no kind {kind!r} to weigh: " + (f"did you mean {near}?" if near else ", ".join(KINDS))
+                f"there is no kind {kind!r} to weigh: " + (f"did you mean {near}?" if near else ", ".join(known))
             )
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise FormalimgError(f"the weight of {kind} must be a number, not {weight!r}")
@@ -149,7 +153,7 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
     Clauses of a formula count once an object that it asks for is there, as in scenes.
 
     A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
-    reward. Only CF-World's images may pass with less than all.
+    reward. Only images with scores may pass with less than all.
     """
     own = task.weights or (1.0,) * len(verdict.parts)
     parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
@@ -159,7 +163,7 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
     found = RewardScore.of_parts(
         verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else ""
     )
-    if not isinstance(task.item.spec, CounterfactualSpec) and (found.score == 1) is not verdict.passed:
+    if not suite(task.item.suite).has_scores and (found.score == 1) is not verdict.passed:
         result = "passes" if verdict.passed else "fails"
         detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
         return RewardScore.missing(Unscored("not understood", detail, cost=verdict.cost))

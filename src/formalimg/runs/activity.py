@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg._util.locks import is_file_locked
-from formalimg._util.stored_values import stored_integer
-from formalimg.runs.lock import LOCK_FILE
+from formalimg._util.locks import LOCK_FILE, is_file_locked
+from formalimg._util.strict_json import stored_integer
 from formalimg.runs.manifest import TIME_FORMAT
 from formalimg.runs.queries import ALL_IMAGES, RunQuery
 from formalimg.runs.rows import RunCost

@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
-from formalimg.models import ImageRequest, MatchReport, PremadeImageModel
+from formalimg.models.base import ImageRequest, PremadeImageModel
 from formalimg.runs.config import RunConfig
 from formalimg.runs.engine import Engine
 from formalimg.runs.execution import (
@@ -28,13 +29,17 @@ from formalimg.runs.execution import (
 from formalimg.runs.looks import AdaptiveLooks, ImagesOfLook, LooksFile
 from formalimg.runs.manifest import Identity, require_storable_settings
 from formalimg.runs.messages import PlannedImage
+from formalimg.runs.parties import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.plan import judge_key, look_order, plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
-from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.store import RunStore
-from formalimg.stats import AdaptiveDesign, PairedDesign
-from formalimg.suites import Item, suite
+from formalimg.stats.adaptive import AdaptiveDesign
+from formalimg.stats.sequential_pairs import PairedDesign
+from formalimg.types import Item, Judge
+
+if TYPE_CHECKING:
+    from formalimg.models.folder.file_matching import MatchReport
 
 DEFAULT_EPSILON = 0.7
 """The rate to hold at levels of suites that have none of their own: that of FormalImg."""
@@ -72,8 +77,8 @@ def plan_adaptive(
         FormalimgError: if the suite has no levels to climb, or there is nothing to compare with.
     """
     about = suite(config.items[0].suite)
-    items = list(config.selection.of(config.items).values())
-    if about.traits.has_scores:
+    items = list(config.selected_items().values())
+    if about.has_scores:
         raise FormalimgError(f"{about.name} gives scores, not passes: leave --adaptive (adaptive=) out for it")
     if config.samples != 1:
         raise FormalimgError("an adaptive run takes one image of each item: leave --samples (samples=) out")
@@ -125,10 +130,11 @@ def execute_adaptive(
     """
     require_storable_settings(Identity(judge.name, judge.settings))
     config = replace(config, adaptive=str(plan.looks))
-    positions = {item.id: position for position, item in config.selection.of(config.items).items()}
+    selected = config.selected_items()
+    positions = {item.id: position for position, item in selected.items()}
     matched = ""
     if isinstance(config.model, PremadeImageModel):
-        matching = config.model.match(images_to_match(config.selection.of(config.items), 1))
+        matching = config.model.match(images_to_match(selected, 1))
         matched = matching.ways
         on_match(matching)
     builder = config.requests
@@ -141,7 +147,8 @@ def execute_adaptive(
     def build_request(planned: PlannedImage) -> ImageRequest:
         return builder.request(planned.item, planned.sample, planned.seed)
 
-    with RunStore(folder, config.manifest()) as store:
+    asked = replace(config.manifest(), matched=matched)
+    with RunStore(folder, asked) as store:
         stored, scored = store.stored_images(), store.scored(judge)
         file = LooksFile(folder, plan.looks, has_images=bool(stored))
         queues = _Queues(plan, file.looks, folder)
@@ -165,8 +172,7 @@ def execute_adaptive(
         async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
             """Make and judge the images of these items; return which of the scored ones passed."""
             images = plan_images(items, builder, samples=1, seed=config.seed)
-            manifest = replace(config.manifest(store.manifest), matched=matched)
-            store.plan({positions[item.id]: item for item in items}, images, manifest)
+            store.plan({positions[item.id]: item for item in items}, images, asked.resuming(store.manifest))
             made = store.stored_images()
             to_make = [planned for planned in images if (planned.item.id, planned.sample) not in made]
             existing = [(planned.item, planned.sample, planned.question) for planned in images]

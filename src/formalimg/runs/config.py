@@ -1,4 +1,4 @@
-"""Run configuration: `RunConfig` with its limits, and the one builder that the command line and `evaluate` share."""
+"""Run configuration: every option of a run, `RunOptions`, what the run of one model does, `RunConfig`, and limits."""
 
 from __future__ import annotations
 
@@ -9,31 +9,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from formalimg import __version__
+from formalimg.benchmarks.conditions import Condition, StyleText
+from formalimg.benchmarks.filed_items import require_valid
+from formalimg.benchmarks.loader import LoadedItems, open_items
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel, Concurrent, ImageModel, PremadeImageModel, mask_secrets
-from formalimg.runs.manifest import (
-    MAX_INTEGER,
-    MIN_INTEGER,
-    Identity,
-    RunManifest,
-    require_storable_settings,
-    utc_now,
-)
+from formalimg.models.base import PremadeImageModel
+from formalimg.runs.manifest import MAX_INTEGER, MIN_INTEGER, Identity, RunManifest, require_storable_settings, utc_now
+from formalimg.runs.parties import MAX_FAILURES, EngineOptions, Safeguards, preflight_by_default
 from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
-from formalimg.scenes import Scene
-from formalimg.suites import (
-    Condition,
-    Item,
-    LoadedItems,
-    count_odd,
-    odd_text,
-    open_items,
-    require_valid,
-    suite,
-    suite_names,
-)
+from formalimg.scenes.scene import Scene
+from formalimg.types import ChatModel, ImageModel, Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.runs.rewriting import Rewriter, RewriteStore
@@ -74,9 +63,10 @@ class RunConfig:
         task: what the model is asked for: an image, or a layout.
         layouts_from: where the layouts come from, for the record.
         images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
-        skipped: how many records of published data no item could be made of, for the record.
         rewriter: rewrites the prompts, if the condition says so.
         adaptive: the design of an adaptive run, for the record; empty for others.
+        odd: the odd records of the data, counted by tag; None if they have not been counted.
+        selected: the selected items by their position in the suite; None if they have not been selected.
     """
 
     items: Sequence[Item[object]]
@@ -92,9 +82,10 @@ class RunConfig:
     task: TaskName = "image"
     layouts_from: str = ""
     images: str = ""
-    skipped: int = 0
     rewriter: Rewriter | None = None
     adaptive: str = ""
+    odd: str | None = field(default=None, repr=False)
+    selected: Mapping[int, Item[object]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= MAX_SAMPLES:
@@ -146,15 +137,23 @@ class RunConfig:
         rewriting = {} if self.rewriter is None else self.rewriter.settings
         return Identity(self.model.name, {**self.model.settings, **rewriting})
 
+    def selected_items(self) -> Mapping[int, Item[object]]:
+        """Return the selected items by their position in the suite.
+
+        Raises:
+            FormalimgError: if the suite does not have a level or id, or no item is selected.
+        """
+        return self.selection.of(self.items) if self.selected is None else self.selected
+
     @property
     def requests(self) -> RequestBuilder:
         """Builds the requests to the model."""
         return RequestBuilder(self.generator(), self.condition, self.layouts, self.size)
 
-    def manifest(self, stored: RunManifest | None = None) -> RunManifest:
-        """Return the manifest of the run, merged with the one that the folder already has."""
+    def manifest(self) -> RunManifest:
+        """Return the manifest of the run in a new folder."""
         first = self.items[0]
-        manifest = RunManifest(
+        return RunManifest(
             suite=first.suite,
             suite_version=first.version,
             items_digest="",  # the store knows all items that were ever planned
@@ -172,100 +171,101 @@ class RunConfig:
             layouts=self.layouts_from if self.condition.needs_layout else "",
             images=self.images,
             images_id=secrets.token_hex(8) if self.images else "",
-            odd=_odd_records(self.items, self.skipped),
+            odd=LoadedItems(list(self.items)).odd if self.odd is None else self.odd,
             adaptive=self.adaptive,
         )
-        if stored is None:
-            return manifest
-        return replace(
-            manifest,
-            judge=stored.judge,
-            created=stored.created,
-            samples=max(manifest.samples, stored.samples),
-            images=stored.images,
-            images_id=stored.images_id,
-        )
 
 
-@dataclass(frozen=True)
-class RunBuilder:
-    """Builds the `RunConfig` and the folder of each model's run, from the options that the runs of a call share.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Every option of a run, once: those of `formalimg.run`, which explains them, and those of the command line.
+
+    Several models may share them. Models and judges are opened apart.
 
     Attributes:
-        suite: the benchmark.
-        source: where the items are, or the items; None for the default suite.
-        levels, per_level: which items to take, as in `Selection`.
-        condition: how items are presented to models; None for the prompt alone.
-        auto_style: whether the style text of the condition is replaced by the one that suits the model.
-        layouts: the layouts of the items, by id, if the condition needs them; None for the solver's witnesses.
+        task: what models are asked for: an image, or a layout.
         layouts_from: where given layouts come from, for the record.
+        engine: where models and judges work.
         images: the URL on an object store below which each run has its images; None for the run folder.
-        rewriter: the chat model that rewrites the prompts, if the condition says so.
-        kind: what names of folders say besides, such as `adaptive`.
-        made_with, samples, seed, size, budget, task: as in `RunConfig`.
+        runs: the folder of the run folders.
+        restart: whether an earlier run in the folder is moved aside.
+        made_with: the version of formalimg, for the record.
     """
 
     suite: str
-    made_with: str
-    source: str | Path | Iterable[Item[Any]] | None = None
+    items: str | Path | Iterable[Item[Any]] | None = None
     levels: Collection[int] | None = None
     per_level: int | None = None
+    adaptive: bool | float = False
+    against: str | Path | None = None
     samples: int = 1
     seed: int = 1
     size: int = 1024
+    task: TaskName = "image"
     condition: Condition | None = None
-    auto_style: bool = False
+    style: Literal["auto"] | StyleText = "auto"
     layouts: Mapping[str, Scene] | None = None
     layouts_from: str = "given"
-    budget: float | None = None
-    task: TaskName = "image"
-    images: str | None = None
     rewriter: ChatModel | None = None
-    kind: str = ""
-
-    @cached_property
-    def items(self) -> Sequence[Item[Any]]:
-        """The whole suite, opened on first access; the selected items are checked, others when they are used."""
-        items = self._loaded.items
-        require_valid(self.selection.of(items).values())
-        return items
+    budget: float | None = None
+    preflight: bool | None = None
+    max_failures: int = MAX_FAILURES
+    engine: EngineOptions = field(default_factory=EngineOptions)
+    images: str | None = None
+    runs: Path = Path("runs")
+    folder: Path | None = None
+    restart: bool = False
+    made_with: str = f"formalimg {__version__}"
 
     @cached_property
     def _loaded(self) -> LoadedItems:
-        if self.source is None or isinstance(self.source, str | Path):
-            return open_items(self.suite, self.source)
-        return LoadedItems(list(self.source))
+        if self.items is None or isinstance(self.items, str | Path):
+            return open_items(self.suite, self.items)
+        return LoadedItems(list(self.items))
+
+    @cached_property
+    def selected(self) -> Mapping[int, Item[Any]]:
+        """The selected items by their position in the suite; these are checked, others when they are used."""
+        selected = self.selection.of(self._loaded.items)
+        require_valid(selected.values())
+        return selected
+
+    @property
+    def suite_items(self) -> Sequence[Item[Any]]:
+        """The whole suite, in its order, once the selected items are checked."""
+        return self._loaded.items if self.selected else ()
 
     @property
     def odd(self) -> str:
         """The odd records of the data, counted by tag, as one line; empty if there are none."""
-        return _odd_records(self._loaded.items, len(self._loaded.skipped))
+        return self._loaded.odd
 
     @property
     def selection(self) -> Selection:
         """Which items to take."""
         return Selection(self.levels, self.per_level)
 
-    def folder(self, model: ImageModel, runs: Path) -> Path:
-        """Return the folder of a model's run, named after suite, model and condition."""
-        condition = self.condition.name if self.condition else ""
-        own = "layout" if self.task == "layout" else condition
-        return runs / run_name(self.suite, model.name, " ".join(filter(None, [own, self.kind])))
+    def folder_of(self, model: ImageModel) -> Path:
+        """Return the folder of a model's run: the one that was given, or one named after suite, model and condition."""
+        if self.folder is not None:
+            return self.folder
+        condition = "layout" if self.task == "layout" else self.condition.name if self.condition else ""
+        kind = "adaptive" * (self.adaptive is not False)
+        kind += f" against {Path(self.against).absolute().name}" if self.against else ""
+        return self.runs / run_name(self.suite, model.name, " ".join(filter(None, [condition, kind])))
 
-    def config(self, model: ImageModel, folder: Path) -> RunConfig:
-        """Return the configuration of a model's run in this folder.
+    def config(self, model: ImageModel) -> RunConfig:
+        """Return the configuration of a model's run.
 
         Raises:
             FormalimgError: if an option is out of its limits, or does not suit the suite or the model.
         """
-        condition = self.condition or Condition()
-        if self.auto_style:
-            condition = replace(condition, style=default_style(self.suite, model))
+        condition = self._condition(model)
         layouts: Mapping[str, Scene] = {}
         if condition.needs_layout:
             layouts = self._witnesses if self.layouts is None else self.layouts
         return RunConfig(
-            self.items,
+            self.suite_items,
             model,
             self.selection,
             samples=self.samples,
@@ -277,23 +277,37 @@ class RunBuilder:
             budget=self.budget,
             task=self.task,
             layouts_from="solver" if self.layouts is None else self.layouts_from,
-            images=images_url(self.images, folder) if self.images else "",
-            skipped=len(self._loaded.skipped),
+            images=images_url(self.images, self.folder_of(model)) if self.images else "",
             rewriter=self._rewriter(condition),
+            odd=self.odd,
+            selected=self.selected,
         )
+
+    def safeguards(self, judges: Sequence[Judge], on_notice: Callable[[str], None]) -> Safeguards:
+        """Return what ends a run early; these judges come after the first, and are tried before it begins."""
+        preflight = preflight_by_default() if self.preflight is None else self.preflight
+        return Safeguards(preflight, self.max_failures, judges, on_notice)
+
+    def _condition(self, model: ImageModel) -> Condition:
+        condition = self.condition or Condition()
+        if self.style != "auto":
+            return replace(condition, style=self.style)
+        if self.task == "image" and condition.style == "none":
+            return replace(condition, style=default_style(self.suite, model))
+        return condition
 
     def _rewriter(self, condition: Condition) -> Rewriter | None:
         if self.rewriter is None:
             return None
         if condition.rewriting is None:
             raise FormalimgError("a rewriter rewrites prompts: choose --condition rewritten too, or leave it out")
-        from formalimg.runs.rewriting import Rewriter
+        from formalimg.runs.rewriting import Rewriter  # here, because most runs rewrite nothing
 
         return Rewriter(self.rewriter, condition.rewriting)
 
     @cached_property
     def _witnesses(self) -> Mapping[str, Scene]:
-        return _ItemValues(self.items, lambda item: item.spec.witness)
+        return _ItemValues(self.suite_items, lambda item: item.spec.witness)
 
 
 class _ItemValues(Mapping[str, Value]):
@@ -314,10 +328,6 @@ class _ItemValues(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _odd_records(items: Iterable[Item[object]], skipped: int) -> str:
-    return odd_text(count_odd((item.tags for item in items), skipped))
 
 
 def require_budget(budget: float | None) -> None:
@@ -344,7 +354,8 @@ def images_url(url: str, folder: Path) -> str:
 
 
 def _check_url(url: str) -> str:
-    from formalimg.runs.remote_image_store import check_url  # here, because most runs need none
+    from formalimg.models.public_identity import mask_secrets  # these here, because most runs need none
+    from formalimg.runs.remote_image_store import check_url
 
     if mask_secrets(url) != url:
         raise FormalimgError(
@@ -352,25 +363,3 @@ def _check_url(url: str) -> str:
             "key in the environment or in fsspec's configuration"
         )
     return check_url(url)
-
-
-Party = TypeVar("Party", bound=Concurrent)
-
-
-@dataclass(frozen=True)
-class Reopenable(Generic[Party]):
-    """A model or judge that is open in this process, and the factory by which other processes open the same.
-
-    Attributes:
-        instance: the one that is open in this process.
-        factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
-            so that it can be called on another machine.
-    """
-
-    instance: Party
-    factory: Callable[[], Party]
-
-    @classmethod
-    def open(cls, factory: Callable[[], Party]) -> Reopenable[Party]:
-        """Open it here."""
-        return cls(factory(), factory)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from formalimg.judges import Judge
-from formalimg.models import Identified, ImageRequest, PremadeImageModel, Usage, price_of
+from formalimg.models.base import Identified, ImageRequest, PremadeImageModel, Usage
+from formalimg.models.pricing import price_of
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import images_to_match
 from formalimg.runs.folder import refuse_foreign_images
@@ -16,7 +16,7 @@ from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_s
 from formalimg.runs.plan import plan_images
 from formalimg.runs.reader import open_run
 from formalimg.runs.rows import ExistingImage
-from formalimg.suites import Item
+from formalimg.types import Item, Judge
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
 """Rough usage of a question about an image: the image, the prompt, and an answer with its reasons."""
@@ -58,7 +58,7 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     Raises:
         FormalimgError: as `execute` would, if the folder holds another run.
     """
-    selected = config.selection.of(config.items)
+    selected = config.selected_items()
     if isinstance(config.model, PremadeImageModel):
         config.model.match(images_to_match(selected, config.samples))
     images = plan_images(list(selected.values()), config.requests, samples=config.samples, seed=config.seed)

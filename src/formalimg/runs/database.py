@@ -18,14 +18,14 @@ from formalimg._util.databases import (
     readers_mode,
     require_our_schema,
 )
-from formalimg._util.stored_values import MAX_COST, MAX_NAME, MAX_NUMBER, MAX_TEXT, StoredValueError
-from formalimg._util.strict_json import dumps_storable
+from formalimg._util.strict_json import MAX_COST, MAX_NAME, MAX_NUMBER, MAX_TEXT, StoredValueError, dumps_storable
+from formalimg.benchmarks.items_file import encode_item, formula_text
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.models import Failed, ImageResult, Refused
+from formalimg.judges.base import UnscoredReason, part_to_json
+from formalimg.models.base import Failed, ImageResult, Refused
 from formalimg.runs.manifest import SCHEMA
 from formalimg.runs.messages import one_line
-from formalimg.suites import Item, encode_item, formula_text
+from formalimg.types import Item, Unscored, Verdict
 
 RESULTS_FILE = "results.sqlite"
 _TIMEOUT = 30
@@ -243,5 +243,8 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
         )
     if not isinstance(verdict, Verdict):
         raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
-    parts, evidence = dumps_storable([part.to_json() for part in verdict.parts]), dumps_storable(dict(verdict.evidence))
+    parts, evidence = (
+        dumps_storable([part_to_json(part) for part in verdict.parts]),
+        dumps_storable(dict(verdict.evidence)),
+    )
     return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, *cost_columns(verdict.cost))

@@ -19,19 +19,10 @@ from contextlib import aclosing
 from functools import partial
 from itertools import islice
 
+from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import (
-    Failed,
-    Generated,
-    ImageModel,
-    ImageRequest,
-    Meter,
-    NotStartedError,
-    metered,
-    unknown_cost_advice,
-)
-from formalimg.runs.cancellation import interrupt_work, share_progress
+from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
+from formalimg.models.spending import Meter, metered, unknown_cost_advice
 from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
 from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
 from formalimg.runs.messages import (
@@ -50,10 +41,10 @@ from formalimg.runs.messages import (
     split_batches,
     surplus_images,
 )
-from formalimg.runs.progress import Progress
-from formalimg.runs.safeguards import UNGUARDED, CircuitBreaker, Safeguards, image_failed, judge_failed, model_advice
+from formalimg.runs.parties import UNGUARDED, CircuitBreaker, Safeguards, image_failed, judge_failed, model_advice
+from formalimg.runs.progress import Progress, interrupt_work, share_progress
 from formalimg.runs.store import RunStore, StoredAnswer
-from formalimg.suites import NO_PROMPT
+from formalimg.types import ImageModel, Judge, Unscored, Verdict
 
 _WRITERS = min(8, (os.cpu_count() or 1) + 1)
 """Number of files that are decoded and written at the same time."""
@@ -214,7 +205,7 @@ class Engine:
         self, model: ImageModel, batches: Iterator[Sequence[PlannedImage]], arrived: Channel[ArrivedAnswer]
     ) -> None:
         """Generate the first images alone, and the next ones if these failed: if all do, the run ends."""
-        from formalimg.models import few_attempts  # here, because models that cannot fail are not tried
+        from formalimg.models.retry import few_attempts  # here, because models that cannot fail are not tried
 
         for batch in islice(batches, 2):
             expected = self._answers_stored + len(batch)

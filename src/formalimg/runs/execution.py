@@ -1,36 +1,52 @@
-"""Execute a run, or judge an existing one: open the folder, find out what is left to do, let the engine work."""
+"""Execute a run, or judge an existing one: open the folder, find out what is left to do, let the engine work.
+
+The first Ctrl-C ends a run cleanly, the second aborts it; also in a notebook.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
+import os
+import signal
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg.benchmarks.conditions import STYLES, Condition
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
-from formalimg.models import ImageRequest, MatchReport, PremadeImageModel, RequestedImage
-from formalimg.runs.cancellation import run_until_stopped
+from formalimg.models.base import ImageRequest, PremadeImageModel
 from formalimg.runs.config import RunConfig, require_budget
 from formalimg.runs.database import run_database_errors
 from formalimg.runs.engine import Engine
 from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import Identity, read_manifest, require_images, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
+from formalimg.runs.parties import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.plan import plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
-from formalimg.runs.safeguards import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.store import RunStore
-from formalimg.suites import STYLES, Condition, Item, suite
+from formalimg.types import Item, Judge
+
+if TYPE_CHECKING:
+    from formalimg.models.folder.file_matching import MatchReport, RequestedImage
 
 ProgressCallback = Callable[[Progress], None]
 ResumeCallback = Callable[[EarlierWork], None]
 
 _log = logging.getLogger(__name__)
+
+_GRACE_SECONDS = 25.0
+"""How long calls under way may take after SIGTERM, before the process ends: systems kill it after 30 seconds."""
+
+_WAKE_UP_SECONDS = 0.2
+"""How late a notebook's stop button may be."""
 
 
 def execute(
@@ -62,7 +78,7 @@ def execute(
     """
     if judge:
         require_storable_settings(Identity(judge.name, judge.settings))
-    items = config.selection.of(config.items)
+    items = config.selected_items()
     matched = ""
     if isinstance(config.model, PremadeImageModel):
         matching = config.model.match(images_to_match(items, config.samples))
@@ -70,8 +86,9 @@ def execute(
         on_match(matching)
     builder = config.requests
     images = plan_images(list(items.values()), builder, samples=config.samples, seed=config.seed)
-    with RunStore(folder, config.manifest()) as store:
-        store.plan(items, images, replace(config.manifest(store.manifest), matched=matched))
+    asked = replace(config.manifest(), matched=matched)
+    with RunStore(folder, asked) as store:
+        store.plan(items, images, asked.resuming(store.manifest))
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
@@ -163,6 +180,8 @@ def judge_run(
 
 def images_to_match(items: Mapping[int, Item[object]], samples: int) -> list[RequestedImage]:
     """Return the images of these items, by position in the suite, for models that serve existing images."""
+    from formalimg.models.folder.file_matching import RequestedImage  # here, because most models make images
+
     has_style = suite(next(iter(items.values())).suite).has_style_text
     styles = tuple(prompt.text for style in STYLES for prompt in Condition(style=style).texts) if has_style else ()
     return [
@@ -224,3 +243,111 @@ def without_verdict(
         for item, sample, question in images
         if (image := stored.get((item.id, sample))) is not None and (question, image.sha256) not in scored
     ]
+
+
+# --- Ctrl-C
+
+
+def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progress]]) -> Progress:
+    """Let the engine work to its end or until it is stopped, also where an event loop is already running."""
+    stop = _StopHandler(engine)
+
+    async def work() -> Progress:
+        with stop.on_signals():
+            try:
+                return await run_engine()
+            except asyncio.CancelledError:
+                if not stop.aborted:
+                    raise
+                return engine.progress
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    found: list[Progress] = []
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(asyncio.run(work()))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ended.set()
+
+    with stop.on_interrupt():
+        threading.Thread(target=run, name="formalimg-run").start()
+        # With a timeout: a signal that arrives just before a thread blocks is handled only once it wakes up again.
+        while not ended.wait(_WAKE_UP_SECONDS):
+            pass
+    if errors:
+        raise errors[0]
+    return found[0]
+
+
+class _StopHandler:
+    """Stops the engine when called once, aborts it when called again; from any thread, or as a signal handler."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._deadline: threading.Timer | None = None
+        self.aborted = False
+
+    def terminate(self) -> None:
+        """Stop soon, as the system wants it: what is computed here is given up, other calls have a while to end."""
+        self()
+        self._engine.interrupt()
+        if self._deadline is None:
+            self._deadline = threading.Timer(_GRACE_SECONDS, _end_process)
+            self._deadline.daemon = True
+            self._deadline.start()
+
+    def __call__(self) -> None:
+        if self._engine.progress.stopped and self._loop is not None and self._task is not None:
+            self.aborted = True
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        _log.info("run %s by the user", "aborted" if self.aborted else "stopped")
+        self._engine.stop()
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._engine.report)
+
+    @contextlib.contextmanager
+    def on_interrupt(self) -> Iterator[None]:
+        """Handle a notebook's stop button: a KeyboardInterrupt could be raised between any two lines."""
+        if threading.current_thread() is not threading.main_thread():  # signals of other threads are not ours
+            yield
+            return
+        before = signal.signal(signal.SIGINT, lambda number, frame: self())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Handle SIGINT and SIGTERM in the event loop, where this thread can receive them."""
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        handled = []
+        if threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C aborts at once
+                for number, handler in ((signal.SIGINT, self), (signal.SIGTERM, self.terminate)):
+                    self._loop.add_signal_handler(number, handler)
+                    handled.append(number)
+        try:
+            yield
+        finally:
+            for number in handled:
+                self._loop.remove_signal_handler(number)
+            if self._deadline is not None:
+                self._deadline.cancel()
+
+
+def _end_process() -> None:
+    """End at once: what is stored stays, as after a kill."""
+    _log.warning("the calls under way took too long after SIGTERM: they are given up")
+    os._exit(128 + signal.SIGTERM)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Any, NamedTuple
 
-from formalimg._util.stored_values import stored_json, stored_text
+from formalimg._util.strict_json import stored_json, stored_text
 from formalimg.runs.queries import ALL_IMAGES, ImageFilter, RunQuery, is_claimed, matching_images
 
 _CLASS = re.compile(r"\(Is\s+\?[^\s()']+\s+'([^']*)'")

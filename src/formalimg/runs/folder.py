@@ -7,11 +7,10 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from formalimg._util.io import PARTIAL_SUFFIX
-from formalimg._util.plain_files import kind_of_special
+from formalimg._util.io import PARTIAL_SUFFIX, kind_of_special
+from formalimg._util.locks import LOCK_FILE, FolderLock
 from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
-from formalimg.runs.lock import LOCK_FILE, FolderLock
 
 _MANIFEST, _RESULTS = "run.toml", "results.sqlite"
 REWRITES = "rewrites.jsonl"

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from formalimg._util.images import image_type
-from formalimg._util.io import atomic_write, fsync_files
-from formalimg._util.plain_files import kind_of_special, read_plain_bytes, sizes_of_plain_files
+from formalimg._util.io import atomic_write, fsync_files, kind_of_special, read_plain_bytes, sizes_of_plain_files
 from formalimg.errors import FormalimgError
 
 IMAGES = "images"

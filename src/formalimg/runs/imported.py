@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.benchmarks.odd_records import count_odd, odd_text
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, Verdict
 from formalimg.runs.database import ImageRow, verdict_row
 from formalimg.runs.image_store import image_name
 from formalimg.runs.manifest import MANIFEST_FILE, Identity, RunManifest, read_manifest, utc_now
 from formalimg.runs.messages import ImageToJudge, JudgeResult, PlannedImage, StoredImage
 from formalimg.runs.plan import image_seed, question_key
 from formalimg.runs.store import RunStore
-from formalimg.suites import Item, count_odd, odd_text
+from formalimg.types import Item, Unscored, Verdict
 
 
 class ImportedImage(NamedTuple):

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from formalimg._util.memory_gate import MemoryGate
-from formalimg.judges import LoadedImage, Unscored, Verdict
+from formalimg.judges.base import LoadedImage
+from formalimg.types import Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image

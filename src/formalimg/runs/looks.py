@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
 from formalimg.runs.folder import LOOKS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
-from formalimg.stats import LOOK_EVERY, AdaptiveDesign, AdaptiveTest, PairedDesign, PairedTest
+from formalimg.stats.adaptive import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
+from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
+from formalimg.types import Judge
 
 _MAX_BYTES = 10_000_000
 """As much of the file is read: a run folder may come from anywhere."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from formalimg._util.plain_files import read_plain_bytes
-from formalimg._util.strict_json import is_text, is_utf8
-from formalimg._util.strict_toml import parse_toml
+from formalimg._util.io import read_plain_bytes
+from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Setting
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
+from formalimg.types import Setting
 
 MANIFEST_FILE = "run.toml"
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
@@ -115,6 +114,17 @@ class RunManifest:
     def image_owner(self) -> str:
         """The text by which the marker of a place of images names this run."""
         return ", ".join(filter(None, [self.model.name, f"begun {self.created}", self.images_id]))
+
+    def resuming(self, stored: RunManifest) -> RunManifest:
+        """Return what is asked for now, with what the manifest of the folder knows of earlier calls."""
+        return replace(
+            self,
+            judge=stored.judge,
+            created=stored.created,
+            samples=max(self.samples, stored.samples),
+            images=stored.images,
+            images_id=stored.images_id,
+        )
 
 
 def utc_now() -> str:
@@ -338,3 +348,43 @@ def _toml_value(value: Setting) -> str:
         return "{}"  # TOML has no null: None is written as an empty inline table, which writers of TOML do not
     # JSON's strings, numbers and booleans are TOML's as well, but for one character.
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+_OWN_PROMPT = "the user's own"
+"""Marks prompts in judge settings that replace the built-in ones."""
+
+
+def judge_names(judges: Sequence[Identity]) -> list[str]:
+    """Return a label for each judge: its name and, where judges share a name, the settings in which they differ.
+
+    A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
+    follow from a persona are not listed, unless they are the user's own.
+    """
+    return [_distinct_name(judge, [other for other in judges if other.name == judge.name]) for judge in judges]
+
+
+def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
+    keys = sorted({key for other in namesakes for key in other.settings})
+    differing = [key for key in keys if len({repr(other.settings.get(key)) for other in namesakes}) > 1]
+    if not differing:
+        return judge.name
+    short = _without_builtin_prompts(differing, namesakes) if "persona" in differing else differing
+    names = {_with_settings(other, short) for other in namesakes}
+    distinct = {_with_settings(other, differing) for other in namesakes}
+    return _with_settings(judge, short if len(names) == len(distinct) else differing)
+
+
+def _without_builtin_prompts(keys: Iterable[str], judges: Sequence[Identity]) -> list[str]:
+    return [
+        key
+        for key in keys
+        if not key.startswith("prompt_") or any(_OWN_PROMPT in str(judge.settings.get(key)) for judge in judges)
+    ]
+
+
+def _with_settings(judge: Identity, keys: Iterable[str]) -> str:
+    """Return the name with these settings; a persona comes first, as its value alone."""
+    settings = judge.settings
+    shown = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
+    shown += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
+    return f"{judge.name} ({', '.join(shown) or 'without'})"

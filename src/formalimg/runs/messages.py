@@ -11,17 +11,9 @@ from formalimg._util.memory_gate import AnswerReservation
 from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import (
-    Failed,
-    Generated,
-    ImageModel,
-    ImageResult,
-    Refused,
-    redact,
-    redact_values,
-)
+from formalimg.models.base import Failed, Generated, ImageResult, Refused
 from formalimg.runs.inspection import InspectedImage
-from formalimg.suites import Item
+from formalimg.types import ImageModel, Item
 
 if TYPE_CHECKING:
     from formalimg.runs.database import VerdictRow
@@ -151,6 +143,8 @@ def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterato
 
 def one_line(text: str, head: int = _HEAD, tail: int = _TAIL) -> str:
     """Return the text on one line of limited length, without API keys: some messages quote them."""
+    from formalimg.models.secrets import redact  # here, because all may go well
+
     return truncate(redact(" ".join(text.split())), head, tail)
 
 
@@ -176,6 +170,10 @@ def check_answer(answer: object) -> ImageResult:
                 dumps_storable(dict(served))
             except (TypeError, ValueError) as error:
                 return Failed(f"what the model says it used is not plain data: {error_text(error)}", cost=answer.cost)
+            if not any(isinstance(value, str) for value in served.values()):
+                return answer
+            from formalimg.models.secrets import redact_values  # here, because built-in models tell no texts
+
             return replace(answer, served=redact_values(served))
         case Generated():
             reason = f"the model gave {type(answer.data).__name__} in place of the bytes of an image"

@@ -11,14 +11,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from formalimg.benchmarks.conditions import Condition, StyleText
+from formalimg.benchmarks.items_file import encode_item
+from formalimg.benchmarks.loader import no_garbage_collection
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
-from formalimg.models import ImageModel, ImageRequest
+from formalimg.models.base import ImageRequest
 from formalimg.runs.manifest import Identity
 from formalimg.runs.messages import PlannedImage
-from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item, StyleText, encode_item, no_garbage_collection
-from formalimg.suites import suite as suite_of
+from formalimg.scenes.scene import Scene
+from formalimg.types import ImageModel, Item, Judge
 
 _KEY_VERSION = 1
 """Must be raised whenever keys hash something else."""
@@ -72,13 +74,13 @@ class Selection:
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
-    """Refuse a model whose attribute `covers` says that it cannot draw this kind of suite, or one without a world.
+    """Refuse a model whose attribute `covers` says that it draws only suites of formulas, or only those with a world.
 
     Raises:
         FormalimgError: if the suite is not among those it covers.
     """
-    covered = getattr(model, "covers", None)
-    if covered is not None and not (suite_of(suite).kind in covered and suite_of(suite).world):
+    covers, about = getattr(model, "covers", None), suite_of(suite)
+    if covers is not None and not (about.world and (about.vocabulary or covers == "worlds")):
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
             "(`formalimg models` lists them), or existing images, as in folder/my/images"

@@ -10,17 +10,21 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from formalimg._util.plain_files import open_plain
+from formalimg._util.io import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, PreflightResult, check_judge, needs_preflight
-from formalimg.models import NotStartedError, few_attempts, metered, redact, unknown_cost_advice
+from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
+from formalimg.models.base import NotStartedError
+from formalimg.models.retry import few_attempts
+from formalimg.models.secrets import redact
+from formalimg.models.spending import metered, unknown_cost_advice
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT
 from formalimg.runs.manifest import utc_now
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import judge_key
 from formalimg.runs.progress import Progress
+from formalimg.types import Judge
 
 _MAX_BYTES = 1_000_000
 """As much of the file is read: a run folder may come from anywhere."""

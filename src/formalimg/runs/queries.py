@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from formalimg._util.stored_values import (
+from formalimg._util.strict_json import (
     MAX_NAME,
     MAX_NUMBER,
     MAX_TEXT,
@@ -16,7 +16,7 @@ from formalimg._util.stored_values import (
     stored_text,
     wrong_value,
 )
-from formalimg.judges import UnscoredReason
+from formalimg.judges.base import UnscoredReason
 from formalimg.runs.image_store import ImageLocation, ImageStore, is_image_name
 
 OutcomeKind: TypeAlias = Literal["pass", "fail", "unscored"]

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from formalimg._util.stored_values import (
+from formalimg._util.strict_json import (
     MAX_COST,
     StoredValueError,
     stored_digest,
@@ -18,10 +18,10 @@ from formalimg._util.stored_values import (
     wrong_value,
 )
 from formalimg._util.text import truncate
+from formalimg.benchmarks.items_file import decode_item
+from formalimg.benchmarks.record import ItemsError
+from formalimg.drawing.icon_scene import FailedLayoutError, read_layout
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Setting, matched_text
-from formalimg.runs.activity import ImageCounts, RunActivity, image_counts, run_activity
 from formalimg.runs.database import open_for_reading, run_database_errors
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
@@ -57,10 +57,12 @@ from formalimg.runs.rows import (
     unscored_reason,
     verdict_part,
 )
-from formalimg.scenes import FailedLayoutError, Scene, SceneError, read_layout
-from formalimg.suites import Item, ItemsError, decode_item
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item, Judge, RunRecord, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
+    from formalimg.runs.activity import ImageCounts, RunActivity
     from formalimg.runs.facets import FacetCounts, FacetIndex
 
 _JUDGED_COLUMNS = f"{OUTCOME_COLUMNS}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
@@ -90,45 +92,6 @@ class Judged:
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
     sha256: str = ""
-
-
-class RunRecord(Protocol):
-    """A run folder, opened for reading. Never locks, never writes; the run may be written to meanwhile."""
-
-    @property
-    def folder(self) -> Path:
-        """The run folder."""
-        ...
-
-    @property
-    def manifest(self) -> RunManifest:
-        """The settings of the run."""
-        ...
-
-    @property
-    def items(self) -> Mapping[str, PlannedItem]:
-        """The items, by id, in the order of the suite."""
-        ...
-
-    def suite_items(self) -> Sequence[Item[object]]:
-        """Return the items as the suite has them, with their specifications."""
-        ...
-
-    def outcomes(self) -> Sequence[ImageOutcome]:
-        """Return the outcome of each planned image, ordered by item and sample."""
-        ...
-
-    def spent(self) -> RunCost:
-        """Return the cost of the run so far, for all attempts and all judges."""
-        ...
-
-    def image_seconds(self) -> Sequence[float]:
-        """Return how many seconds each image took that the model made, as far as it was recorded."""
-        ...
-
-    def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
-        """Yield these images (item and sample), or all planned ones, with their verdicts."""
-        ...
 
 
 class StoredRun:
@@ -202,16 +165,22 @@ class StoredRun:
 
     def counts(self) -> ImageCounts:
         """Return how many images are planned, generated and judged."""
+        from formalimg.runs.activity import image_counts  # here, because only those who watch a run ask
+
         return image_counts(self._read, has_judge=self._manifest.judge is not None)
 
     def activity(self) -> RunActivity:
         """Return how far the run is and how fast, provided that it is in progress."""
+        from formalimg.runs.activity import run_activity
+
         return run_activity(self._read, self._folder, self.spent(), has_judge=self._manifest.judge is not None)
 
     def matched(self) -> str:
         """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""
         way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
         query = f"SELECT {way}, count(*) FROM pictures WHERE status = 'made' GROUP BY 1"
+        from formalimg.models.folder.file_matching import matched_text  # here, because few runs have such images
+
         return matched_text(dict(self._read(match_count, query)))
 
     def judges(self) -> tuple[Identity, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.databases import UntrustedConnection
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg._util.installing import install_line
-from formalimg._util.io import atomic_write
-from formalimg._util.plain_files import read_plain_bytes, sizes_of_plain_files
+from formalimg._util.io import atomic_write, read_plain_bytes, sizes_of_plain_files
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import redact
+from formalimg.models.secrets import redact
 from formalimg.runs.image_store import (
     IMAGES,
     MAX_IMAGE_BYTES,

@@ -1,7 +1,7 @@
 """Rewriting of prompts: a chat model thinks the words through and writes them anew before the image model gets them.
 
-This is the chain-of-thought condition of CF-World: what an image model lacks in deduction, a chat model does for it.
-The judge still asks for what the item asks for. Texts are kept in the run folder as soon as they are paid for.
+What an image model lacks in deduction, a chat model does for it. The judge still asks for what the item asks for. Texts
+are kept in the run folder as soon as they are paid for.
 """
 
 from __future__ import annotations
@@ -18,24 +18,15 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg._util.plain_files import open_plain
+from formalimg._util.io import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.models import (
-    Answered,
-    ChatModel,
-    Failed,
-    Generated,
-    ImageModel,
-    ImageRequest,
-    ImageResult,
-    Message,
-    Setting,
-    price_of,
-)
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
+from formalimg.models.chat import Answered, Message
+from formalimg.models.pricing import price_of
 from formalimg.prompts import Prompt
-from formalimg.runs.cancellation import share_progress
-from formalimg.runs.progress import Progress
+from formalimg.runs.progress import Progress, share_progress
+from formalimg.types import ChatModel, ImageModel, Setting
 
 REWRITES_FILE = "rewrites.jsonl"
 """The file of a run folder with the texts of the rewriter."""

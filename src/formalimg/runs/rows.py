@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Any, NamedTuple, get_args
 
-from formalimg._util.stored_values import (
+from formalimg._util.strict_json import (
     MAX_NAME,
     StoredValueError,
     stored_digest,
@@ -17,9 +17,10 @@ from formalimg._util.stored_values import (
 )
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, UnscoredReason
+from formalimg.judges.base import UnscoredReason, part_from_json
 from formalimg.runs.manifest import Identity
 from formalimg.runs.queries import MAX_SCORE, RunQuery
+from formalimg.types import Part
 
 
 class PlannedItem(NamedTuple):
@@ -169,7 +170,7 @@ def question_and_image(row: tuple[Any, ...]) -> tuple[str, str]:
 def verdict_part(found: object) -> Part:
     """Return a part of a verdict."""
     try:
-        part = Part.from_json(found)  # type: ignore[arg-type]  # what is not an object is caught here
+        part = part_from_json(found)  # type: ignore[arg-type]  # what is not an object is caught here
     except (FormalimgError, LookupError, TypeError):
         raise wrong_value("parts", found) from None
     if not (abs(part.score) <= MAX_SCORE and 0 <= part.weight <= MAX_SCORE):

@@ -12,11 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from formalimg._util.plain_files import open_plain
+from formalimg._util.images import metadata_texts
+from formalimg._util.io import open_plain
+from formalimg._util.locks import FolderLock
 from formalimg._util.strict_json import dumps_storable
+from formalimg.benchmarks.items_file import encode_item
+from formalimg.benchmarks.loader import no_garbage_collection
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Unscored
-from formalimg.models import Generated, image_without_keys
+from formalimg.models.base import Generated
 from formalimg.runs.database import (
     ImageRow,
     ItemRow,
@@ -36,7 +39,6 @@ from formalimg.runs.image_store import (
     outdated_files,
 )
 from formalimg.runs.inspection import InspectedImage, decoded_bytes, inspect_with_rules
-from formalimg.runs.lock import FolderLock
 from formalimg.runs.manifest import (
     MANIFEST_FILE,
     Identity,
@@ -48,7 +50,7 @@ from formalimg.runs.manifest import (
 )
 from formalimg.runs.messages import ArrivedAnswer, JudgeResult, PlannedImage, StoredImage
 from formalimg.runs.plan import judge_key, plan_digest
-from formalimg.suites import Item, encode_item, no_garbage_collection
+from formalimg.types import Item, Judge, Unscored
 
 
 class RunStore:
@@ -291,7 +293,7 @@ class RunStore:
     def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
         planned, answer, seconds, cost, unpriced, _ = arrived
         if isinstance(answer, Generated):
-            answer = replace(answer, data=image_without_keys(answer.data))
+            answer = replace(answer, data=_without_keys(answer.data))
         inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
         if isinstance(answer, Generated) and isinstance(inspected, InspectedImage):
             name = image_name(planned.item.id, planned.sample, answer.data)
@@ -353,6 +355,15 @@ class StoredAnswer(NamedTuple):
     def stored(self) -> StoredImage | None:
         """The stored file, if there is one."""
         return None if self.row.file is None or self.row.sha256 is None else StoredImage(self.row.file, self.row.sha256)
+
+
+def _without_keys(data: bytes) -> bytes:
+    """Return an image file as it is; without its metadata if a key may be in there."""
+    if not any(True for _ in metadata_texts(data)):
+        return data
+    from formalimg.models.secrets import image_without_keys  # here, because most files hold no text
+
+    return image_without_keys(data)
 
 
 def _sha256(data: bytes) -> str:

@@ -6,10 +6,11 @@ from functools import lru_cache
 from sys import intern
 from typing import Any
 
-from formalimg._util.stored_values import MAX_NAME, StoredValueError, stored_integer, stored_json, stored_text
+from formalimg._util.strict_json import MAX_NAME, StoredValueError, stored_integer, stored_json, stored_text
+from formalimg.benchmarks.items_file import FiledItem, ItemRecords, encode_item
 from formalimg.runs.database import run_database_errors
 from formalimg.runs.reader import StoredRun
-from formalimg.suites import FiledItem, Item, ItemRecords, encode_item
+from formalimg.types import Item
 
 _DECODED = 256
 """So many items are kept decoded: those that are being judged."""

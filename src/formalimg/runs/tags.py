@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from formalimg._util.io import read_plain_bytes
 from formalimg._util.locks import lock_file
-from formalimg._util.plain_files import read_plain_bytes
 from formalimg._util.plain_folders import PlainFolder, open_plain_folder
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from formalimg.logic import members
+from formalimg.logic.world import members
 from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:

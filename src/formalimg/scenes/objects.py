@@ -1,12 +1,24 @@
-"""Objects of a scene: bounding boxes on the canvas, classes and attributes."""
+"""Objects of a scene: boxes on the canvas, classes and attributes; and the published grounding format of objects.
+
+The format is `{"objects": [{"label", "color", "box_2d": [xmin, ymin, xmax, ymax]}]}`. Optional keys extend it to
+annotated natural scenes: `material`, `shape` and `state` on an object, and `"relations": [["On", 0, 1], …]` beside the
+objects. Nothing is repaired silently: a scene that cannot be read exactly is an error that lists everything that is
+wrong with it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from formalimg.errors import FormalimgError
+
 CANVAS = 1000
 """Width and height of the canvas; x points right, y points down, the origin is the top left corner."""
+
+MIN_SIDE = 20
+"""The smallest side of a box that counts as an object."""
 
 
 class Box(NamedTuple):
@@ -80,3 +92,156 @@ class SceneObject:
         """Return the attributes and the class as text, such as "red cup"."""
         words = [self.color, self.material, self.shape, *self.states]
         return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])
+
+
+_PLAIN = frozenset({"label", "color", "box_2d"})
+_NUMBERS = frozenset({int, float})
+
+
+class SceneError(FormalimgError, ValueError):
+    """A scene that cannot be read; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            "; ".join(self.problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
+        )
+
+    def __reduce__(self) -> tuple[type[SceneError], tuple[tuple[str, ...]]]:
+        return type(self), (self.problems,)
+
+
+def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int, int]] | None]:
+    """Parse the objects and, if the data records any, the relations.
+
+    Raises:
+        SceneError: listing all problems.
+    """
+    if not isinstance(data, dict) or "objects" not in data:
+        raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
+    entries = data["objects"]
+    if entries is None:
+        raise SceneError(['"objects" is null: whoever made this scene could not read the image'])
+    if not isinstance(entries, list):
+        raise SceneError(['"objects" must be a list'])
+    problems: list[str] = []
+    objects: list[SceneObject] = []
+    for number, entry in enumerate(entries):
+        obj = _plain_object(entry) or _obj(entry, f"objects[{number}]", problems)
+        if obj is not None:
+            objects.append(obj)
+    relations = _relations(data.get("relations"), len(objects), problems)
+    if problems:
+        raise SceneError(problems)
+    return objects, relations
+
+
+def write_grounding(
+    objects: Iterable[SceneObject], relations: Iterable[tuple[str, int, int]] | None
+) -> dict[str, object]:
+    """Return the data that reads back as these objects and relations."""
+    entries = []
+    for obj in objects:
+        entry: dict[str, object] = {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}
+        if obj.material is not None:
+            entry["material"] = obj.material
+        if obj.shape is not None:
+            entry["shape"] = obj.shape
+        if obj.states:
+            entry["state"] = list(obj.states)
+        entries.append(entry)
+    data: dict[str, object] = {"objects": entries}
+    if relations is not None:
+        data["relations"] = [list(relation) for relation in sorted(relations)]
+    return data
+
+
+def _plain_object(entry: object) -> SceneObject | None:
+    """Return an object that has a label, a colour, a box and nothing else; None for everything that needs a full check.
+
+    Nearly all objects are like this, and a reward reads many: the full check takes three times as long.
+    """
+    if type(entry) is not dict or entry.keys() != _PLAIN:
+        return None
+    label, color, numbers = entry["label"], entry["color"], entry["box_2d"]
+    if type(label) is not str or not label or not (color is None or (type(color) is str and color)):
+        return None
+    if type(numbers) is not list or len(numbers) != 4 or not _NUMBERS.issuperset(map(type, numbers)):
+        return None
+    xmin, ymin, xmax, ymax = numbers
+    if not (0 <= xmin <= xmax <= CANVAS and 0 <= ymin <= ymax <= CANVAS):
+        return None
+    return SceneObject(label, Box(xmin, ymin, xmax, ymax), color)
+
+
+def _obj(entry: object, where: str, problems: list[str]) -> SceneObject | None:
+    if not isinstance(entry, dict):
+        problems.append(f'{where} must be an object with "label", "color" and "box_2d"')
+        return None
+    label = entry.get("label")
+    if not isinstance(label, str) or not label:
+        problems.append(f"{where} has no label")
+        label = "thing"
+    where = f"{where} ({label[:40]})"
+    words = {kind: _word(entry.get(kind), f"{where}: {kind}", problems) for kind in ("color", "material", "shape")}
+    box = _box(entry.get("box_2d"), where, problems)
+    states = _states(entry.get("state"), where, problems)
+    return None if box is None else SceneObject(label, box, **words, states=states)
+
+
+def _word(word: object, where: str, problems: list[str]) -> str | None:
+    if word is None or isinstance(word, str):
+        return word or None
+    problems.append(f"{where} must be a word or null")
+    return None
+
+
+def _states(states: object, where: str, problems: list[str]) -> tuple[str, ...]:
+    listed = states if isinstance(states, list) else [] if states is None else [states]
+    words = [state for state in listed if isinstance(state, str)]
+    if len(words) == len(listed):
+        return tuple(filter(None, words))  # an empty word is no word, as for colours
+    problems.append(f"{where}: state must be a word or a list of words")
+    return ()
+
+
+def _box(numbers: object, where: str, problems: list[str]) -> Box | None:
+    if numbers is None:
+        problems.append(f"{where} has no box_2d")
+        return None
+    if not isinstance(numbers, list | tuple) or len(numbers) != 4 or not all(map(_is_number, numbers)):
+        problems.append(f"{where}: box_2d must be four numbers [xmin, ymin, xmax, ymax]")
+        return None
+    box = Box(*numbers)
+    outside = [number for number in numbers if not 0 <= number <= CANVAS]
+    if outside:
+        problems.append(f"{where}: box_2d {box} leaves the canvas of 0 to {CANVAS}")
+    elif box.xmin > box.xmax or box.ymin > box.ymax:
+        problems.append(f"{where}: box_2d {box} has its corners swapped, it must be [xmin, ymin, xmax, ymax]")
+    else:
+        return box
+    return None
+
+
+def _is_number(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e9
+
+
+def _relations(entries: object, count: int, problems: list[str]) -> list[tuple[str, int, int]] | None:
+    if entries is None:
+        return None
+    if not isinstance(entries, list):
+        problems.append('"relations" must be a list such as [["On", 0, 1]]')
+        return None
+    relations: list[tuple[str, int, int]] = []
+    for number, entry in enumerate(entries):
+        match entry:
+            case [str(predicate), int(first), int(second)] if _is_place(first, count) and _is_place(second, count):
+                relations.append((predicate, first, second))
+            case _:
+                problems.append(f'relations[{number}] must be ["Predicate", first, second] with numbers of objects')
+    return relations
+
+
+def _is_place(number: int, count: int) -> bool:
+    return 0 <= number < count and not isinstance(number, bool)

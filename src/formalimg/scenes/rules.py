@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from formalimg.logic import members
+from formalimg.logic.world import members
 from formalimg.scenes.measures import Measure, Rankings
 from formalimg.scenes.objects import CANVAS, Box
 

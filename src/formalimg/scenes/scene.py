@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.lazy import lazy_property
-from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
-from formalimg.scenes.grounding import read_grounding, write_grounding
+from formalimg.logic.syntax import Atom, Value, Variable
+from formalimg.logic.vocabulary import Vocabulary, closest_match, vocabulary
+from formalimg.logic.world import members
 from formalimg.scenes.measures import BoxArrays, Rankings
-from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject, read_grounding, write_grounding
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Spatial axioms: what the relations of Natural and of ConceptMix mean for the boxes of two objects.
+"""Spatial axioms: what the relations of Natural and of concepts mean for the boxes of two objects.
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
 relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
@@ -16,7 +16,9 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.logic import Formula, members, verify
+from formalimg.logic.syntax import Formula
+from formalimg.logic.verification import verify
+from formalimg.logic.world import members
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene, SceneRelation
@@ -94,7 +96,7 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
         )
         for left in (0, 1)
     ),
-    # Of ConceptMix: higher up without touching; on something and standing out above it; apart on some side.
+    # Of concepts: higher up without touching; on something and standing out above it; apart on some side.
     "HigherUp": ((AxiomLess((0, "ymax"), (1, "ymin"), -CONTACT),),),
     "LowerDown": ((AxiomLess((1, "ymax"), (0, "ymin"), -CONTACT),),),
     "OnTopOf": ((*_ON, AxiomLess((0, "ymin"), (1, "ymin"))),),

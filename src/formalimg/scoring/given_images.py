@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 from formalimg._util.images import png_bytes
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models import Failed, Generated, ImageRequest, ImageResult, Setting, is_any_image, scan_folder
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
+from formalimg.models.folder.file_matching import is_any_image, scan_folder
+from formalimg.types import Setting
 
 ImageInput: TypeAlias = Any
 """An image: the path of a file, the bytes of a PNG, JPEG or WebP file, or a PIL image."""

@@ -16,25 +16,19 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.aio import run_sync
 from formalimg._util.text import truncate
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.items_file import encode_item
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, find_graph_problem, whole_question
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.logic import complexity
-from formalimg.models import Setting, Spending
-from formalimg.runs import open_run
+from formalimg.language.lexicon import WordingError
+from formalimg.language.parser import understand
+from formalimg.logic.prenex import complexity
+from formalimg.models.spending import Spending
+from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImage
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.suites import (
-    FormulaSpec,
-    GraphQuestion,
-    Item,
-    QuestionSpec,
-    WordingError,
-    encode_item,
-    find_graph_problem,
-    suite,
-    suite_names,
-    understand,
-    whole_question,
-)
+from formalimg.types import Item, Setting
 
 FREE_PROMPTS = "free-prompts"
 """The suite of items that are made of free prompts."""

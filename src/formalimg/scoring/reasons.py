@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from formalimg.judges import Part, Unscored, Verdict, failure_text
-from formalimg.suites import GraphQuestion, QuestionSpec, Suite
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+from formalimg.judges.failures import failure_text
+from formalimg.types import Benchmark, Part, Unscored, Verdict
 
 _NOT_ASKED = "not asked"
 
 
-def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Suite) -> str:
+def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Benchmark) -> str:
     """Return what an image does not show, as one line; empty if it shows everything.
 
     `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from formalimg.tables import NOTHING, Column, Table, TableRow
+from formalimg.reports.tables.format import NOTHING
+from formalimg.reports.tables.model import Column, TableRow
+from formalimg.types import Table
 
 if TYPE_CHECKING:
     from formalimg.scoring.scoring import Score

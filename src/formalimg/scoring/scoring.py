@@ -12,20 +12,19 @@ from typing import Any, overload
 
 from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
-from formalimg.config import default_judge
+from formalimg.benchmarks.questions.spec import GraphQuestion
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounder, Judge, Part, PromptJudge, Unscored, open_judge, open_prompt_judge
-from formalimg.models import ChatModel, open_chat_model
-from formalimg.runs import (
-    MAX_FAILURES,
-    Identity,
-    Progress,
-    RunConfig,
-    Safeguards,
-    execute,
-    open_run,
-    preflight_by_default,
-)
+from formalimg.judges.factory import open_judge, open_prompt_judge
+from formalimg.judges.prompt_judge import PromptJudge
+from formalimg.models.registry import open_chat_model
+from formalimg.runs.config import RunConfig
+from formalimg.runs.defaults.settings import default_judge
+from formalimg.runs.execution import execute
+from formalimg.runs.manifest import Identity
+from formalimg.runs.parties import MAX_FAILURES, Safeguards, preflight_by_default
+from formalimg.runs.progress import Progress
+from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImages, ImageInput, open_given_image
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
@@ -35,9 +34,10 @@ from formalimg.scoring.prompt_items import (
     PromptItems,
     ScoredPair,
 )
+from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.suites import GraphQuestion, read_questions, suite
+from formalimg.types import ChatModel, Grounder, Judge, Part, Unscored
 
 _log = logging.getLogger(__name__)
 
@@ -96,15 +96,15 @@ class Scores(Sequence[Score]):
 
     def table(self) -> str:
         """Return the scores as a Markdown table."""
+        from formalimg.reports.tables.markdown import render_markdown
         from formalimg.scoring.score_tables import score_table  # here, because not everybody prints them
-        from formalimg.tables import render_markdown
 
         return render_markdown(score_table(self))
 
     def _repr_html_(self) -> str:
         """Return the scores as a table, which notebooks show."""
+        from formalimg.reports.tables.html import render_html
         from formalimg.scoring.score_tables import score_table
-        from formalimg.tables import render_html
 
         return render_html(score_table(self))
 

@@ -13,12 +13,19 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.logic import Vocabulary, check, complexity, try_parse, vocabulary, vocabulary_names
-from formalimg.models import Answered, ChatModel, Message, Spending, Unanswered
+from formalimg.language.lexicon import WordingError
+from formalimg.language.open_nouns import find_unknown_nouns
+from formalimg.language.parser import understand
+from formalimg.logic.checks import check
+from formalimg.logic.parser import try_parse
+from formalimg.logic.prenex import complexity
+from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
+from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.spending import Spending
 from formalimg.prompts import load_prompts
 from formalimg.scoring.prompt_items import MAX_READ
 from formalimg.scoring.writer import MAX_ATTEMPTS, write_each
-from formalimg.suites import WordingError, find_unknown_nouns, understand
+from formalimg.types import ChatModel
 
 OPEN = "open"
 """The vocabulary of natural scenes with every noun that a prompt names."""

@@ -11,10 +11,12 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.models import Answered, ChatModel, Message, Setting, Spending, Unanswered, metered
+from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.spending import Spending, metered
 from formalimg.prompts import load_prompts
-from formalimg.suites import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
+from formalimg.types import ChatModel, Setting
 
 _Written = TypeVar("_Written")
 _PROMPTS = Path(__file__).parent / "prompts"

@@ -1,303 +1,48 @@
 """Statistics as pure functions: confidence intervals, bootstrap, permutation test, inter-rater agreement, recall."""
 
-from typing import TYPE_CHECKING
-
 from formalimg._util.lazy import lazy_exports
-from formalimg.stats.bootstrap import Estimate
-from formalimg.stats.generalizability import generalizability
-from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, fraction_interval, mean_interval
-from formalimg.stats.observations import Band, Generalizability, Interval, MissingPolicy, Observation, Rate, Summary
-from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.stats.adaptive import (
-        LOOK_EVERY,
-        AdaptiveDesign,
-        AdaptiveResult,
-        AdaptiveTest,
-        LevelDecision,
-        LevelLook,
-        NextImages,
-    )
-    from formalimg.stats.agreement import (
-        ComplianceRule,
-        Consistency,
-        MeanConsistency,
-        cohen_kappa,
-        complies,
-        consistency,
-        consistency_matrix,
-        majority,
-        mean_consistency,
-    )
-    from formalimg.stats.cfworld_scores import (
-        GateState,
-        MeanScore,
-        ScoreObservation,
-        ScoreProfile,
-        ScoreRatio,
-        ScoreSummary,
-        WeightedAnswer,
-        apply_gate,
-        gate_states,
-        prior_resistance,
-        reasoning_retention,
-        rescore,
-        weighted_score,
-    )
-    from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
-    from formalimg.stats.comparison import (
-        ItemMean,
-        ItemMeans,
-        PairedDifference,
-        PairedItems,
-        RankRange,
-        adjust_for_all,
-        compare_paired,
-        compare_paired_scores,
-        difference_interval,
-        group_means,
-        item_rates,
-        pair_items,
-        rank_ranges,
-    )
-    from formalimg.stats.corrected import corrected_mean, corrected_rate
-    from formalimg.stats.corrected_summary import CorrectedSummary, LabelledObservation, summarize_corrected
-    from formalimg.stats.correlation import Correlation, pearson, within_level_correlation
-    from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
-    from formalimg.stats.judge_error import RoganGladen, rogan_gladen
-    from formalimg.stats.label_allocation import LabelAllocation, allocate_labels
-    from formalimg.stats.labelled_levels import CorrectedRate
-    from formalimg.stats.permutation import holm, sign_flip_test
-    from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
-    from formalimg.stats.precision_recall import (
-        Classification,
-        Confusion,
-        Detection,
-        DetectionCounts,
-        Proportion,
-        SensitivitySpecificity,
-        classification,
-        detection,
-        sensitivity_specificity,
-    )
-    from formalimg.stats.ranking import (
-        RankAgreement,
-        RankCorrelations,
-        kendall,
-        rank_agreement,
-        rank_correlations,
-        spearman,
-    )
-    from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
-    from formalimg.stats.sequential_pairs import PairedDecision, PairedDesign, PairedLook, PairedResult, PairedTest
-    from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
-    from formalimg.stats.strengths import BradleyTerry, ModelStrength, PairOutcome, bradley_terry
-
-# Lazy, because pass rates and their intervals need nothing else.
-__getattr__ = lazy_exports(
-    "formalimg.stats",
-    {
-        "adaptive": [
-            "LOOK_EVERY",
-            "AdaptiveDesign",
-            "AdaptiveResult",
-            "AdaptiveTest",
-            "LevelDecision",
-            "LevelLook",
-            "NextImages",
-        ],
-        "agreement": [
-            "ComplianceRule",
-            "Consistency",
-            "MeanConsistency",
-            "cohen_kappa",
-            "complies",
-            "consistency",
-            "consistency_matrix",
-            "majority",
-            "mean_consistency",
-        ],
-        "cfworld_scores": [
-            "GateState",
-            "MeanScore",
-            "ScoreObservation",
-            "ScoreProfile",
-            "ScoreRatio",
-            "ScoreSummary",
-            "WeightedAnswer",
-            "apply_gate",
-            "gate_states",
-            "prior_resistance",
-            "reasoning_retention",
-            "rescore",
-            "weighted_score",
-        ],
-        "cfworld_summary": ["ScoreDifference", "score_difference", "summarize_scores"],
-        "comparison": [
-            "ItemMean",
-            "ItemMeans",
-            "PairedDifference",
-            "PairedItems",
-            "RankRange",
-            "adjust_for_all",
-            "compare_paired",
-            "compare_paired_scores",
-            "difference_interval",
-            "group_means",
-            "item_rates",
-            "pair_items",
-            "rank_ranges",
-        ],
-        "correlation": ["Correlation", "pearson", "within_level_correlation"],
-        "drift": ["DRIFT_ALARM", "AnchorLook", "DriftEvidence", "drift_evidence"],
-        "corrected": ["corrected_mean", "corrected_rate"],
-        "corrected_summary": ["CorrectedSummary", "LabelledObservation", "summarize_corrected"],
-        "judge_error": ["RoganGladen", "rogan_gladen"],
-        "label_allocation": ["LabelAllocation", "allocate_labels"],
-        "labelled_levels": ["CorrectedRate"],
-        "permutation": ["holm", "sign_flip_test"],
-        "planning": ["images_for_width", "items_for_difference", "labels_for_width"],
-        "precision_recall": [
-            "Classification",
-            "Confusion",
-            "Detection",
-            "DetectionCounts",
-            "Proportion",
-            "SensitivitySpecificity",
-            "classification",
-            "detection",
-            "sensitivity_specificity",
-        ],
-        "ranking": [
-            "RankAgreement",
-            "RankCorrelations",
-            "kendall",
-            "rank_agreement",
-            "rank_correlations",
-            "spearman",
-        ],
-        "reliability": ["RatingScale", "Reliability", "cronbach_alpha", "krippendorff_alpha"],
-        "sequential_pairs": ["PairedDecision", "PairedDesign", "PairedLook", "PairedResult", "PairedTest"],
-        "strengths": ["BradleyTerry", "ModelStrength", "PairOutcome", "bradley_terry"],
-        "stratified_mean": ["ScoreCell", "corrected_cell_mean"],
-    },
-)
+    from formalimg.stats.adaptive import AdaptiveDesign, AdaptiveTest
+    from formalimg.stats.agreement import complies, consistency, majority
+    from formalimg.stats.comparison import PairedDifference, compare_paired
+    from formalimg.stats.corrected import corrected_rate
+    from formalimg.stats.correlation import pearson, within_level_correlation
+    from formalimg.stats.drift import drift_evidence
+    from formalimg.stats.intervals import clopper_pearson
+    from formalimg.stats.observations import Interval, Observation
+    from formalimg.stats.precision_recall import classification
+    from formalimg.stats.ranking import rank_agreement, spearman
+    from formalimg.stats.reliability import cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.strengths import PairOutcome, bradley_terry
+    from formalimg.stats.summary import generalizability, missing_bounds, summarize
 
 __all__ = [
-    "DRIFT_ALARM",
-    "LOOK_EVERY",
     "AdaptiveDesign",
-    "AdaptiveResult",
     "AdaptiveTest",
-    "AnchorLook",
-    "Band",
-    "BradleyTerry",
-    "Classification",
-    "ComplianceRule",
-    "Confusion",
-    "Consistency",
-    "CorrectedRate",
-    "CorrectedSummary",
-    "Correlation",
-    "Detection",
-    "DetectionCounts",
-    "DriftEvidence",
-    "Estimate",
-    "GateState",
-    "Generalizability",
     "Interval",
-    "ItemMean",
-    "ItemMeans",
-    "LabelAllocation",
-    "LabelledObservation",
-    "LevelDecision",
-    "LevelLook",
-    "MeanConsistency",
-    "MeanScore",
-    "MissingBounds",
-    "MissingPolicy",
-    "ModelStrength",
-    "NextImages",
     "Observation",
     "PairOutcome",
-    "PairedDecision",
-    "PairedDesign",
     "PairedDifference",
-    "PairedItems",
-    "PairedLook",
-    "PairedResult",
-    "PairedTest",
-    "PointEstimates",
-    "Proportion",
-    "RankAgreement",
-    "RankCorrelations",
-    "RankRange",
-    "Rate",
-    "RatingScale",
-    "Reliability",
-    "RoganGladen",
-    "ScoreCell",
-    "ScoreDifference",
-    "ScoreObservation",
-    "ScoreProfile",
-    "ScoreRatio",
-    "ScoreSummary",
-    "SensitivitySpecificity",
-    "Summary",
-    "WeightedAnswer",
-    "adjust_for_all",
-    "allocate_labels",
-    "apply_gate",
     "bradley_terry",
     "classification",
     "clopper_pearson",
-    "clopper_pearson_margin",
-    "cohen_kappa",
     "compare_paired",
-    "compare_paired_scores",
     "complies",
     "consistency",
-    "consistency_matrix",
-    "corrected_cell_mean",
-    "corrected_mean",
     "corrected_rate",
     "cronbach_alpha",
-    "detection",
-    "difference_interval",
     "drift_evidence",
-    "fraction_interval",
-    "gate_states",
     "generalizability",
-    "group_means",
-    "holm",
-    "images_for_width",
-    "item_rates",
-    "items_for_difference",
-    "kendall",
     "krippendorff_alpha",
-    "labels_for_width",
     "majority",
-    "mean_consistency",
-    "mean_interval",
-    "mean_of_levels",
     "missing_bounds",
-    "pair_items",
     "pearson",
-    "prior_resistance",
     "rank_agreement",
-    "rank_correlations",
-    "rank_ranges",
-    "reasoning_retention",
-    "rescore",
-    "rogan_gladen",
-    "score_difference",
-    "sensitivity_specificity",
-    "sign_flip_test",
     "spearman",
     "summarize",
-    "summarize_corrected",
-    "summarize_scores",
-    "weighted_score",
     "within_level_correlation",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.generalizability import held_level, validate_epsilon
 from formalimg.stats.intervals import validate_confidence
 from formalimg.stats.observations import Generalizability, Interval
 from formalimg.stats.sequential import look_sizes, passes_to_cross, repeated_interval
+from formalimg.stats.summary import held_level, validate_epsilon
 
 LOOK_EVERY = 10
 """After so many scored images of a level its rate is looked at, and again after as many more."""

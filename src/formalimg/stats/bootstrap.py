@@ -13,8 +13,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.generalizability import TOLERANCE
-from formalimg.stats.intervals import validate_confidence
+from formalimg.stats.intervals import BootstrapConfig
 from formalimg.stats.observations import Interval, PassCount, PassCounts
 
 if TYPE_CHECKING:
@@ -31,30 +30,12 @@ _CHUNK = 500_000
 """How many numbers are drawn at once, to bound memory."""
 
 
-class BootstrapConfig(NamedTuple):
-    """Confidence, number of resamples and seed of a bootstrap."""
-
-    confidence: float
-    resamples: int
-    seed: int
-
-
 class LevelDraws(NamedTuple):
     """Rates of a level per resample: as observed, with an unseen item that fails, and with one that passes."""
 
     seen: Draws
     with_failure: Draws
     with_pass: Draws
-
-
-def bootstrap_config(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
-    """Return the configuration, or raise if the confidence is invalid, resamples too few or the seed negative."""
-    validate_confidence(confidence)
-    if resamples * (1 - confidence) < 2 - TOLERANCE:
-        raise FormalimgError(f"{resamples} resamples are too few for a confidence of {confidence}: use 2000")
-    if seed < 0:
-        raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
-    return BootstrapConfig(confidence, resamples, seed)
 
 
 def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> LevelDraws:

@@ -1,8 +1,7 @@
 """Paired comparison of runs over the same items: mean difference, interval, permutation test, and ranks with ties.
 
-What is compared is a mean over items, or over groups of items such as those of CF-World: images of one item are alike,
-so an item counts once, by the mean over its images. The test flips the signs of these differences
-(`formalimg.stats.permutation`).
+What is compared is a mean over items, or over groups of items: images of one item are alike, so an item counts once, by
+the mean over its images. The test flips the signs of these differences (`formalimg.stats.permutation`).
 
 The interval is that of Student's t, with one imagined item on either side of the mean, as far from it as the farthest
 item that was seen. Without them it would be too narrow where most items are ties, and have no width if all are.
@@ -16,9 +15,8 @@ from math import fsum, sqrt
 from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.cfworld_scores import ScoreObservation, validate_score
 from formalimg.stats.intervals import student_quantile, validate_confidence
-from formalimg.stats.observations import Interval, MissingPolicy, Observation, tally
+from formalimg.stats.observations import Interval, MissingPolicy, Observation, ScoreObservation, tally, validate_score
 from formalimg.stats.permutation import holm, sign_flip_test
 
 _ROUNDING = 12

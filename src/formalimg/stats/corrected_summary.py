@@ -8,11 +8,10 @@ from math import fsum
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.generalizability import held_level, highest_level, validate_epsilon
 from formalimg.stats.intervals import EffectiveCount, design_effect, validate_confidence
 from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
 from formalimg.stats.observations import Generalizability, Observation, PassCount, tally
-from formalimg.stats.summary import all_levels, validate_bands
+from formalimg.stats.summary import all_levels, held_level, highest_level, validate_bands, validate_epsilon
 
 
 class LabelledObservation(NamedTuple):
@@ -157,7 +156,7 @@ def _generalizability(
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
-    """Return G_ε by the corrected rates, with the rule of `stats.generalizability` for its interval."""
+    """Return G_ε by the corrected rates, with the rule of `stats.generalization` for its interval."""
     found = {level: rates.get(level) for level in all_levels(rates, bands)}
     value = held_level({level: None if rate is None else rate.estimate for level, rate in found.items()}, epsilon)
     if value is None or not any(found.values()):

@@ -10,14 +10,7 @@ from typing import NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
 from formalimg.stats.intervals import normal_quantile, validate_confidence
-from formalimg.stats.jackknife import (
-    MIN_ITEMS,
-    UNSEEN,
-    WithoutItem,
-    jackknife_interval,
-    jackknife_limit,
-    unseen_limits,
-)
+from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_interval, jackknife_limit, unseen_limits
 from formalimg.stats.observations import Interval
 
 _LINE = 1e-12

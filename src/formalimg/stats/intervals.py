@@ -33,6 +33,9 @@ _ROUNDING = 1e-13
 _LOG_MIN_FLOAT = -745.0
 """The logarithm of the smallest positive float."""
 
+TOLERANCE = 1e-12
+"""How far rounding alone may put a rate below another; counts up to a million stay apart."""
+
 
 _TINY = 1e-300
 """Replaces a difference that rounding made 0, as for one success out of a hundred million."""
@@ -237,7 +240,7 @@ def pooled_interval(mean: float, levels: Sequence[PassCounts], confidence: float
 
 
 def clopper_pearson_margin(successes: int, n: int, confidence: float = 0.95) -> float:
-    """Return the ± of a rate as ConceptMix prints it: the larger side of the exact interval.
+    """Return the ± of a rate as papers print it: the larger side of the exact interval.
 
     Args:
         successes: how many of `n` succeeded.
@@ -331,3 +334,21 @@ def normal_quantile(confidence: float) -> float:
     from statistics import NormalDist  # here, because it takes long to load
 
     return NormalDist().inv_cdf((1 + validate_confidence(confidence)) / 2)
+
+
+class BootstrapConfig(NamedTuple):
+    """Confidence, number of resamples and seed of a bootstrap."""
+
+    confidence: float
+    resamples: int
+    seed: int
+
+
+def bootstrap_config(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
+    """Return the configuration, or raise if the confidence is invalid, resamples too few or the seed negative."""
+    validate_confidence(confidence)
+    if resamples * (1 - confidence) < 2 - TOLERANCE:
+        raise FormalimgError(f"{resamples} resamples are too few for a confidence of {confidence}: use 2000")
+    if seed < 0:
+        raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
+    return BootstrapConfig(confidence, resamples, seed)

@@ -1,4 +1,4 @@
-"""Observations (pass, fail, unscored) and the results computed from them: rates, bands, intervals, coverage.
+"""Observations (pass, fail, score, unscored) and the results computed from them: rates, bands, intervals, coverage.
 
 `tally` counts images per item, which is the first step to every number.
 """
@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 
 MissingPolicy: TypeAlias = Literal["exclude", "fail", "error"]
 """How to treat images without a verdict: leave them out of the rate, count them as failures, or raise."""
+
+Profile: TypeAlias = Literal["paper", "official-code"]
+"""Whose rules apply where a paper and its published code differ."""
+
+PASS_THRESHOLD = 0.5
+"""Images of this score and above pass, where scores are averaged."""
 
 
 class Observation(NamedTuple):
@@ -21,6 +28,29 @@ class Observation(NamedTuple):
     item: str
     level: int
     passed: bool | None
+
+
+class ScoreObservation(NamedTuple):
+    """The score of one image, 0 to 1, or None for unscored.
+
+    Attributes:
+        group: what is drawn together, such as the levels of a scene, or the variants of a rule.
+        level: the level of its item.
+        sample: which of its item's images, from 0.
+        score: the score; None if unscored.
+    """
+
+    group: str
+    level: int
+    sample: int
+    score: float | None
+
+
+def validate_score(score: float) -> float:
+    """Return the score, or raise if it is not a number from 0 to 1."""
+    if not (isfinite(score) and 0 <= score <= 1):
+        raise FormalimgError(f"the score {score!r} does not lie between 0 and 1: give None for what has no score")
+    return score
 
 
 class Interval(NamedTuple):

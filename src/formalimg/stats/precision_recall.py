@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import BinaryAnswer, validate_answers
-from formalimg.stats.bootstrap import (
-    BootstrapConfig,
-    Estimate,
-    bootstrap_config,
-    bootstrap_estimate,
-    group_items,
-    item_ids,
-)
-from formalimg.stats.intervals import clustered_interval, validate_confidence
+from formalimg.stats.bootstrap import Estimate, bootstrap_estimate, group_items, item_ids
+from formalimg.stats.intervals import BootstrapConfig, bootstrap_config, clustered_interval, validate_confidence
 from formalimg.stats.observations import Interval, PassCount, total
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import bootstrap_config, bootstrap_estimate, group_items, item_ids
-from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE
+from formalimg.stats.bootstrap import bootstrap_estimate, group_items, item_ids
+from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, bootstrap_config
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from formalimg._util.templates import environment
-from formalimg.stats import Band, Rate
-from formalimg.suites import Suite
+from formalimg.stats.observations import Band, Rate
+from formalimg.types import Benchmark
 from formalimg.web.viewer.urls import build_url
 
 static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
@@ -48,9 +48,9 @@ def percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 
-def rate_text(figure: Rate | Band, suite: Suite) -> str:
+def rate_text(figure: Rate | Band, suite: Benchmark) -> str:
     """Format a pass rate in percent, or a mean score for suites with scores; † if some images are unscored."""
     if figure.value is None:
         return NOTHING
     mark = "†" if figure.coverage < 1 else ""
-    return mark + (f"{figure.value:.2f}" if suite.traits.has_scores else percent(figure.value))
+    return mark + (f"{figure.value:.2f}" if suite.has_scores else percent(figure.value))

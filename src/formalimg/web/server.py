@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.reporting import page_style, theme_script
+from formalimg.reports.page import page_style, theme_script
 from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
 from formalimg.web.rendering import page
 from formalimg.web.security import AccessGuard, is_loopback

@@ -22,24 +22,18 @@ from PIL import Image
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
-from formalimg._util.io import atomic_folder, atomic_write
+from formalimg._util.io import atomic_folder, atomic_write, open_plain, read_plain_bytes
 from formalimg._util.locks import lock_file
-from formalimg._util.plain_files import open_plain, read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Judge, LoadedImage, Unscored
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.certificates.flipped_scenes import drawn_items, flipped_scenes
-from formalimg.judges.certificates.measurement import (
-    draw_example,
-    read_answer,
-    refuse_to_certify,
-    utc_now,
-)
+from formalimg.judges.certificates.measurement import draw_example, read_answer, refuse_to_certify, utc_now
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
-from formalimg.models import Setting, Spending
-from formalimg.stats import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
-from formalimg.suites import Item
+from formalimg.models.spending import Spending
+from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
+from formalimg.types import Item, Judge, Setting, Unscored
 
 ANCHOR_FILE = "anchor.json"
 _LOCK_FILE = "lock"

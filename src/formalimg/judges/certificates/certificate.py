@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.models import Setting
-from formalimg.stats import Interval, clopper_pearson
-from formalimg.suites import Suite
+from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.observations import Interval
+from formalimg.types import Benchmark, Setting
 
 FORMAT = "formalimg certificate"
 VERSION = 1
@@ -287,7 +287,7 @@ def unscored_share(certificate: JudgeCertificate) -> CountedShare:
     return CountedShare(sum(certificate.unscored.values()), 2 * certificate.scenes)
 
 
-def level_label(suite: Suite, level: str) -> str:
+def level_label(suite: Benchmark, level: str) -> str:
     """Return a level as it is called: by its name, or as in `K 3`."""
     names = {str(number): name for number, name in suite.level_names.items()}
     return names.get(level, f"{suite.level} {level}")

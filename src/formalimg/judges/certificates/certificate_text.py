@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, level_label, unscored_share
-from formalimg.suites import suite as suite_of
 
 _MAX_WORDS = 15
 """So many predicates are listed, the most often flipped; a file has all."""
@@ -45,7 +45,7 @@ def _label(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
         case "image":
             return "whole image"
         case "clause":
-            return f"the flipped {'concept' if about.kind == 'concepts' else 'clause'}"
+            return f"the flipped {about.terms.part}"
         case "level":
             return f"  {level_label(about, counts.value)}"
         case "size":

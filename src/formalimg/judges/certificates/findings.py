@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.certificates.certificate import (
     AnswerCounts,
     CountedShare,
@@ -18,7 +19,6 @@ from formalimg.judges.certificates.certificate import (
     unscored_share,
 )
 from formalimg.judges.certificates.nuisances import AGAIN
-from formalimg.suites import suite as suite_of
 
 _GROUP_CONFIDENCE = 0.99
 _HIGH, _LOW = 0.9, 0.1

@@ -13,25 +13,21 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite_names
+from formalimg.drawing.catalog import drawn_catalog
+from formalimg.drawing.icon_scene import drawable_classes
+from formalimg.drawing.layout import solve_drawn
+from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Judge, Part, Verdict
 from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
 from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.judges.object_judge import RULE_PROFILES, RuleProfile
-from formalimg.scenes import Box, DrawnScene, SolverLimitError, drawable_classes, drawn_catalog, solve_drawn
-from formalimg.suites import (
-    FormulaSpec,
-    Item,
-    ObjectSpec,
-    Suite,
-    arrange_objects,
-    drawn_request,
-    load,
-    suite_names,
-    unarrangeable_because,
-    undrawable_because,
-)
-from formalimg.suites import suite as suite_of
+from formalimg.scenes.objects import Box
+from formalimg.scenes.solver.results import SolverLimitError
+from formalimg.types import Benchmark, Item, Judge, Part, Verdict
 
 _TRIES = 90
 """So many changes of a scene are tried."""
@@ -67,11 +63,12 @@ class FlippedScene:
         """What the part is about: its predicates besides the class, or the relation, or the category."""
         if isinstance(self.item.spec, FormulaSpec):
             return " ".join(name for name in self.part.about if name != "Is") or "Is"
-        if self.part.kind == "count":
+        kind = self.part.kind
+        if kind == "count":
             label = self.part.about[-1]
             shown, flipped = (sum(obj.label == label for obj in it.scene.objects) for it in (self.shown, self.flipped))
             return "too many" if flipped > shown else "too few"
-        return self.part.about[0] if self.part.kind in _WORD_KINDS else self.part.kind
+        return self.part.about[0] if kind in _WORD_KINDS else kind
 
     @property
     def objects(self) -> int:
@@ -110,7 +107,7 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     flipped: Counter[str] = Counter()
     found = 0
     chosen = getattr(judge, "profile", None)
-    profile: RuleProfile = chosen if chosen in RULE_PROFILES else "official"
+    profile = chosen if chosen in about.judge_profiles else "official"
     for item in _by_turns(drawn_items(suite), rng):
         if found == count:
             return
@@ -128,15 +125,15 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
 
 def drawn_items(suite: str) -> list[Item[Any]]:
     """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
-    make = suite_of(suite).traits.make_drawn_items
-    return list(load(suite)) if make is None else make(suite)
+    drawn = suite_of(suite).drawn_items()
+    return list(load(suite)) if drawn is None else drawn
 
 
 def _drawn_suites() -> list[str]:
     return [name for name in suite_names() if suite_of(name).world in _SHOWN]
 
 
-def _unknown_classes(judge: Judge | None, about: Suite) -> Sequence[str]:
+def _unknown_classes(judge: Judge | None, about: Benchmark) -> Sequence[str]:
     """Return the classes of the world that the grounder of a judge cannot look for."""
     unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
     if unknown is None:
@@ -159,29 +156,23 @@ def _by_turns(items: list[Item[Any]], rng: Random) -> Iterator[Item[Any]]:
 
 def _shown_in_icons(item: Item[Any], seed: int) -> DrawnScene | None:
     """Return the witness of a formula, or an arrangement of objects; None if there is none."""
-    spec = item.spec
-    if isinstance(spec, ObjectSpec):
-        return _arranged(item, spec, seed)
-    witness = spec.witness if isinstance(spec, FormulaSpec) else None
-    return None if witness is None else DrawnScene(replace(witness, relations=None))
-
-
-def _arranged(item: Item[Any], spec: ObjectSpec, seed: int) -> DrawnScene | None:
-    """Return a scene with the objects of an item that stays right if boxes move a little; None if there is none."""
-    if unarrangeable_because(spec) is not None:
-        return None
+    if isinstance(item.spec, FormulaSpec):
+        witness = item.spec.witness
+        return None if witness is None else DrawnScene(replace(witness, relations=None))
     rng = Random(f"{seed} {item.id}")
     for _ in range(_ARRANGEMENTS):
-        scene = arrange_objects(spec, rng)
-        drawn = None if scene is None else DrawnScene(scene)
-        truth = None if drawn is None else judge_drawn_scene(item, _jittered(drawn, rng))
-        if isinstance(truth, Verdict) and truth.passed:
+        scene = suite_of(item.suite).arrange_scene(item, rng)
+        if scene is None:
+            continue
+        drawn = DrawnScene(scene)
+        truth = judge_drawn_scene(item, _jittered(drawn, rng))
+        if isinstance(truth, Verdict) and truth.passed:  # it stays right if boxes move a little
             return drawn
     return None
 
 
 def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Return a drawn scene of an item of Natural or ConceptMix; None if it cannot be drawn."""
+    """Return a drawn scene of an item; None if it cannot be drawn."""
     if undrawable_because(item.spec) is not None:
         return None
     try:
@@ -201,7 +192,7 @@ def _flip(
     words: DrawnVocabulary,
     flipped: Counter[str],
     rng: Random,
-    profile: RuleProfile,
+    profile: str,
 ) -> FlippedScene | None:
     """Return the item with one part flipped, of the kinds that were flipped least; None if none can be."""
     truth = judge_drawn_scene(item, shown, profile)
@@ -209,8 +200,9 @@ def _flip(
         return None
     parts = {part.name: part for part in truth.parts}
     found: dict[str, FlippedScene] = {}
-    # Parts of objects are few. Elsewhere the search goes on, so that scenes stay those of earlier certificates.
-    enough = min(_ENOUGH, len(parts)) if isinstance(item.spec, ObjectSpec) else _ENOUGH
+    # Where rules for boxes decide, parts are few. Elsewhere the search goes on, so that scenes stay those of earlier
+    # certificates.
+    enough = min(_ENOUGH, len(parts)) if suite_of(item.suite).judge_profiles else _ENOUGH
     for changed in islice(changed_scenes(shown, words, rng), _TRIES):
         name = _only_false(item, changed, profile)
         if name in parts and name not in found and _only_false(item, _jittered(changed, rng), profile) == name:
@@ -220,7 +212,7 @@ def _flip(
     return min(found.values(), key=lambda it: (flipped[it.part.kind], flipped[it.word]), default=None)
 
 
-def _only_false(item: Item[Any], drawn: DrawnScene, profile: RuleProfile) -> str | None:
+def _only_false(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
     """Return the part that is false of a scene; None if it is not exactly one."""
     truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or truth.passed:

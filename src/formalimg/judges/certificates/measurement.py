@@ -14,18 +14,21 @@ from PIL import Image
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.drawing.icon_scene import draw
+from formalimg.drawing.render import draw_scene
+from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Judge, LoadedImage, Unscored, Verdict
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
 from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
+from formalimg.judges.factory import DRAWN
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
-from formalimg.judges.registry import DRAWN
-from formalimg.models import Spending
-from formalimg.scenes import DrawnScene, draw, draw_scene
-from formalimg.suites import suite as suite_of
+from formalimg.models.spending import Spending
+from formalimg.types import Judge, Unscored, Verdict
 
 SIZE = 512
 """Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size."""
@@ -186,7 +189,7 @@ def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[Answer
 
     One part of each item is counted, so that answers are as independent as items are.
     """
-    order = {kind: place for place, kind in enumerate(suite_of(suite).traits.part_kinds)}
+    order = {kind: place for place, kind in enumerate(suite_of(suite).part_kinds)}
     dimensions: dict[str, Callable[[FlippedScene], str]] = {
         "clause": lambda it: "",
         "kind": lambda it: it.part.kind,

@@ -10,23 +10,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from formalimg.logic import vocabulary
-from formalimg.scenes import (
-    CANVAS,
-    MIN_SIDE,
-    Box,
-    BriefObject,
-    DrawnScene,
-    Scene,
-    SceneBrief,
-    SceneObject,
-    SceneRelation,
-    drawable_classes,
-    drawn_catalog,
-    natural_aspect,
-    why_not_drawable,
-)
-from formalimg.suites import Suite
+from formalimg.drawing.brief import BriefObject, SceneBrief
+from formalimg.drawing.catalog import drawn_catalog
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
+from formalimg.drawing.scene import DrawnScene
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
+from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.types import Benchmark
 
 _GAP = 20
 _BORDER = 5
@@ -52,7 +44,7 @@ class DrawnVocabulary:
     can_draw: Callable[[SceneObject, str | None], bool]
 
 
-def drawn_vocabulary(suite: Suite, unknown: Sequence[str] = ()) -> DrawnVocabulary:
+def drawn_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
     """Return the words of the drawn world of a suite.
 
     Args:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes import CANVAS, Box
+from formalimg.scenes.objects import CANVAS, Box
 
 MIN_BOX_SIDE = 1.0
 """Boxes with a smaller side, on the canvas of 1000, hold no object."""

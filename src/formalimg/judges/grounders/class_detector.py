@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from formalimg.errors import FormalimgError
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes
 from formalimg.judges.grounders.detections import DetectedBox, box_on_canvas
-from formalimg.models import Checkpoint, silence_libraries
+from formalimg.models.local.checkpoint import Checkpoint, silence_libraries
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -6,23 +6,17 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from formalimg.models import (
-    INSTALL_LOCAL,
-    Checkpoint,
-    Options,
-    Setting,
-    read_checkpoint,
-    require_modules,
-    requires,
-    silence_libraries,
-)
-from formalimg.scenes import CANVAS, Box
+from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
+from formalimg.models.options import Options
+from formalimg.models.registry import require_modules, requires
+from formalimg.scenes.objects import CANVAS, Box
+from formalimg.types import Setting
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 DEFAULT_CLIP = "openai/clip-vit-large-patch14"
-"""The weights that the authors of GenEval used."""
+"""The weights that published rules for boxes use."""
 
 TEMPLATES = ("a picture of a {color} {label}", "the {label} is {color}", "something {color}")
 """The descriptions of a colour; their mean is compared with the crop."""

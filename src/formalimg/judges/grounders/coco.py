@@ -10,20 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.judges.grounders.coco_classes import (
-    DetectorClasses,
-    coco_classes,
-    read_classes,
-    unknown_classes_text,
-)
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes, unknown_classes_text
 from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
-from formalimg.judges.grounders.opencv_detector import (
-    DetectorFiles,
-    OpenCvDetector,
-    find_detector_files,
-)
-from formalimg.models import Options, Setting
+from formalimg.judges.grounders.opencv_detector import DetectorFiles, OpenCvDetector, find_detector_files
+from formalimg.models.options import Options
+from formalimg.types import Setting, Unscored
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import read_plain_bytes
 from formalimg.errors import FormalimgError
 
 _MAX_BYTES = 1_000_000

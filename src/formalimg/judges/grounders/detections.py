@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
 from formalimg.judges.iou import KeptBoxes
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.class_detector import ClassDetector
 from formalimg.judges.grounders.coco_classes import unknown_classes_text
 from formalimg.judges.grounders.detections import RULES, DetectedBox, box_on_canvas, ground_detections
-from formalimg.models import (
+from formalimg.models.local.checkpoint import (
     CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
     Checkpoint,
-    Options,
-    Setting,
-    is_out_of_memory,
     read_checkpoint,
-    require_modules,
-    requires,
     silence_libraries,
 )
+from formalimg.models.local.memory import is_out_of_memory
+from formalimg.models.options import Options
+from formalimg.models.registry import require_modules, requires
+from formalimg.types import Setting, Unscored
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from formalimg.scenes import CANVAS, Scene, draw
+from formalimg.drawing.icon_scene import draw
+from formalimg.scenes.objects import CANVAS
+from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
+from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
 from formalimg.judges.grounders.icon_segmentation import drawing_background
-from formalimg.logic import vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

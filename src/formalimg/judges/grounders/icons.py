@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.models import Setting
-from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Setting, Unscored
 
 if TYPE_CHECKING:
     from PIL.Image import Image

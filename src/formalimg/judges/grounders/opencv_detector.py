@@ -14,7 +14,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.grounders.coco_classes import DetectorClasses
 from formalimg.judges.grounders.detections import DetectedBox
-from formalimg.scenes import CANVAS, Box
+from formalimg.scenes.objects import CANVAS, Box
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.scenes import CANVAS, Box
+from formalimg.scenes.objects import CANVAS, Box
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,15 +10,17 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, Unscored
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.chat_images import ChatImage
-from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
+from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
 from formalimg.judges.grounders.boxes import BoxConvention, box_convention
 from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.judges.observations import all_dropped_detail
-from formalimg.logic import vocabulary
-from formalimg.models import ChatModel, Setting, read_aside
-from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.structured_output import read_aside
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import ChatModel, Setting, Unscored
 
 GroundingRequests: TypeAlias = Literal["per class", "all at once"]
 REQUESTS: tuple[GroundingRequests, ...] = get_args(GroundingRequests)
@@ -63,7 +65,7 @@ class VlmGrounder(ChatJudge):
     - `dropped`, `recolored`, `merged`, `two_labels`: what the rules changed; only where they did.
     """
 
-    prompt_folder = "vlm_grounder"
+    prompt_folder = PROMPTS / "vlm_grounder"
     retry_prompt = "grounder-again"
     rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}
     """The version of the rules from answers to scenes: raise it whenever a scene may come out differently."""

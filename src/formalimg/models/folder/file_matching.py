@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg._util.plain_files import is_folder
+from formalimg._util.io import is_folder
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 
@@ -182,23 +182,6 @@ class MatchReport:
 def matched_text(counts: Mapping[str, int]) -> str:
     """Return how many images were matched in which way, as in `1,980 by id, 20 by prompt`."""
     return ", ".join(f"{counts[way]:,} by {way}" for way in MATCHED_BY if counts.get(way))
-
-
-@runtime_checkable
-class PremadeImageModel(Protocol):
-    """An image model with premade images, which can report beforehand which ones it has."""
-
-    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite. Must be called before `generate`.
-
-        Raises:
-            FormalimgError: if none is found, or a match is ambiguous.
-        """
-        ...
-
-    def fingerprint(self, item: str, sample: int) -> str:
-        """Return a short text that changes when the file of an image does; the same for all missing ones."""
-        ...
 
 
 def short_name(name: str) -> str:

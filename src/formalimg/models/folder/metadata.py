@@ -246,7 +246,7 @@ def _entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntr
         return
     if not isinstance(content, dict):
         raise FormalimgError(f'{name} must be an object such as {{"7": "a.png"}}, or a list of objects')
-    # By prompts, if they are prompts and no ids: so GenEval 2 lists images.
+    # By prompts, if they are prompts and no ids: so some benchmarks list images.
     by_prompt = not any(map(index.item_called, content)) and any(map(index.items_with, content))
     for item, files in content.items():
         listed = isinstance(files, list)

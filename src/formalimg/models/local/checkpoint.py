@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.installing import install_line
-from formalimg._util.plain_files import refuse_special_files
+from formalimg._util.io import refuse_special_files
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
 from formalimg.models.local.device_pool import default_dtype, exclusive_loading, read_device
 from formalimg.models.options import Options
 from formalimg.models.secrets import find_api_key, redact
+from formalimg.types import Setting
 
 INSTALL_LOCAL = install_line("local")
 """Installs everything that local models need."""

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from weakref import WeakMethod
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
-from formalimg.models.image import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint
 from formalimg.models.local.device_pool import DevicePool, device_type, inference_allowed, read_devices
 from formalimg.models.local.diffusers_pipeline import (
@@ -30,6 +29,7 @@ from formalimg.models.local.diffusers_pipeline import (
 from formalimg.models.local.memory import AdaptiveBatcher, CudaMemoryGauge
 from formalimg.models.options import Options
 from formalimg.models.registry import require_modules, requires
+from formalimg.types import Setting
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from formalimg._util.plain_files import refuse_special_file
+from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Setting
 from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
 from formalimg.models.options import Options, parse_extra_fields
+from formalimg.types import Setting
 
 PipelineTask: TypeAlias = Literal["auto", "text-to-image", "image-to-image"]
 Offload: TypeAlias = Literal["none", "model", "sequential"]

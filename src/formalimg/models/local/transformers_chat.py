@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting, Usage
-from formalimg.models.chat import Attachment, ChatModel, Completion, Message
+from formalimg.models.base import CallError, Usage
+from formalimg.models.chat import Attachment, Completion, Message
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
 from formalimg.models.local.device_pool import DevicePool, inference_allowed, read_devices
@@ -19,6 +19,7 @@ from formalimg.models.local.memory import AdaptiveBatcher, free_memory, is_out_o
 from formalimg.models.options import Options, parse_extra_fields
 from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
+from formalimg.types import ChatModel, Setting
 
 ChatOutcome: TypeAlias = Completion | Exception
 """An answer, or why there is none."""

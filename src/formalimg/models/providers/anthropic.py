@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting
-from formalimg.models.chat import Attachment, ChatModel, Completion, Message
+from formalimg.models.base import CallError
+from formalimg.models.chat import Attachment, Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
 from formalimg.models.options import (
     Options,
@@ -26,6 +26,7 @@ from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy
 from formalimg.models.spending import note_usage
+from formalimg.types import ChatModel, Setting
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

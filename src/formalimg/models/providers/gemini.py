@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.images import image_type
-from formalimg.models.base import CallError, Setting
-from formalimg.models.chat import Attachment, ChatModel, Completion, Message
+from formalimg.models.base import CallError, ImageRequest
+from formalimg.models.chat import Attachment, Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
-from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, read_temperature, with_base_url, without_none
 from formalimg.models.providers.gemini_client import (
@@ -29,6 +28,7 @@ from formalimg.models.providers.http import one_line
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
+from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
     from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse, Part

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.options import Options, server_api_key
 from formalimg.models.providers.http import (
     Endpoint,
@@ -27,6 +27,7 @@ from formalimg.models.providers.limits import (
 )
 from formalimg.models.providers.sdk import PerEventLoop
 from formalimg.models.registry import requires
+from formalimg.types import Setting
 
 if TYPE_CHECKING:
     from google.genai import Client

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from formalimg.models.base import CallError, Setting, Usage
-from formalimg.models.chat import ChatModel, Completion, Message
+from formalimg.models.base import CallError, ImageRequest, Usage
+from formalimg.models.chat import Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
-from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import Options, parse_extra_fields, read_temperature, read_token_limit, without_none
 from formalimg.models.providers.hf_client import HfClient, open_hf_client, requires_hf
@@ -20,6 +19,7 @@ from formalimg.models.providers.limits import MAX_CHAT_BYTES
 from formalimg.models.providers.openai_client import encode_message, response_format
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
+from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
     from huggingface_hub import ChatCompletionOutput, InferenceClient

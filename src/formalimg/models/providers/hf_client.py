@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Setting
+from formalimg.models.base import CallError
 from formalimg.models.options import Options, check_api_key
 from formalimg.models.providers.http import Endpoint, ErrorResponse, error_from_response, one_line
 from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, served_error
 from formalimg.models.providers.threads import ThreadCall
 from formalimg.models.registry import requires
 from formalimg.models.secrets import find_api_key, get_api_key, register_secret
+from formalimg.types import Setting
 
 if TYPE_CHECKING:
     from huggingface_hub import InferenceClient

@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, CallErrorKind, Setting, Usage
+from formalimg.models.base import CallError, CallErrorKind, Usage
 from formalimg.models.providers.limits import MAX_IMAGE_BYTES, http_library, limit_downloads
 from formalimg.models.secrets import redact
+from formalimg.types import Setting
 
 _REFUSAL_CODES = {
     "content_filter",

@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from formalimg._util.images import image_type
-from formalimg.models.base import CallError, Setting, Usage
-from formalimg.models.chat import ChatModel, Completion, Message
+from formalimg.models.base import CallError, ImageRequest, Usage
+from formalimg.models.chat import Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
-from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.options import (
     Options,
@@ -36,6 +35,7 @@ from formalimg.models.providers.openai_client import (
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
 from formalimg.models.yes_probability import LogprobsFields, LogprobsMode, read_top_logprobs
+from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

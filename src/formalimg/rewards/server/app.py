@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from formalimg.rewards import Scorer
+from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import AdmissionControl, Limits, ServerBusyError
 from formalimg.rewards.server.api_description import DOCS_HEADERS, describe_api, render_docs
 from formalimg.rewards.server.auth import Authentication

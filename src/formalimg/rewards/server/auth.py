@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.server.http_errors import RequestError
-from formalimg.web import OVER_CONNECTION_LIMIT, host_name, is_loopback, is_of_other_page
+from formalimg.web.connections import OVER_CONNECTION_LIMIT
+from formalimg.web.security import host_name, is_loopback, is_of_other_page
 
 _HEALTH_PATHS = ("/health", "/healthz", "/readyz")
 _OPEN_PATHS = (*_HEALTH_PATHS, "/docs", "/openapi.json")

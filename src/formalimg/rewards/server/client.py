@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.logic import Formula
-from formalimg.rewards import ImageLike, PairError, RewardScore, TaskLike, load_image, load_scene
-from formalimg.suites import FormulaSpec, Item, suite
+from formalimg.logic.syntax import Formula
+from formalimg.rewards.result import PairError, RewardScore
+from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
+from formalimg.rewards.tasks import TaskLike
+from formalimg.types import Item, Unscored
 
 _MAX_DELAY = 30.0
 """Maximum number of seconds between retries."""
@@ -323,7 +326,7 @@ def _encode_task(task: TaskLike) -> Mapping[str, Any]:
         return task
     if isinstance(task, str | Formula):
         return {"formula": str(task)}
-    if isinstance(task, Item) and isinstance(task.spec, FormulaSpec) and suite(task.suite).judge == "scene":
+    if isinstance(task, Item) and isinstance(task.spec, FormulaSpec) and suite(task.suite).is_grounded:
         # Not by its id, under which the server may know another item: only the formula decides.
         return {"formula": task.spec.text, "vocabulary": suite(task.suite).vocabulary}
     match task:

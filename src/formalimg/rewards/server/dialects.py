@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.rewards import RewardScore, task_in
+from formalimg.rewards.result import RewardScore
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
 from formalimg.rewards.server.score_request import (
@@ -24,7 +23,9 @@ from formalimg.rewards.server.score_request import (
     decode_base64,
     parse_list,
 )
-from formalimg.web import MAX_WORD
+from formalimg.rewards.tasks import task_in
+from formalimg.types import Unscored
+from formalimg.web.json_body import MAX_WORD
 
 DENSE, STRICT = "formalimg", "formalimg_strict"
 """The rewards of this server by their names: the score from 0 to 1; and 1 if the image passes, else 0."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from starlette.responses import JSONResponse
 
 from formalimg._util.text import truncate
-from formalimg.logic import Problem
+from formalimg.logic.errors import Problem
 
 _HEAD, _TAIL = 400, 100
 """Characters kept from the beginning and the end of a message: it may quote the request."""

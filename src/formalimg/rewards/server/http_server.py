@@ -17,7 +17,9 @@ from starlette.types import ASGIApp
 
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.auth import check_token
-from formalimg.web import ConnectionLimits, LimitedServer, limited_config, limited_log, listen
+from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
+from formalimg.web.server import listen
+from formalimg.web.server_log import limited_log
 
 _M_MMAP_THRESHOLD = -3
 """The setting of `mallopt`, from malloc.h."""

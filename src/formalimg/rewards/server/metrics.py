@@ -13,8 +13,9 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from formalimg.logic import vocabulary, vocabulary_names
-from formalimg.rewards import RewardScore, Scorer
+from formalimg.logic.vocabulary import vocabulary, vocabulary_names
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)

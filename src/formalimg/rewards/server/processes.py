@@ -13,9 +13,10 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from formalimg._util.processes import spawn_context
-from formalimg.judges import Grounder, Grounding, LoadedImage, Unscored, open_grounder
-from formalimg.models import Setting
-from formalimg.runs import inspect
+from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.factory import open_grounder
+from formalimg.runs.inspection import inspect
+from formalimg.types import Grounder, Setting, Unscored
 
 _ATTEMPTS = 2
 """How often an image is tried whose process dies: the image itself may be the reason."""

@@ -13,13 +13,13 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.models import redact
-from formalimg.rewards import PairError, RewardScore
+from formalimg.models.secrets import redact
+from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.server.batch_executor import BatchExecutor
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.request_body import SMALL_REQUEST, RequestBody
 from formalimg.rewards.server.score_request import ScoreEntry, ScoreRequest, ServerContext
+from formalimg.types import Unscored
 
 _DISCONNECT_DELAY = 0.25
 """Seconds after which the connection of a waiting client is watched for a disconnect."""

@@ -10,13 +10,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError
-from formalimg.rewards import ImageLike, RewardScore, RewardTask, Scorer
+from formalimg.logic.errors import FormulaError
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.image_root import ImageRoot, OutsideRootError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
-from formalimg.web import MAX_WORD, has_long_word
+from formalimg.rewards.tasks import RewardTask
+from formalimg.web.json_body import MAX_WORD, has_long_word
 
 _KEYS = ("items", "images", "parts")
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards import ImageLike, RewardFunction, RewardScore, reward_function, task_in
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_functions import RewardFunction, reward_function
+from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.tasks import task_in
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
-class GenevalRewards(NamedTuple):
+class GroupedRewards(NamedTuple):
     """What flow_grpo's function for GenEval returns.
 
     Attributes:
@@ -35,7 +38,7 @@ class GenevalFunction(Protocol):
 
     def __call__(
         self, images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
-    ) -> GenevalRewards:
+    ) -> GroupedRewards:
         """Return the rewards of a batch."""
         ...
 
@@ -68,15 +71,15 @@ def geneval_score(device: object = None) -> GenevalFunction:
 
     def score(
         images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
-    ) -> GenevalRewards:
-        return geneval_rewards(list(images), list(metadatas), only_strict, settings)
+    ) -> GroupedRewards:
+        return grouped_rewards(list(images), list(metadatas), only_strict, settings)
 
     return score
 
 
-def geneval_rewards(
+def grouped_rewards(
     images: Sequence[ImageLike], metadatas: Sequence[Any], only_strict: bool, settings: TrainerSettings
-) -> GenevalRewards:
+) -> GroupedRewards:
     """Return the rewards of images as flow_grpo's server for GenEval does.
 
     Raises:
@@ -99,7 +102,7 @@ def geneval_rewards(
         for metadata, value in zip(metadatas, passed, strict=True):
             groups[_tag(metadata)].append(value)
     by_tag = dict(groups)
-    return GenevalRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
+    return GroupedRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
 
 
 def _task(metadata: object, index: int) -> Mapping[str, Any]:

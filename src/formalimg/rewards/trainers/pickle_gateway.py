@@ -1,7 +1,7 @@
 """A gateway beside flow_grpo that takes its pickles and talks to a reward server in JSON.
 
 flow_grpo's remote rewards post a pickle and load the one that comes back. The reward server never loads one. Where the
-trainer's code cannot be changed (see `geneval_score`), this gateway runs on the trainer's own machine, listens to that
+trainer's code cannot be changed (see `flow_grpo`), this gateway runs on the trainer's own machine, listens to that
 machine only, and reads plain data from the pickle with a reader that refuses every class and function.
 """
 
@@ -17,11 +17,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.trainers.flow_grpo import GenevalRewards, geneval_rewards
+from formalimg.rewards.trainers.flow_grpo import GroupedRewards, grouped_rewards
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 DEFAULT_PORT = 18085
-"""The port at which flow_grpo looks for its GenEval server."""
+"""The port at which flow_grpo looks for its own reward server."""
 
 _MAX_BYTES = 256 * 1024 * 1024
 
@@ -83,11 +83,11 @@ class PickleGateway:
         rewards = self._rewards(read_plain_pickle(data))
         return pickle.dumps(rewards._asdict())
 
-    def _rewards(self, request: object) -> GenevalRewards:
+    def _rewards(self, request: object) -> GroupedRewards:
         match request:
             case {"images": list(images), "meta_datas": list(metadatas), **others}:
                 if all(isinstance(image, bytes) for image in images):
-                    return geneval_rewards(images, metadatas, bool(others.get("only_strict", True)), self._settings)
+                    return grouped_rewards(images, metadatas, bool(others.get("only_strict", True)), self._settings)
         raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
 
     def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:

@@ -8,8 +8,10 @@ from functools import cache
 from typing import Literal, TypeAlias, cast, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards import BatchScorer, RewardScore, Scorer
-from formalimg.rewards.server import RewardClient
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_functions import BatchScorer
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.server.client import RewardClient
 
 NoReward: TypeAlias = Literal["nan", "error"]
 """What an image without a reward is worth: NaN, or an error that says why. Never 0."""

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
-from formalimg.models import find_json, strip_thoughts
-from formalimg.rewards import BatchScorer, ImageLike, TaskLike, load_scene, task_in
+from formalimg.models.json_in_text import find_json, strip_thoughts
+from formalimg.rewards.reward_functions import BatchScorer
+from formalimg.rewards.reward_images import ImageLike, load_scene
+from formalimg.rewards.tasks import TaskLike, task_in
 from formalimg.rewards.trainers.settings import NoReward, TrainerSettings
+from formalimg.types import Unscored
 
 CompletionReward: TypeAlias = Callable[..., list[float]]
 """A reward function as TRL calls it: with prompts and completions, and every other column of the data set."""

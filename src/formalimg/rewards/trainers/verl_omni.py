@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards import ImageLike, RewardScore, Scorer, TaskLike, task_in
+from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.tasks import TaskLike, task_in
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, sqrt
 
-from formalimg.logic import Formula, vocabulary
-from formalimg.scenes.drawing import drawable_classes, natural_aspect
+from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
+from formalimg.logic.syntax import Formula
+from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.instantiation import OTHER_WORD

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic import DISTINCT, Value
+from formalimg.logic.syntax import DISTINCT, Value
 from formalimg.scenes.solver.inequalities import holds_reflexively
 from formalimg.scenes.solver.nnf import (
     AllBut,

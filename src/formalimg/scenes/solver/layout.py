@@ -12,8 +12,7 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from formalimg.scenes.measures import Measure
-from formalimg.scenes.objects import CANVAS, Box
-from formalimg.scenes.solver.results import MIN_SIDE
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from formalimg.logic import (
-    DISTINCT,
-    And,
-    Atom,
-    Count,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Value,
-    Variable,
-    members,
-    parse,
-    rename_apart,
-    verify,
-)
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, Formula, Not, Or, Value, Variable
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import verify
+from formalimg.logic.world import members
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively

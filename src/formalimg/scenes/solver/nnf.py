@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from formalimg.logic import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, expand_distinct
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.variables import expand_distinct
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Formula
+from formalimg.logic.syntax import Formula
 from formalimg.scenes.scene import Scene
-
-MIN_SIDE = 20
-"""The smallest side of a box that counts as an object, on the canvas of 1000."""
 
 
 class SolverLimitError(FormalimgError):

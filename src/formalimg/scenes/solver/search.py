@@ -11,23 +11,16 @@ from math import ceil, sqrt
 from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import (
-    DISTINCT,
-    STYLE_PREDICATE,
-    Atom,
-    Formula,
-    FormulaError,
-    Problem,
-    TooHardError,
-    Value,
-    atoms,
-    parse,
-    rename_apart,
-    verify,
-)
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.evaluation import TooHardError
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, atoms
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import STYLE_PREDICATE, verify
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
+from formalimg.scenes.solver.constraint_model import Arrangement, NoSolution, SolverAttempt, arrange
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
 from formalimg.scenes.solver.instantiation import (
     WORD_PREDICATES,
@@ -46,7 +39,6 @@ from formalimg.scenes.solver.layout import (
     has_large_cells,
 )
 from formalimg.scenes.solver.margin import keeps_margin
-from formalimg.scenes.solver.model import Arrangement, NoSolution, SolverAttempt, arrange
 from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts
 from formalimg.scenes.solver.object_bound import max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness

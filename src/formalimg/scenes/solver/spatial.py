@@ -11,17 +11,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from formalimg.logic import (
-    STYLE_PREDICATE,
-    Count,
-    Formula,
-    FormulaError,
-    Problem,
-    atoms,
-    parse,
-    rename_apart,
-    subformulas,
-)
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Count, Formula, atoms, subformulas
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives

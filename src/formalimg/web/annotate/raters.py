@@ -15,22 +15,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import (
-    CANNOT_TELL,
-    PREFERENCES,
-    AnswerError,
-    OtherAnswersError,
-    RatingStep,
-    RatingTask,
-    Study,
-    instructions_for,
-)
-from formalimg.judges import Unscored
-from formalimg.logic import vocabulary
-from formalimg.runs import inspect
-from formalimg.scenes import Scene
-from formalimg.suites import suite as suite_of
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.instructions import instructions_for
+from formalimg.human_eval.protocol import PREFERENCES, AnswerError, OtherAnswersError, RatingStep
+from formalimg.human_eval.study import Study
+from formalimg.human_eval.tasks import RatingTask
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.runs.inspection import inspect
+from formalimg.scenes.scene import Scene
+from formalimg.types import Unscored
 from formalimg.web.json_body import Body, require_text
 from formalimg.web.rendering import page
 

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from starlette.types import ASGIApp
 
 from formalimg.errors import FormalimgError
-from formalimg.tables import count_noun
+from formalimg.reports.tables.format import count_noun
 from formalimg.web.export.addresses import Address, parse_address, relative_link
 from formalimg.web.export.export_folder import ExportFolder
 from formalimg.web.export.html_pages import FilterChoice, RewrittenPage

@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from formalimg.config import ICONS, JUDGE_VARIABLE, ConfiguredJudge, load_defaults
 from formalimg.errors import FormalimgError
+from formalimg.runs.defaults.settings import ICONS, JUDGE_VARIABLE, ConfiguredJudge, load_defaults
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
 if TYPE_CHECKING:
-    from formalimg.judges import LoadedImage
+    from formalimg.judges.base import LoadedImage
 
 _MAX_PIXELS = 25_000_000
 """Images with more pixels are not read here: the playground may be open to others, and shares its memory."""
@@ -45,8 +45,8 @@ def read_image(sent: str) -> LoadedImage:
         InputTooLargeError: if it has too many pixels.
         FormalimgError: if it is no image.
     """
-    from formalimg.judges import Unscored
-    from formalimg.runs import inspect
+    from formalimg.runs.inspection import inspect
+    from formalimg.types import Unscored
 
     image = inspect(_decode(sent), _MAX_PIXELS)
     if isinstance(image, Unscored):
@@ -57,7 +57,7 @@ def read_image(sent: str) -> LoadedImage:
 
 def is_large_image(sent: str) -> bool:
     """Return whether an image that a page sent in base64 takes much memory; not, if it is none that can be read."""
-    from formalimg.runs import LARGE_IMAGE_BYTES, decoded_bytes
+    from formalimg.runs.inspection import LARGE_IMAGE_BYTES, decoded_bytes
 
     try:
         return decoded_bytes(_decode(sent)) > LARGE_IMAGE_BYTES
@@ -74,7 +74,7 @@ def _decode(sent: str) -> bytes:
 
 def score_image(arguments: Mapping[str, Any]) -> dict[str, object]:
     """Return the score of an image by a prompt, with its parts; nothing of it is kept."""
-    from formalimg.scoring import open_scoring
+    from formalimg.scoring.scoring import open_scoring
 
     read_image(arguments["image"])  # refused here in plain words
     judge = scoring_judge()

@@ -9,26 +9,16 @@ from typing import Any, NamedTuple
 
 from formalimg._util.images import png_bytes
 from formalimg._util.json_size import count_values
+from formalimg.drawing.icon_scene import DrawingError, draw, read_layout
 from formalimg.errors import FormalimgError
-from formalimg.logic import (
-    BestBinding,
-    ClauseResult,
-    FormulaError,
-    Verification,
-    best_binding,
-    parse,
-    verify,
-)
-from formalimg.scenes import (
-    DrawingError,
-    Scene,
-    SceneError,
-    SolverLimitError,
-    Unsatisfiable,
-    draw,
-    read_layout,
-    solve,
-)
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, best_binding
+from formalimg.logic.verification import Verification, verify
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable
+from formalimg.scenes.solver.search import solve
 from formalimg.web.playground.image_jobs import read_image, score_image
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
@@ -57,7 +47,8 @@ class _GroundedScene(NamedTuple):
 
 def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
     """Return the formula as an English instruction, or why it cannot be phrased."""
-    from formalimg.suites import WordingError, realize
+    from formalimg.language.lexicon import WordingError
+    from formalimg.language.realization import realize
 
     try:
         return {"words": realize(parse(arguments["formula"]), arguments["vocabulary"]), "wordless": ""}
@@ -138,7 +129,8 @@ def _read(text: str) -> Scene:
 
 
 def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
-    from formalimg.judges import IconGrounder, Unscored, ground_icons
+    from formalimg.judges.grounders.icons import IconGrounder, ground_icons
+    from formalimg.types import Unscored
 
     image = read_image(arguments["image"])
     try:

@@ -12,24 +12,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from formalimg.logic import (
-    STYLE_PREDICATE,
-    Formula,
-    FormulaError,
-    Problem,
-    Semantics,
-    Vocabulary,
-    atoms,
-    bound_variables,
-    check,
-    clauses,
-    component_sizes,
-    parse,
-    to_pretty_text,
-    vocabulary,
-    vocabulary_names,
-)
-from formalimg.suites import FormulaSpec, load
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.loader import load
+from formalimg.logic.checks import check
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import clauses, component_sizes
+from formalimg.logic.syntax import Formula, atoms, to_pretty_text
+from formalimg.logic.variables import bound_variables
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
 from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_long_word, json_endpoint, require_text
 from formalimg.web.playground.image_jobs import is_large_image, scoring_judge, sees_drawings_only
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError

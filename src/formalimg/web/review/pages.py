@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.authoring import BRANCHES, DISCIPLINES, ReviewDesk, ReviewLine, WrittenGroup
-from formalimg.errors import FormalimgError
-from formalimg.suites import WeightedQuestion
+from formalimg.benchmarks.authoring.reviewing import ReviewDesk, ReviewedGroup
 from formalimg.web.rendering import page
 from formalimg.web.viewer.urls import build_url, require_value
 
@@ -26,46 +23,10 @@ DECISION_TEXTS: Mapping[str, str] = {
 """The state of a group, by its decision."""
 
 
-class LevelQuestions(NamedTuple):
-    """The questions about images of some levels.
-
-    Attributes:
-        title: which levels.
-        level: as in the queue: 1, or 2 for 2 and 3 together.
-        questions: the questions as plain data.
-    """
-
-    title: str
-    level: str
-    questions: list[dict[str, object]]
-
-
-def checker_findings(line: ReviewLine) -> list[str]:
-    """Return the findings of the checker; a file edited by hand may hold anything there."""
-    given = line.problems
-    return [str(each) for each in given] if isinstance(given, list) else [str(given)] * bool(given)
-
-
-def questions_by_level(line: ReviewLine) -> list[LevelQuestions]:
-    """Return the weighted questions of a group; none if those in the file cannot score an image."""
-    try:
-        items = {item.level: item.spec.questions for item in WrittenGroup(line.group, line.questions()).items()}
-    except FormalimgError:
-        return []
-    return [
-        LevelQuestions("of factual images", "1", _plain(items[1])),
-        LevelQuestions("of explicit and implicit images", "2", _plain(items[2])),
-    ]
-
-
-def decision_counts(lines: Sequence[ReviewLine]) -> str:
+def decision_counts(lines: Sequence[ReviewedGroup]) -> str:
     """Summarize the number of groups by decision."""
     found: Counter[str] = Counter(line.decision for line in lines)
     return ", ".join(f"{found[decision]:,} {words}" for decision, words in DECISION_TEXTS.items() if found[decision])
-
-
-def _plain(questions: Sequence[WeightedQuestion]) -> list[dict[str, object]]:
-    return [{**asdict(question), "weight": f"{question.weight:g}"} for question in questions]
 
 
 UNDECIDED = "undecided"
@@ -88,13 +49,13 @@ class GroupFilter(NamedTuple):
     field: str
     text: str
 
-    def matches(self, line: ReviewLine) -> bool:
+    def matches(self, line: ReviewedGroup) -> bool:
         """Return whether the group passes the filter."""
         return (
             self.decision in ("", line.decision or UNDECIDED)
-            and self.findings in ("", "some" if checker_findings(line) else "none")
-            and self.field in ("", field_of(line))
-            and self.text.lower() in "\n".join((*asdict(line.group).values(), line.note)).lower()
+            and self.findings in ("", "some" if line.findings else "none")
+            and self.field in ("", line.field)
+            and self.text.lower() in line.searched_text.lower()
         )
 
     def url(self, path: str, **more: object) -> str:
@@ -115,17 +76,12 @@ def parse_group_filter(request: Request) -> GroupFilter:
     return group_filter
 
 
-def field_of(line: ReviewLine) -> str:
-    """Return the field of knowledge of a group."""
-    return line.group.branch or line.group.discipline
-
-
 def queue_page(desk: ReviewDesk, request: Request) -> Response:
     """Return the list of groups."""
     group_filter = parse_group_filter(request)
     lines = desk.lines()
     shown = [line for line in lines if group_filter.matches(line)]
-    undecided = next((line.group.id for line in lines if not line.decision), None)
+    undecided = next((line.id for line in lines if not line.decision), None)
     return page(
         "review.html",
         queue=desk.path.name,
@@ -133,10 +89,10 @@ def queue_page(desk: ReviewDesk, request: Request) -> Response:
         rows=[
             {
                 "line": line,
-                "field": field_of(line),
-                "findings": checker_findings(line),
+                "field": line.field,
+                "findings": line.findings,
                 "decided": DECISION_TEXTS[line.decision],
-                "url": group_filter.url("/group", id=line.group.id),
+                "url": group_filter.url("/group", id=line.id),
             }
             for line in shown
         ],
@@ -144,7 +100,7 @@ def queue_page(desk: ReviewDesk, request: Request) -> Response:
         counts=decision_counts(lines),
         share=100 * sum(bool(line.decision) for line in lines) // len(lines),
         undecided=None if undecided is None else group_filter._replace(decision="").url("/group", id=undecided),
-        fields=sorted({field_of(line) for line in lines}),
+        fields=sorted({line.field for line in lines}),
         states=STATES,
         found=FOUND,
     )
@@ -154,7 +110,7 @@ def group_page(desk: ReviewDesk, request: Request) -> Response:
     """Return the page of the group that the URL names."""
     group_filter, name = parse_group_filter(request), require_value(request.query_params, "id")
     lines = desk.lines()
-    place = next((place for place, line in enumerate(lines) if line.group.id == name), None)
+    place = next((place for place, line in enumerate(lines) if line.id == name), None)
     if place is None:
         raise HTTPException(404, f"there is no group {name[:80]!r} in this queue")
     line = lines[place]
@@ -168,19 +124,15 @@ def group_page(desk: ReviewDesk, request: Request) -> Response:
         total=len(lines),
         counts=decision_counts(lines),
         decided=DECISION_TEXTS[line.decision],
-        findings=checker_findings(line),
-        level_questions=questions_by_level(line),
-        disciplines=_with(DISCIPLINES, line.group.discipline),
-        branches=_with(BRANCHES, line.group.branch),
+        findings=line.findings,
+        level_questions=line.level_questions(),
+        disciplines=line.fields_on_offer["discipline"],
+        branches=line.fields_on_offer["branch"],
         before=_nearest(lines[:place][::-1], group_filter),
         after=_nearest(lines[place + 1 :], group_filter),
     )
 
 
-def _nearest(lines: Sequence[ReviewLine], group_filter: GroupFilter) -> str | None:
+def _nearest(lines: Sequence[ReviewedGroup], group_filter: GroupFilter) -> str | None:
     """Return the URL of the next group that passes the filter; the current one may no longer do so."""
-    return next((group_filter.url("/group", id=line.group.id) for line in lines if group_filter.matches(line)), None)
-
-
-def _with(known: Sequence[str], own: str) -> list[str]:
-    return [*known, *([own] if own not in known else [])]
+    return next((group_filter.url("/group", id=line.id) for line in lines if group_filter.matches(line)), None)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
 from formalimg.web.json_body import Body, json_endpoint
-from formalimg.web.playground import playground_routes
+from formalimg.web.playground.routes import playground_routes
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page

@@ -11,11 +11,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.judges import Verdict, failure_sentences
-from formalimg.reporting import Comparison, Section, compare, curves_html, differences_svg, main_table_html, table_html
-from formalimg.runs import PlannedItem, StoredRun
-from formalimg.suites import Suite
-from formalimg.suites import suite as suite_of
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.judges.failures import failure_sentences
+from formalimg.reports.comparison import compare
+from formalimg.reports.comparison_model import Comparison, Section
+from formalimg.reports.figures.curve import curves_html
+from formalimg.reports.figures.differences import differences_svg
+from formalimg.reports.page import main_table_html, table_html
+from formalimg.runs.reader import StoredRun
+from formalimg.runs.rows import PlannedItem
+from formalimg.types import Benchmark, Verdict
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.compared_items import (
     ALL_PAIRS,
@@ -101,7 +106,7 @@ def compare_page(site: Site, request: Request) -> Response:
         suites=found.suites,
         has_tables=any(suite.tables for suite in found.suites),
         items=shown,
-        part=suite.traits.terms.part,
+        part=suite.terms.part,
         total=len(chosen),
         facets=item_facets(found.items, state, suite) if one_suite else [],
         sorts=[(label, state.url(sort=value), value == state.sort) for value, label in _SORTS.items()],
@@ -142,11 +147,11 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
         section.suite.title,
         trusted_markup(curves_html(section)),
         trusted_markup(main_table_html(section, compared)),
-        section.suite.traits.tables_heading,
+        section.suite.tables_heading,
         tuple(map(trusted_markup, results)),
         trusted_markup(differences_svg(section, name) if name else ""),
         tuple(map(trusted_markup, others)),
-        section.suite.traits.has_scores,
+        section.suite.has_scores,
     )
 
 
@@ -170,14 +175,14 @@ def _shortened(prompt: str) -> str:
     return prompt if len(prompt) <= MAX_PROMPT_LENGTH else f"{prompt[: MAX_PROMPT_LENGTH - 1].rstrip()}…"
 
 
-def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Suite) -> _ItemInRun:
+def _item_in_run(item: PlannedItem, name: str, run: StoredRun, suite: Benchmark) -> _ItemInRun:
     """Summarize an item of a run. Of several images some may pass; the first is shown."""
     samples = list(run.judged([(item.id, one) for one in range(run.manifest.samples)]))
     passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
     outcome = "mixed" if len(set(passed)) > 1 else outcome_name(passed[0] if passed else None)
     first, url = samples[0].verdict, build_url("/item", run=name, item=item.id, sample=0)
     has_failed = len(samples) == 1 and outcome != "pass"
-    parts = first.parts if has_failed and isinstance(first, Verdict) and suite.traits.terms.is_code else ()
+    parts = first.parts if has_failed and isinstance(first, Verdict) and suite.terms.is_code else ()
     return _ItemInRun(
         outcome,
         SIGNS.get(outcome, "±"),

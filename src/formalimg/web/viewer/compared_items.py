@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from formalimg.reporting import level_name, same_items
-from formalimg.runs import ImageOutcome, RunRecord
-from formalimg.suites import Suite
+from formalimg.reports.labels import level_name
+from formalimg.reports.paired_runs import same_items
+from formalimg.runs.queries import ImageOutcome
+from formalimg.types import Benchmark, RunRecord
 from formalimg.web.viewer.facets import Facet, FacetChoice
 from formalimg.web.viewer.urls import parse_number
 
@@ -157,7 +158,7 @@ def _is_in_group(one: ComparedItem, state: CompareState) -> bool:
     return one.group(*places) == state.group
 
 
-def item_facets(items: Sequence[ComparedItem], state: CompareState, suite: Suite) -> list[Facet]:
+def item_facets(items: Sequence[ComparedItem], state: CompareState, suite: Benchmark) -> list[Facet]:
     """Return what items can be chosen by: how runs fared against the baseline, and their level."""
     here = [one for one in items if state.level in (None, one.level)]
     counts = {_ANY: sum(one.differs for one in here), _ALL: len(here)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.reporting import Section, level_name
-from formalimg.runs import FacetCounts
+from formalimg.reports.comparison_model import Section
+from formalimg.reports.labels import level_name
+from formalimg.runs.facets import FacetCounts
 from formalimg.web.viewer.run import ObservationMark
 from formalimg.web.viewer.urls import ViewState
 
@@ -43,7 +44,7 @@ def gallery_facets(
         section: the run.
         known_about: the subjects of items that can be chosen.
     """
-    suite, terms, chosen = section.suite, section.suite.traits.terms, view.filter
+    suite, terms, chosen = section.suite, section.suite.terms, view.filter
     outcomes = {one: counts.outcome[one] for one in ("fail", "pass", "unscored") if one in counts.outcome}
     levels = {str(level): counts.level[level] for level in sorted(counts.level)}
     about = {word: number for word, number in counts.about.items() if word in known_about}

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.judges import Verdict, failure_sentences
-from formalimg.logic import vocabulary
-from formalimg.reporting import RunRow, Section, level_name
-from formalimg.runs import ImageFilter, Judged, ListedImage, StoredRun
-from formalimg.suites import ObjectSpec
+from formalimg.judges.failures import failure_sentences
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.reports.comparison_model import RunRow, Section
+from formalimg.reports.labels import level_name
+from formalimg.runs.queries import ImageFilter, ListedImage
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.types import Verdict
 from formalimg.web.rendering import page
 from formalimg.web.viewer.facets import gallery_facets, mark_facets
 from formalimg.web.viewer.run import known_marks, split_word
@@ -69,7 +71,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         view=view,
         suite=section.suite,
         row=row,
-        terms=section.suite.traits.terms,
+        terms=section.suite.terms,
         tiles=tiles,
         total=found.total,
         is_filtered=view.filter != ImageFilter(),
@@ -89,18 +91,14 @@ def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRu
 
 def _known_about(run: StoredRun, row: RunRow, section: Section) -> list[str]:
     """Return the subjects of items: classes, objects, or fields."""
-    match section.suite.kind:
-        case "formula":
-            name = section.suite.vocabulary
-            return sorted(vocabulary(name).words["class"]) if name else []
-        case "concepts":
-            pairs = (split_word(name, row, section) for name in row.predicates)
-            return sorted({word for kind, word in pairs if kind == "object"})
-        case "objects":
-            specs = [item.spec for item in run.suite_items() if isinstance(item.spec, ObjectSpec)]
-            return sorted({asked.label for spec in specs for asked in spec.include})
-        case _:
-            return sorted({tag for item in run.items.values() for tag in item.tags})
+    about = section.suite
+    if about.vocabulary:
+        return sorted(vocabulary(about.vocabulary).words["class"])
+    if about.value_has_kind:
+        pairs = (split_word(name, row, section) for name in row.predicates)
+        return sorted({word for kind, word in pairs if kind == about.terms.subject})
+    subjects = about.subjects(run)
+    return sorted({tag for item in run.items.values() for tag in item.tags} if subjects is None else subjects)
 
 
 def outcome_name(passed: bool | None) -> str:
@@ -122,7 +120,7 @@ def _tile(image: ListedImage, judged: Judged, formula: str, view: ViewState, sec
         image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
         outcome.reason,
         [one.text for one in failure_sentences(verdict, suite, formula)] if outcome.passed is False else [],
-        [part.name for part in parts if part.score < 1] if suite.traits.terms.is_code else [],
+        [part.name for part in parts if part.score < 1] if suite.terms.is_code else [],
         view.url("/item", item=outcome.item, sample=outcome.sample),
         thumbnail_url(view.run, outcome.item, outcome.sample, image.sha256),
     )

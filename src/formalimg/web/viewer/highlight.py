@@ -9,8 +9,9 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from formalimg.judges import Part
-from formalimg.suites import Suite, WordingError, lexicon, parse_prompt
+from formalimg.language.lexicon import WordingError, lexicon
+from formalimg.language.parser import parse_prompt
+from formalimg.types import Benchmark, Part
 
 _QUOTED = re.compile(r"'([^']+)'")
 _NUMBERS = {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight"}
@@ -24,7 +25,7 @@ class PromptSpan(NamedTuple):
     failed: bool
 
 
-def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Suite) -> list[PromptSpan]:
+def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Benchmark) -> list[PromptSpan]:
     """Split a prompt into spans, with those marked that state failed parts.
 
     A phrase that also occurs in a part that holds is marked only where its meaning tells the two apart.
@@ -37,7 +38,7 @@ def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Suite) -> list[P
     return [PromptSpan(prompt[start:end], bool(failing[start])) for start, end in pairwise(edges) if end]
 
 
-def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tuple[int, int]]:
+def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Benchmark) -> Iterator[tuple[int, int]]:
     """Yield the positions of phrases that only failed parts contain."""
     failed = {phrase.lower() for part in parts if part.score < 1 for phrase in _phrases(part, suite)}
     held = {phrase.lower() for part in parts if part.score >= 1 for phrase in _phrases(part, suite)}
@@ -50,9 +51,9 @@ def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Suite) ->
             yield found.span()
 
 
-def _phrases(part: Part, suite: Suite) -> Iterator[str]:
+def _phrases(part: Part, suite: Benchmark) -> Iterator[str]:
     """Yield how a prompt may express a part: by its values, its words, or its predicates in English."""
-    if not suite.traits.terms.is_code:
+    if not suite.terms.is_code:
         yield from (form for word in part.about if word.strip() for form in _forms(word))
         return
     words = lexicon(suite.vocabulary)
@@ -76,9 +77,11 @@ def _forms(value: str) -> Iterator[str]:
         yield from (value.removesuffix("ism") + ending for ending in ("ist", "istic"))
 
 
-def _mentioned(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
+def _mentioned(
+    prompt: str, parts: Sequence[Part], suite: Benchmark, known: Collection[int]
+) -> Iterator[tuple[int, int]]:
     """Yield other positions that state what failed, found by meaning: several parts may share their words."""
-    if not suite.traits.terms.is_code:
+    if not suite.terms.is_code:
         return
     atoms = atoms_of_clauses([part.name for part in parts])
     failed = {atom for part, found in zip(parts, atoms, strict=True) if part.score < 1 for atom in found}
@@ -137,7 +140,7 @@ def atoms_of_clauses(clauses: Sequence[str]) -> list[set[AtomPattern]]:
 
 
 def find_mentions(
-    prompt: str, suite: Suite, predicates: Collection[str], *, except_at: Collection[int]
+    prompt: str, suite: Benchmark, predicates: Collection[str], *, except_at: Collection[int]
 ) -> Iterator[AtomMention]:
     """Yield what the phrases of these predicates state, except phrases that begin at certain positions.
 
@@ -171,7 +174,7 @@ def _atom_patterns(texts: Sequence[str]) -> list[list[AtomPattern]]:
     return [[AtomPattern(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
 
 
-def _parsed_atoms(prompt: str, suite: Suite) -> Counter[AtomPattern]:
+def _parsed_atoms(prompt: str, suite: Benchmark) -> Counter[AtomPattern]:
     return Counter(_atom_patterns([str(parse_prompt(prompt, suite.vocabulary))])[0])
 
 

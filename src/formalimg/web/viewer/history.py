@@ -9,11 +9,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.judges import failure_sentences
-from formalimg.reporting import is_same_item, level_name
-from formalimg.runs import Judged, PlannedItem, RunManifest, StoredRun
-from formalimg.suites import Suite
-from formalimg.suites import suite as suite_of
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.judges.failures import failure_sentences
+from formalimg.reports.labels import level_name
+from formalimg.reports.paired_runs import is_same_item
+from formalimg.runs.manifest import RunManifest
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.runs.rows import PlannedItem
+from formalimg.types import Benchmark
 from formalimg.web.rendering import page
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
@@ -82,7 +85,7 @@ def history_page(site: Site, request: Request) -> Response:
     )
 
 
-def _runs_with(site: Site, suite: Suite, item: str) -> Iterator[tuple[FoundRun, RunManifest]]:
+def _runs_with(site: Site, suite: Benchmark, item: str) -> Iterator[tuple[FoundRun, RunManifest]]:
     """Yield the runs that have an item of this id; unreadable runs are reported on the first page."""
     for found in site.runs():
         try:
@@ -93,7 +96,7 @@ def _runs_with(site: Site, suite: Suite, item: str) -> Iterator[tuple[FoundRun, 
             continue
 
 
-def _history_run(run: StoredRun, name: str, item: PlannedItem, suite: Suite) -> _HistoryRun:
+def _history_run(run: StoredRun, name: str, item: PlannedItem, suite: Benchmark) -> _HistoryRun:
     samples = run.manifest.samples
     every = list(run.judged([(item.id, sample) for sample in range(samples)]))
     passed = [judged.outcome.passed for judged in every if judged.outcome.passed is not None]
@@ -108,7 +111,7 @@ def _history_run(run: StoredRun, name: str, item: PlannedItem, suite: Suite) -> 
     )
 
 
-def _history_image(run: StoredRun, name: str, item: PlannedItem, judged: Judged, suite: Suite) -> _HistoryImage:
+def _history_image(run: StoredRun, name: str, item: PlannedItem, judged: Judged, suite: Benchmark) -> _HistoryImage:
     outcome, sample = outcome_name(judged.outcome.passed), judged.outcome.sample
     found = run.image_file(item.id, sample)
     return _HistoryImage(

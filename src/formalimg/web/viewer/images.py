@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from formalimg._util.images import image_type, png_bytes
 from formalimg._util.io import atomic_write
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.drawing.icon_scene import DrawingError, draw
 from formalimg.errors import FormalimgError
-from formalimg.models import cache_folder
-from formalimg.reporting import make_thumbnail
-from formalimg.runs import ImageFile
-from formalimg.scenes import DrawingError, draw
-from formalimg.suites import FormulaSpec
+from formalimg.models.cache import cache_folder
+from formalimg.reports.report_images import make_thumbnail
+from formalimg.runs.queries import ImageFile
 from formalimg.web.viewer.site import Site
 from formalimg.web.viewer.urls import parse_number, require_value
 

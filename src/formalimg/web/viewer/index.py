@@ -12,18 +12,11 @@ from time import monotonic
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.reporting import headline_difference
-from formalimg.runs import (
-    TAGS_FILE,
-    RunActivity,
-    RunTags,
-    can_write_tags,
-    is_in_progress,
-    open_run,
-    read_tags,
-    write_tags,
-)
-from formalimg.stats import Interval
+from formalimg.reports.run_numbers import headline_difference
+from formalimg.runs.activity import RunActivity, is_in_progress
+from formalimg.runs.reader import open_run
+from formalimg.runs.tags import TAGS_FILE, RunTags, can_write_tags, read_tags, write_tags
+from formalimg.stats.observations import Interval
 from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site, StampedCache, file_stamp, run_state
 from formalimg.web.viewer.summaries import RunSummary, UnreadableRun, cache_summary, cached_summary, summarize_run
 

@@ -15,22 +15,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg._util.text import truncate
-from formalimg.analysis import counterfactual_specs
-from formalimg.judges import (
-    Part,
-    Unscored,
-    Verdict,
-    clause_disagreement,
-    count_boxes,
-    explanation_title,
-    failure_sentences,
-    failure_text,
-)
-from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text, vocabulary_names
-from formalimg.reporting import ExampleImage, image_html, is_same_item, level_name
-from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
-from formalimg.suites import FormulaSpec, Suite
-from formalimg.suites import suite as suite_of
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.judges.base import soft_score
+from formalimg.judges.failures import failure_sentences, failure_text
+from formalimg.judges.observations import clause_disagreement, count_boxes, explanation_title
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Not, Or, to_pretty_text
+from formalimg.logic.vocabulary import vocabulary_names
+from formalimg.reports.examples import ExampleImage
+from formalimg.reports.gallery import image_html
+from formalimg.reports.labels import level_name
+from formalimg.reports.paired_runs import is_same_item
+from formalimg.runs.queries import ListedImage
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.runs.rows import PlannedItem
+from formalimg.types import Benchmark, Part, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.highlight import highlight_prompt
@@ -61,7 +62,7 @@ def item_page(site: Site, request: Request) -> Response:
     name, sample = require_value(request.query_params, "item"), parse_number(request.query_params, "sample") or 0
     (section,) = site.comparison(view.run, view.judge).sections
     (row,) = section.rows
-    terms = section.suite.traits.terms
+    terms = section.suite.terms
     with site.open(view.run, view.judge) as run:
         item = run.item(name)
         judged = next(run.judged([(name, sample)]), None)
@@ -83,8 +84,8 @@ def item_page(site: Site, request: Request) -> Response:
             disagreement=clause_disagreement(judged.verdict),
             dropped=_dropped(judged.verdict),
             score=judged.outcome.score,
-            soft_score=judged.verdict.soft_score if isinstance(judged.verdict, Verdict) else None,
-            gated_by=_factual(run, name, sample, view) if (name, sample) in row.gated else "",
+            soft_score=soft_score(judged.verdict) if isinstance(judged.verdict, Verdict) else None,
+            gated_by=_gate_url(run, name, sample, view) if (name, sample) in row.gated else "",
             image=boxed_image(run, item, judged, view.run, section.suite),
             failed=[one.text for one in failure_sentences(judged.verdict, section.suite, item.formula)]
             if judged.outcome.passed is False
@@ -114,12 +115,10 @@ def _image_url(listed: ListedImage | None, view: ViewState) -> str:
     return "" if listed is None else view.url("/item", item=listed.outcome.item, sample=listed.outcome.sample)
 
 
-def _factual(run: StoredRun, name: str, sample: int, view: ViewState) -> str:
-    """Return the URL of the group's factual image, whose score is the gate of the others."""
-    specs = counterfactual_specs(run)
-    group = specs[name].group
-    factual = next(one for one, spec in specs.items() if spec.group == group and run.items[one].level == 1)
-    return build_url("/item", run=view.run, judge=view.judge, item=factual, sample=sample)
+def _gate_url(run: StoredRun, name: str, sample: int, view: ViewState) -> str:
+    """Return the URL of the image whose score is the gate of this one."""
+    gate = suite_of(run.manifest.suite).gate_item(run, name)
+    return build_url("/item", run=view.run, judge=view.judge, item=gate, sample=sample)
 
 
 def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
@@ -141,7 +140,14 @@ def _playground(run: StoredRun, name: str) -> str:
 
 
 def boxed_image(
-    run: StoredRun, item: PlannedItem, judged: Judged, name: str, suite: Suite, *, side: int = _MAX_SIDE, link: str = ""
+    run: StoredRun,
+    item: PlannedItem,
+    judged: Judged,
+    name: str,
+    suite: Benchmark,
+    *,
+    side: int = _MAX_SIDE,
+    link: str = "",
 ) -> Markup:
     """Return an image with its boxes, or why there is none.
 

@@ -9,18 +9,15 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.models import Setting
-from formalimg.reporting import (
-    RunRow,
-    Section,
-    Tally,
-    curves_html,
-    is_corrected,
-    level_name,
-    main_table_html,
-    table_html,
-)
-from formalimg.runs import Identity, ImageFilter, RunCost, RunManifest
+from formalimg.reports.comparison_model import RunRow, Section, Tally
+from formalimg.reports.corrected_tables import is_corrected
+from formalimg.reports.figures.curve import curves_html
+from formalimg.reports.labels import level_name
+from formalimg.reports.page import main_table_html, table_html
+from formalimg.runs.manifest import Identity, RunManifest
+from formalimg.runs.queries import ImageFilter
+from formalimg.runs.rows import RunCost
+from formalimg.types import Setting
 from formalimg.web.rendering import page, percent, trusted_markup
 from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.urls import ViewState, parse_view_state
@@ -50,7 +47,7 @@ def run_page(site: Site, request: Request) -> Response:
     compared = site.comparison(view.run, view.judge)
     (section,) = compared.sections
     (row,) = section.rows
-    kind = section.suite.traits
+    kind = section.suite
     with site.open(view.run, view.judge) as run:
         judges = run.judges()
         without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0
@@ -90,7 +87,7 @@ def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:
 
 def split_word(name: str, row: RunRow, section: Section) -> tuple[str, str]:
     """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
-    if not section.suite.traits.value_has_kind:
+    if not section.suite.value_has_kind:
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
     return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)

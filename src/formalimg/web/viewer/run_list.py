@@ -211,12 +211,12 @@ def _natural(text: str) -> str:
 
 
 def _matches(run: IndexedRun, query: RunsQuery) -> bool:
-    summary = run.summary
+    summary, judge = run.summary, query.judge
     day = summary.created[:10]
     return (
         query.suite in ("", summary.suite)
         and query.model in ("", summary.model)
-        and (not query.judge or query.judge in summary.judges)
+        and judge in ("", *summary.judges)
         and (not query.tag or query.tag in run.tags.tags)
         and query.status in ("", run_status(run))
         and (not query.since or day >= query.since)

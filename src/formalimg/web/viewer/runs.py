@@ -10,9 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from formalimg.runs import RunActivity, TagsChangedError
-from formalimg.suites import suite
-from formalimg.tables import format_interval, format_value
+from formalimg.benchmarks.registry import suite
+from formalimg.reports.tables.format import format_interval, format_value
+from formalimg.runs.activity import RunActivity
+from formalimg.runs.tags import TagsChangedError
 from formalimg.web.json_body import Body, require_text
 from formalimg.web.rendering import page, percent, rate_text
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun, RunIndex
@@ -196,9 +197,9 @@ def _row(listed: ListedRun, query: RunsQuery) -> _Row:
         run,
         summary,
         rate_text(overall, about),
-        format_interval(overall.interval, "score" if about.traits.has_scores else "percent") if has_figure else "",
+        format_interval(overall.interval, "score" if about.has_scores else "percent") if has_figure else "",
         "" if summary.is_of_levels or not has_figure else "of all its images",
-        *_difference_texts(difference, has_scores=about.traits.has_scores),
+        *_difference_texts(difference, has_scores=about.has_scores),
         percent(summary.coverage),
         run_status(run),
         progress_text(run.activity) if run.activity else None,

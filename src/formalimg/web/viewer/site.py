@@ -13,12 +13,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from formalimg._util.plain_files import is_folder
+from formalimg._util.io import is_folder
 from formalimg.errors import FormalimgError
-from formalimg.reporting import Comparison, compare
-from formalimg.runs import StoredRun, open_run
+from formalimg.reports.comparison import compare
+from formalimg.reports.comparison_model import Comparison
+from formalimg.runs.reader import StoredRun, open_run
 from formalimg.web.server import NotFoundError
-from formalimg.web.viewer.studies import labels_of_run, require_studies, study_files, study_of_run
+from formalimg.web.viewer.study_pages import labels_of_run, require_studies, study_files, study_of_run
 
 _RUN_FILES = ("run.toml", "results.sqlite")
 """A folder with one of these files is a run, possibly a damaged one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.stats import Rate
+from formalimg.stats.observations import Rate
 
 WIDTH, HEIGHT = 132, 34
 _EDGE = 3

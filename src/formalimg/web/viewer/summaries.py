@@ -11,14 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg._util.io import atomic_write
-from formalimg._util.plain_files import read_plain_bytes
+from formalimg._util.io import atomic_write, read_plain_bytes
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.models import cache_folder
-from formalimg.reporting import run_figures
-from formalimg.runs import RunCost, StoredRun, open_run
-from formalimg.stats import Band, Interval, ItemMean, ItemMeans
-from formalimg.suites import Suite, suite
+from formalimg.models.cache import cache_folder
+from formalimg.reports.run_numbers import run_figures
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.runs.rows import RunCost
+from formalimg.stats.comparison import ItemMean, ItemMeans
+from formalimg.stats.observations import Band, Interval
+from formalimg.types import Benchmark
 from formalimg.web.viewer.run import ManifestField, manifest_fields
 from formalimg.web.viewer.sparkline import Sparkline, sparkline
 
@@ -63,7 +65,7 @@ class RunSummary:
     means: ItemMeans
 
     @property
-    def about(self) -> Suite:
+    def about(self) -> Benchmark:
         """The suite."""
         return suite(self.suite)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from formalimg.runs import ImageFilter
+from formalimg.runs.queries import ImageFilter
 
 _MAX_NUMBER = 2**31
 """Larger numbers are never a level, sample or page."""

@@ -1,0 +1,164 @@
+"""Acceptance of items: state of an authoring run from its outcomes, and detection of duplicates.
+
+All open items are attempted once, and only then compared with each other, in the order of their ids; what is rejected
+is attempted again in the next round. So it does not matter which answer comes first, or whether somebody pulled the
+plug in between: the same answers give the same items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.types import Item
+
+
+@dataclass
+class AuthoringState:
+    """State of an authoring run.
+
+    Attributes:
+        shelf: the items accepted so far.
+        round: the number of the attempt that is under way.
+        to_ask: whose answers are still missing in this round; nobody's if all is done.
+        to_retry: whose answers of this round were rejected already, and who have an attempt left.
+        missing: the places that have no item after the last attempt.
+        rejections: how often answers were rejected, by reason.
+        unsettled: answers that passed all checks, and wait to be compared with those of their round.
+        accepted: the outcomes that the items of the shelf came from.
+    """
+
+    shelf: AcceptedItems
+    round: int = 0
+    to_ask: tuple[Slot, ...] = ()
+    to_retry: tuple[Slot, ...] = ()
+    missing: tuple[Slot, ...] = ()
+    rejections: Counter[Reason] = field(default_factory=Counter)
+    unsettled: int = 0
+    accepted: list[AttemptOutcome] = field(default_factory=list)
+
+
+def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], likeness: Similarity) -> AuthoringState:
+    """Return the state of a plan after these outcomes."""
+    stands = AuthoringState(AcceptedItems(likeness))
+    final: dict[tuple[int, int], AttemptOutcome] = {}
+    for outcome in outcomes:
+        if outcome.is_final:
+            final.setdefault((outcome.slot, outcome.attempt), outcome)
+        elif isinstance(outcome.result, Rejection) and outcome.attempt < plan.attempts:
+            stands.rejections[outcome.result.reason] += 1
+    open_slots = plan.slots
+    for attempt in range(plan.attempts):
+        answered = [final[slot.id, attempt] for slot in open_slots if (slot.id, attempt) in final]
+        if len(answered) < len(open_slots):
+            stands.round = attempt
+            stands.to_ask = tuple(slot for slot in open_slots if (slot.id, attempt) not in final)
+            rejected = {each.slot: each.result for each in answered if isinstance(each.result, Rejection)}
+            if attempt + 1 < plan.attempts:
+                stands.to_retry = tuple(slot for slot in open_slots if slot.id in rejected)
+            stands.rejections.update(rejection.reason for rejection in rejected.values())
+            stands.unsettled = len(answered) - len(rejected)
+            return stands
+        for outcome in answered:
+            _settle(outcome, stands, likeness)
+        open_slots = tuple(slot for slot in open_slots if slot.id not in stands.shelf.items)
+    stands.round = plan.attempts
+    stands.missing = open_slots
+    return stands
+
+
+def _settle(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
+    """Accept an item, unless an earlier one is a duplicate."""
+    item = outcome.result
+    if isinstance(item, Rejection):
+        stands.rejections[item.reason] += 1
+        return
+    compared = likeness.compared(item, outcome.notes)
+    known = stands.shelf.objection(item.prompt, compared, item.level)
+    if known is not None:
+        stands.rejections[known.reason] += 1
+        return
+    stands.shelf.add(outcome.slot, item, compared)
+    stands.accepted.append(outcome)
+
+
+def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
+    return item.spec
+
+
+class Similarity(NamedTuple):
+    """When two items of a suite count as duplicates.
+
+    Attributes:
+        signature: what specs that ask for the same have in common, cheap to compute.
+        same: whether two specs of one signature ask for the same.
+        reason: what that is called.
+        near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
+            None if only the very same words count.
+        compared: what is compared in place of the spec, from an item and the notes of its attempt.
+        same_words: whether two items with the same prompt are duplicates; not where the prompts existed before.
+    """
+
+    signature: Callable[[Any], Hashable]
+    same: Callable[[Any, Any], bool]
+    reason: Reason
+    near: float | None
+    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
+    same_words: bool = True
+
+
+class AcceptedItems:
+    """Accepted items without duplicates."""
+
+    def __init__(self, likeness: Similarity) -> None:
+        self.items: dict[int, Item[Any]] = {}
+        self._likeness = likeness
+        self._specs: dict[Hashable, list[tuple[int, Any]]] = defaultdict(list)
+        self._words: dict[str, int] = {}
+        self._pairs: dict[int, list[tuple[int, frozenset[tuple[str, str]]]]] = defaultdict(list)
+
+    def add(self, number: int, item: Item[Any], compared: Any) -> None:
+        """Put an item on the shelf, under the number of its place, with what it is compared by."""
+        self.items[number] = item
+        self._specs[self._likeness.signature(compared)].append((number, compared))
+        words = _words(item.prompt)
+        self._words[" ".join(words)] = number
+        self._pairs[item.level].append((number, _pairs(words)))
+
+    def twin(self, spec: object) -> Rejection | None:
+        """Which item of the shelf asks for the same, whatever its words; None if none does."""
+        for number, other in self._specs.get(self._likeness.signature(spec), ()):
+            if self._likeness.same(spec, other):
+                return Rejection(self._likeness.reason, f"says the same as item {number}")
+        return None
+
+    def objection(self, prompt: str, spec: object, level: int) -> Rejection | None:
+        """Which item of the shelf asks for the same, or has the same words, or nearly the same; None if none does."""
+        twin = self.twin(spec)
+        if twin is not None:
+            return twin
+        words = _words(prompt)
+        if self._likeness.same_words and (known := self._words.get(" ".join(words))) is not None:
+            return Rejection("duplicate words", f"the words of item {known}")
+        if self._likeness.near is None:
+            return None
+        pairs = _pairs(words)
+        for number, others in self._pairs.get(level, ()):
+            shared = len(pairs & others) / len(pairs | others) if pairs | others else 0.0
+            if shared >= self._likeness.near:
+                return Rejection("near duplicate", f"{shared:.0%} of its pairs of words are those of item {number}")
+        return None
+
+
+def _words(prompt: str) -> list[str]:
+    return re.findall(r"\w+", prompt.lower())
+
+
+def _pairs(words: list[str]) -> frozenset[tuple[str, str]]:
+    return frozenset(pairwise(words))

@@ -1,0 +1,144 @@
+"""Conversation of one attempt with writer and checker; answers are never requested twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from formalimg._util.strict_json import stored_json, stored_text
+from formalimg.benchmarks.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Usage
+from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.spending import Meter
+from formalimg.types import ChatModel
+
+AnswerType = TypeVar("AnswerType", bound=BaseModel)
+
+Part: TypeAlias = Literal["writer", "checker"]
+
+
+@dataclass(frozen=True)
+class LimitedChatModel:
+    """A chat model with a concurrency limit."""
+
+    chat: ChatModel
+    door: AbstractAsyncContextManager[object]
+
+
+class AnswerMemory(Protocol):
+    """Stores answers of unfinished attempts."""
+
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        """Return the stored answer to a question."""
+        ...
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        """Store an answer until its attempt is finished."""
+        ...
+
+
+class Conversation:
+    """The questions and answers of one attempt.
+
+    Attributes:
+        expense: what was heard so far, and what it cost.
+    """
+
+    def __init__(
+        self,
+        slot: int,
+        attempt: int,
+        parts: Mapping[Part, LimitedChatModel],
+        memory: AnswerMemory,
+        meter: Meter | None = None,
+    ) -> None:
+        """Begin a conversation.
+
+        Args:
+            slot: the id of the place that the item is for.
+            attempt: the number of the attempt.
+            parts: the writer and the checker.
+            memory: stores answers until the attempt is finished.
+            meter: counts what new answers cost; None if there is no budget.
+        """
+        self.expense = AttemptCost()
+        self._meter = meter
+        self._place = (slot, attempt)
+        self._parts = parts
+        self._memory = memory
+
+    def name_of(self, part: Part) -> str:
+        """Return the name of the model in this role."""
+        return self._parts[part].chat.name
+
+    async def ask(self, part: Part, text: str, answer_type: type[AnswerType]) -> AnswerType | Rejection:
+        """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
+        question = hashlib.sha256(f"{part} {answer_type.__name__} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+        known = self._memory.recall(*self._place, question)
+        if known is not None:
+            reply: Reply[AnswerType] = _decoded(known, answer_type)
+        else:
+            asked = self._parts[part]
+            async with asked.door:
+                if self._meter is not None and not self._meter.may_begin_call():
+                    return _unanswered(Unanswered("failed", "the budget is used up"), part)
+                reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+            if self._meter is not None:
+                self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
+            if isinstance(reply, Answered):
+                self._memory.remember(*self._place, question, _encoded(reply))
+        self.expense = self.expense.with_reply(part, reply)
+        return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
+
+
+def require_answer(answer: object) -> dict[str, Any]:
+    """Return the fields of a stored answer.
+
+    Raises:
+        StoredValueError: if it is not what we store.
+    """
+    kept: dict[str, Any] = stored_json(answer, "answer", dict)
+    stored_text(kept.get("raw"), "raw", MAX_ANSWER)
+    stored_expense(kept)
+    return kept
+
+
+def without_cost(answer: str) -> str:
+    """Return a stored answer without its cost, which is already counted."""
+    return json.dumps({**require_answer(answer), "usage": asdict(Usage()), "cost": 0.0})
+
+
+def _encoded(reply: Answered[AnswerType]) -> str:
+    kept = {
+        "value": reply.value.model_dump(mode="json", by_alias=True),
+        "raw": reply.raw,
+        "usage": asdict(reply.usage),
+        "cost": reply.cost,
+        "served": dict(reply.served),
+    }
+    return json.dumps(kept)  # in ASCII: an answer may hold half a character, which no file takes
+
+
+def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
+    kept = require_answer(answer)
+    try:
+        value = answer_type.model_validate(kept.get("value"))
+    except ValidationError as error:
+        raise FormalimgError("a stored answer cannot be read any more: choose another folder") from error
+    return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], cached=True)
+
+
+def _unanswered(reply: Unanswered, part: Part) -> Rejection:
+    checking = part == "checker"
+    if reply.kind == "failed":
+        return Rejection("unanswered", f"{'check ' if checking else ''}{reply.reason}")
+    if reply.kind == "refused":
+        return Rejection("check refused" if checking else "refused", reply.reason)
+    return Rejection("check unreadable" if checking else "unreadable", reply.reason)

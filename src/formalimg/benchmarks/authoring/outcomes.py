@@ -1,0 +1,217 @@
+"""Outcomes of attempts: items, rejections with their reasons, and cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg._util.strict_json import stored_integer, stored_json, stored_number, stored_text, wrong_value
+from formalimg.benchmarks.items_file import decode_item, encode_item
+from formalimg.models.base import Usage
+from formalimg.models.chat import Answered, Unanswered
+from formalimg.types import Item, Setting
+
+Reason: TypeAlias = Literal[
+    "unanswered",  # no answer came from the writer or the checker: asked again, costs no attempt
+    "refused",  # the writer declined
+    "unreadable",  # the writer's answer has not the wanted form
+    "unfit words",  # empty, endless, or with characters that no prompt has
+    # formulas
+    "no formula",  # the formula cannot be parsed
+    "unbound variable",
+    "unused variable",
+    "unknown predicate",
+    "wrong number of arguments",
+    "wrong kind of argument",
+    "unknown word",
+    "too large",
+    "wrong level",  # another K than asked for
+    "several components",
+    "not on offer",  # a class, word, predicate, style or connective that the assignment does not have
+    "class not said",  # a variable of which nobody says what it is
+    "nothing demanded",  # holds in an image of something else, as a tautology does
+    "contradiction",  # the solver proved that no scene satisfies it
+    "too tight",  # only scenes on a knife's edge satisfy it
+    "undecided",  # the solver came to no end
+    "implausible",  # the ontology knows that no image would show it
+    "words say otherwise",  # our own reader understands the words, and they mean something else
+    # concepts
+    "binding unfit",  # no binding: wrong ids, strange fields, no words
+    "binding left open",  # a relation of which it is still not said what it is between
+    "binding changed",  # what was given is not there any more as it was, or something needless was added
+    "conflict",  # the concepts, as bound, cannot be in one image
+    "called impossible",  # the writer says that it cannot be done
+    "concept not said",
+    "something added",  # the words speak of a concept that nobody asked for
+    # groups: what their checker finds, and then what is found of outcomes without names and of pairs
+    "form",
+    "unsafe",
+    "law not changed",  # the changed law is the law
+    "not ordinary",
+    "another scene",
+    "law not told",
+    "gives it away",
+    "outcome not told",
+    "not visual",
+    "not about the outcome",
+    "same in both worlds",
+    "not described",
+    "more than the nouns",  # the description is another sentence, not the same with other words for its nouns
+    "comparison",  # the description says what it looks like, and so names something else
+    "outcome not quoted",  # what was to be described is not in the prompt as the writer has it
+    "more than the outcome",  # the law or the scene was said again, or described as well
+    "thing not said",  # a prompt of a pair without one of its two objects, or with the other's partner
+    "another frame",  # the two prompts of a pair differ in more than the partner
+    # the check, of all
+    "check refused",
+    "check unreadable",
+    "check: implausible",
+    "check: not aligned",
+    "check: invalid",  # a caption that the checker would not use; an outcome that does not follow from its law
+    "check: unsafe",
+    "check: ambiguous",  # one could not tell from an image
+    "check: not deductive",  # the outcome is stated, or nothing has to be deduced
+    "check: another outcome",  # described without names, it is something else
+    "check: named",  # it is named all the same
+    "check: not rare",
+    "check: not common",
+    # questions
+    "wrong number of questions",
+    "no question",  # what is not asked, or cannot be printed
+    "question out of order",  # a question that does not ask for the concept in its place
+    "no criteria",  # which do not say what 1 and 0 are for
+    "question beside the point",  # the question that decides is not about what decides
+    # said before
+    "duplicate",
+    "duplicate formula",
+    "duplicate concepts",
+    "duplicate words",
+    "near duplicate",
+]
+
+REASONS: tuple[Reason, ...] = get_args(Reason)
+"""All reasons, for each suite in the order in which they are looked for, but for unfit words."""
+
+
+class Rejection(NamedTuple):
+    """Why an answer was rejected: a reason code and one line of detail."""
+
+    reason: Reason
+    detail: str
+
+
+_KEPT = ("item", "rejection", "expense")
+
+MAX_ANSWER = 16_000_000
+"""Characters of an answer."""
+
+
+@dataclass(frozen=True)
+class AttemptCost:
+    """Replies and cost of one attempt.
+
+    Attributes:
+        answers: all answers as they came.
+        usage: tokens of both models.
+        cost: in US dollars; None if nobody knows the price.
+        served: what was really used, by `writer` and `checker`.
+    """
+
+    answers: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
+
+    def with_reply(self, who: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
+        """Return the cost with one more reply."""
+        served = {**self.served, who: dict(reply.served)} if isinstance(reply, Answered) else self.served
+        return AttemptCost(
+            (*self.answers, reply.raw), self.usage + reply.usage, add_costs(self.cost, reply.cost), served
+        )
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """Outcome of an attempt: an item, or a rejection.
+
+    Attributes:
+        slot: the id of the place that the item is for.
+        attempt: the number of the attempt, from 0.
+        result: the item that passed all checks of its own (not yet compared with the others), or why it did not.
+        expense: what was heard and spent.
+        notes: what else is worth knowing of the attempt, in plain data; each kind of suite has its own.
+    """
+
+    slot: int
+    attempt: int
+    result: Item[Any] | Rejection
+    expense: AttemptCost = field(default_factory=AttemptCost)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether the attempt is final; without an answer it is repeated."""
+        return not (isinstance(self.result, Rejection) and self.result.reason == "unanswered")
+
+
+def encode_outcome(outcome: AttemptOutcome) -> str:
+    """Encode an outcome as JSON."""
+    result = outcome.result
+    return json.dumps(  # in ASCII: an answer may hold half a character, which no file takes
+        {
+            "item": None if isinstance(result, Rejection) else encode_item(result),
+            "rejection": list(result) if isinstance(result, Rejection) else None,
+            "expense": asdict(outcome.expense),
+            **outcome.notes,
+        }
+    )
+
+
+def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
+    """The outcome that `encode_outcome` wrote; an item in it is checked anew.
+
+    Raises:
+        AttributeError, LookupError, TypeError, ValueError: if it is something else.
+    """
+    kept = stored_json(text, "outcome", dict)
+    result = _rejection(kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
+    expense = kept["expense"]
+    stored_expense(expense)
+    for answer in expense["answers"]:
+        stored_text(answer, "answers", MAX_ANSWER)
+    stored_integer(slot, "slot")
+    stored_integer(attempt, "attempt")
+    spent = AttemptCost(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
+    notes = {name: value for name, value in kept.items() if name not in _KEPT}
+    return AttemptOutcome(slot, attempt, result, spent, notes)
+
+
+def stored_expense(kept: Mapping[str, Any]) -> None:
+    """Check the fields `usage`, `cost` and `served` of something stored.
+
+    Raises:
+        LookupError, TypeError, ValueError: if they are not what we store.
+    """
+    usage, cost, served = (kept.get(name) for name in ("usage", "cost", "served"))
+    if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():
+        raise wrong_value("usage", usage)
+    for name, count in usage.items():
+        stored_integer(count, name)
+    if cost is not None:
+        stored_number(cost, "cost")
+    if not isinstance(served, dict):
+        raise wrong_value("served", served)
+
+
+def _rejection(kept: object) -> Rejection:
+    match kept:
+        case [str(reason), str(detail)]:
+            return Rejection(reason, detail)  # type: ignore[arg-type]  # another version may have had others
+    raise wrong_value("rejection", kept)
+
+
+def add_costs(cost: float | None, more: float | None) -> float | None:
+    """Add two costs; None if one is unknown."""
+    return None if cost is None or more is None else cost + more

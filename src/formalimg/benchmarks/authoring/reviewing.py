@@ -1,0 +1,166 @@
+"""Review of written groups by people: what a benchmark offers to the command and to the pages in the browser."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
+
+Choice: TypeAlias = Literal["accept", "reject", ""]
+"""What a person chooses; empty takes a choice back. A group that was changed and is accepted counts as edited."""
+
+
+class UnknownGroupError(FormalimgError):
+    """The queue has no group of this name."""
+
+
+class StaleGroupError(FormalimgError):
+    """The group has changed since it was read."""
+
+
+class LevelQuestions(NamedTuple):
+    """The questions about images of some levels.
+
+    Attributes:
+        title: which levels.
+        level: as in the queue: 1, or 2 for 2 and 3 together.
+        questions: the questions as plain data.
+    """
+
+    title: str
+    level: str
+    questions: list[dict[str, object]]
+
+
+class ReviewedGroup(Protocol):
+    """A group in a queue, with the findings of the checker and the decision."""
+
+    @property
+    def id(self) -> str:
+        """The name of the group."""
+        ...
+
+    @property
+    def group(self) -> Any:
+        """The group, with the fields that its page shows."""
+        ...
+
+    @property
+    def field(self) -> str:
+        """The field of knowledge."""
+        ...
+
+    @property
+    def fields_on_offer(self) -> Mapping[str, Sequence[str]]:
+        """What a field may be changed to, by its name."""
+        ...
+
+    @property
+    def searched_text(self) -> str:
+        """The text that a search looks in."""
+        ...
+
+    @property
+    def findings(self) -> list[str]:
+        """The findings of the checker."""
+        ...
+
+    @property
+    def decision(self) -> str:
+        """Accept, edit or reject; empty if nobody has decided."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What somebody wrote beside it."""
+        ...
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the group differs from the exported one."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """By what is noticed that somebody else has changed it."""
+        ...
+
+    def level_questions(self) -> list[LevelQuestions]:
+        """Return the questions about images; none if they cannot score one."""
+        ...
+
+
+class ReviewDesk(Protocol):
+    """A queue that people decide about."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    def lines(self) -> Sequence[ReviewedGroup]:
+        """Return all groups, in queue order."""
+        ...
+
+    def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewedGroup:
+        """Return a group as it would be with changes; nothing is stored."""
+        ...
+
+    def decide(
+        self,
+        name: str,
+        version: str,
+        *,
+        choice: Choice | None = None,
+        note: str | None = None,
+        changes: Mapping[str, Any] | None = None,
+    ) -> ReviewedGroup:
+        """Store a decision, a note or changes, and return the group as it now is."""
+        ...
+
+
+class ImportedReview(NamedTuple):
+    """What became of a queue.
+
+    Attributes:
+        decisions: of each group, by its id; empty for undecided ones.
+        undecided: the undecided groups.
+        overruled: the groups that are kept though the checker objects.
+        items: how many items were written.
+        path: where they are; None if no groups are kept.
+    """
+
+    decisions: Mapping[str, str]
+    undecided: Collection[str]
+    overruled: Collection[str]
+    items: int
+    path: Path | None
+
+
+class Reviewing(ABC):
+    """How people review what was written for a benchmark."""
+
+    @abstractmethod
+    def export_queue(self, source: str, path: Path) -> int:
+        """Write the groups of a folder, a file or a suite to a queue; return how many there are."""
+
+    @abstractmethod
+    def open_desk(self, path: Path) -> ReviewDesk:
+        """Open a queue, to decide about its groups."""
+
+    @abstractmethod
+    def import_queue(self, path: Path, folder: Path, version: str) -> ImportedReview:
+        """Read the decisions in a queue, and write what was accepted."""
+
+
+def reviewing() -> Reviewing:
+    """Return how groups are reviewed: by the first benchmark that has them."""
+    for name in suite_names():
+        authoring = suite(name).authoring()
+        if authoring is not None and (found := authoring.reviewing()) is not None:
+            return found
+    raise FormalimgError("nothing that is written here is reviewed in groups")

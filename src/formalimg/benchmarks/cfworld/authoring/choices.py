@@ -1,0 +1,190 @@
+"""Options and sources for authoring CF-World."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, WritingChoices
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+GROUPS, DENOMINALISED, PAIRS = "cf-world", "cf-world-denominalised", "cf-world-attributes"
+"""The suites that can be written, each a task of its own."""
+
+ScoreQuestions: TypeAlias = Literal["template", "model"]
+"""Where questions come from: a template for each dimension, or the chat model, as in the paper."""
+
+_ATTEMPTS = 6
+_PAIRS = 100  # as in the paper
+
+
+class Law(NamedTuple):
+    """A law to write groups about; the model chooses its field where none is given."""
+
+    law: str
+    discipline: str = ""
+    branch: str = ""
+
+
+class NamedOutcome(NamedTuple):
+    """A group whose explicit prompt names its outcome, to be described without names.
+
+    Attributes:
+        explicit: the item that tells it (L2).
+        implicit: the prompt that does not (L3).
+    """
+
+    explicit: Item[CounterfactualSpec]
+    implicit: str
+
+    @property
+    def outcome(self) -> str | None:
+        """What the explicit prompt adds; None if it does not begin with the implicit one, letter by letter."""
+        kept = f"{self.implicit} "
+        return self.explicit.prompt.removeprefix(kept) if self.explicit.prompt.startswith(kept) else None
+
+
+class QuestionSet(NamedTuple):
+    """Questions to be written: for one prompt, and for all items that are judged by the same.
+
+    Attributes:
+        asked: the item whose prompt and assessment point the questions are about.
+        items: the ids of all items that get them: the implicit one of a group has those of the explicit one.
+    """
+
+    asked: Item[CounterfactualSpec]
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CounterfactualChoices(WritingChoices):
+    """Sources of CF-World items.
+
+    Attributes:
+        laws: for groups: the laws; none for those of the groups that ship.
+        per_law: for groups: how many of each law.
+        questions: for groups: where the questions come from.
+        named_outcomes: for outcomes without names: the groups that name them; empty for the shipped ones.
+        prompts: for questions: the items of cf-world to write them for; empty if groups are written.
+    """
+
+    suites: ClassVar[str] = GROUPS
+
+    laws: tuple[Law, ...] = ()
+    per_law: int = 1
+    questions: ScoreQuestions = "template"
+    named_outcomes: tuple[NamedOutcome, ...] = ()
+    prompts: tuple[Item[CounterfactualSpec], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.questions not in get_args(ScoreQuestions):
+            raise FormalimgError(f"unknown questions {self.questions!r}: known are template and model")
+        if self.per_law < 1:
+            raise FormalimgError("at least one group per law must be asked for")
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Return the options that differ from their defaults."""
+        usual = {"--laws": not self.laws, "--per-law": self.per_law == 1, "--questions": self.questions == "template"}
+        return tuple(name for name, kept in {**usual, "--items": not self.named_outcomes}.items() if not kept)
+
+
+@cache
+def shipped_laws() -> tuple[Law, ...]:
+    """Return the laws of the shipped groups, each once."""
+    from formalimg.benchmarks.cfworld.items import builtin_groups  # here, since most plans are for other suites
+
+    return tuple(dict.fromkeys(Law(group.law, group.discipline, group.branch) for group in builtin_groups()))
+
+
+@cache
+def shipped_outcomes() -> tuple[NamedOutcome, ...]:
+    """Return the shipped groups with their named outcomes."""
+    from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
+
+    return named_outcomes(items_of_groups(builtin_groups()))
+
+
+def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
+    """Return the groups of CF-World items whose outcomes can be described.
+
+    Raises:
+        FormalimgError: if a group has no explicit or no implicit prompt, or two of them.
+    """
+    levels: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
+    for item in items:
+        known = levels.setdefault(item.spec.group, {})
+        if item.level in known:
+            raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
+        known[item.level] = item
+    for name, known in levels.items():
+        for level in (2, 3):
+            if level not in known:
+                raise FormalimgError(f"group {name} has no item of level {level}: give whole groups")
+    return tuple(NamedOutcome(known[2], known[3].prompt) for known in levels.values())
+
+
+def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
+    """Return the questions that prompts need, in their order; none for prompts without an assessment point.
+
+    As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
+    assessment point of one of the two is enough.
+    """
+    alike: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
+    for item in items:
+        alike.setdefault((item.spec.group, item.level == 1), []).append(item)
+    found = []
+    for sharing in alike.values():
+        with_point = [item for item in sharing if item.spec.assessment.strip()]
+        if with_point:
+            asked = min(with_point, key=lambda item: item.level)
+            found.append(QuestionSet(asked, tuple(item.id for item in sharing)))
+    return tuple(found)
+
+
+def default_extent(
+    suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
+) -> AuthoringExtent:
+    """Return the extent of an authoring run, with defaults for what is not given.
+
+    Raises:
+        FormalimgError: if it cannot be written, or the choices are for another suite.
+    """
+    fitting = {
+        GROUPS: ("--laws", "--per-law", "--questions"),
+        DENOMINALISED: ("--items",),
+        PAIRS: (),
+    }
+    if choices.prompts and suite != GROUPS:
+        raise FormalimgError(f"questions are written for prompts of {GROUPS}, not of {suite}")
+    if suite not in fitting:
+        raise FormalimgError(f"items of {suite} cannot be written: choose {', '.join(fitting)}")
+    wrong = [option for option in choices.made if option not in fitting[suite]]
+    if wrong:
+        raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
+    match suite:
+        case "cf-world" if choices.prompts:
+            if choices.made:
+                raise FormalimgError(f"{', '.join(choices.made)}: not for questions of prompts that exist")
+            sets = question_sets(choices.prompts)
+            if not sets:
+                raise FormalimgError(
+                    "none of these prompts has an assessment point, which questions are about: give it"
+                )
+            usual = AuthoringExtent((1, 2, 3), len(sets), _ATTEMPTS)
+        case "cf-world":
+            usual = AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
+        case "cf-world-denominalised":
+            usual = AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
+        case _:
+            usual = AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
+    if levels not in ((), usual.levels):
+        raise FormalimgError(f"{suite} is always written with all its levels: leave --levels out")
+    if per_level not in (0, usual.per_level):
+        advice = "say --per-law" if suite == GROUPS and not choices.prompts else "choose the items"
+        raise FormalimgError(f"how many items {suite} gets follows from what it is written from: {advice}")
+    return usual

@@ -1,0 +1,93 @@
+"""Authoring task: questions for CF-World prompts that exist (CF-World, appendix C.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
+from formalimg.benchmarks.authoring.conversation import Conversation
+from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.benchmarks.authoring.task import AuthoringTask
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.cfworld.authoring.answers import ScoresAnswer
+from formalimg.benchmarks.cfworld.authoring.choices import QuestionSet, question_sets
+from formalimg.benchmarks.cfworld.authoring.group_task import parse_questions
+from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.types import Item
+
+_FACTUAL = "all that is so in our own world, since the words change nothing of it"
+_COUNTERFACTUAL = "what these words themselves say of it, and what follows from that; all else is as in our own world"
+"""What holds in the picture. A group has a law of its own; prompts that exist only have their words."""
+
+
+class QuestionAuthoring(AuthoringTask):
+    """Authoring of questions; a slot holds the questions of one prompt, and of the implicit one of its group."""
+
+    def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
+        self._plan = plan
+        self._items: tuple[Item[CounterfactualSpec], ...] = plan.choices.prompts
+        self._sets = question_sets(self._items)
+        self._texts = CounterfactualTemplates(("write-scores",), prompts)
+
+    @property
+    def likeness(self) -> Similarity:
+        """Questions belong to their prompt: prompts that exist may be the same, and so may their questions."""
+        return Similarity(lambda spec: None, lambda one, other: False, "duplicate", None, same_words=False)
+
+    @property
+    def shapes(self) -> Mapping[str, object]:
+        """Return the prompts with what decides, and the version of the template."""
+        known = [[item.id, item.level, item.prompt, item.spec.assessment] for item in self._items]
+        digest = hashlib.sha256(json.dumps(known, ensure_ascii=False).encode()).hexdigest()[:16]
+        return {"questions_for": f"{len(known)}, sha256 {digest}", "prompts": self._texts.versions}
+
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt."""
+        return AttemptOutcome(slot.id, number, await self._written(self._sets[slot.id], talk), talk.expense)
+
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
+        """Return how many prompts have questions now, and those for which none can be written."""
+        covered = {name for each in self._sets for name in each.items}
+        left = [item.id for item in self._items if item.id not in covered]
+        asked = sum(len(self._sets[outcome.slot].items) for outcome in accepted)
+        return {"prompts_with_questions": asked, "prompts_without_assessment_point": left}
+
+    def fewest_questions(self, first: str) -> int:
+        """Return how many questions it takes: the answer is checked without a model."""
+        return 1
+
+    def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
+        """Return the prompts with the questions that were written for them, in their own order.
+
+        A prompt whose questions are missing is left out; one that has no assessment point stays as it is, unscored.
+        """
+        covered = {name for each in self._sets for name in each.items}
+        specs: dict[str, CounterfactualSpec] = {}
+        for outcome in stands.accepted:
+            if not isinstance(outcome.result, Rejection):
+                specs |= dict.fromkeys(self._sets[outcome.slot].items, outcome.result.spec)
+        return tuple(
+            replace(item, spec=replace(item.spec, questions=specs[item.id].questions), version=self._plan.version)
+            if item.id in specs
+            else replace(item, version=self._plan.version)
+            for item in self._items
+            if item.id in specs or item.id not in covered
+        )
+
+    async def _written(self, wanted: QuestionSet, talk: Conversation) -> Item[CounterfactualSpec] | Rejection:
+        item = wanted.asked
+        rule = _FACTUAL if item.level == 1 else _COUNTERFACTUAL
+        text = self._texts.asking_for_questions(item.prompt, rule, item.spec.assessment)
+        answer = await talk.ask("writer", text, ScoresAnswer)
+        if isinstance(answer, Rejection):
+            return answer
+        questions = parse_questions(answer.questions, item.spec.assessment)
+        if isinstance(questions, Rejection):
+            return questions
+        return replace(item, spec=replace(item.spec, questions=questions), version=self._plan.version)

@@ -1,0 +1,239 @@
+"""CF-World: groups of a factual, an explicit and an implicit counterfactual prompt, with weighted questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
+from formalimg.benchmarks.hooks import PartTerms
+from formalimg.benchmarks.record import ItemFindings, ItemForm
+from formalimg.types import Benchmark, Item, RunRecord, Table
+
+if TYPE_CHECKING:
+    from formalimg.benchmarks.authoring.task import Authoring
+    from formalimg.benchmarks.export.sheets import Datasheet
+    from formalimg.human_eval.agreement.own_studies import OwnStudy, StudyName
+    from formalimg.human_eval.protocol import RatingRules
+    from formalimg.models.folder.layouts import ImageLayout
+    from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
+    from formalimg.reports.figures.svg import Figure
+    from formalimg.reports.reference import Published, ReferenceRow
+    from formalimg.reports.run_export import ExportedRun
+    from formalimg.reports.run_numbers import RunImages, RunNumbers
+    from formalimg.rewards.tasks import OwnQuestion
+    from formalimg.runs.reader import StoredRun
+from formalimg.types import Judge, Part, Verdict
+
+if TYPE_CHECKING:
+    from formalimg.judges.clause_sentences import SceneSentence
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.reports.comparison_model import HowCounted, SeenRun
+
+
+class CfWorld(Benchmark):
+    """CF-World, or one of its probes."""
+
+    # --- items
+
+    @property
+    def form(self) -> ItemForm:
+        """The fields of its items in records."""
+        from formalimg.benchmarks.cfworld import form
+
+        return form
+
+    def warnings(self, items: Sequence[Item[Any]], census: str) -> list[str]:
+        """Return why images of some of these items cannot count."""
+        from formalimg.benchmarks.cfworld.items import unscorable_warnings
+
+        return list(unscorable_warnings(items, census, has_gate=self.gate is not None))
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Read the folders that the authors publish."""
+        from formalimg.benchmarks.cfworld.published import read_published_items
+
+        return list(read_published_items(path, self.name, findings))
+
+    def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
+        """Write groups as the authors publish them."""
+        from formalimg.benchmarks.cfworld.published_groups import write_published_groups
+
+        write_published_groups(items, folder)
+
+    def item_lines(self, item: Item[Any]) -> Iterable[str]:
+        """Yield what an item requires."""
+        from formalimg.benchmarks.cfworld.texts import item_lines
+
+        return item_lines(item)
+
+    def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
+        """Yield what items are made of."""
+        from formalimg.benchmarks.cfworld.texts import census_lines
+
+        return census_lines(self.name, items, by_field=self.name in FIELD_TAGGED)
+
+    def authoring(self) -> Authoring:
+        """Return how groups and probes are written."""
+        from formalimg.benchmarks.cfworld.authoring.writing import CfWorldWriting
+
+        return CfWorldWriting()
+
+    def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
+        """Return what an export says of items."""
+        from formalimg.benchmarks.cfworld.texts import datasheet
+
+        return datasheet(self.name, items)
+
+    # --- judging
+
+    def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+        """Return the judge of this name."""
+        from formalimg.benchmarks.cfworld.judge import open_judge
+
+        return open_judge(self.name, name, options, protocol)
+
+    def reopen_judge(self, recorded: RecordedModels) -> Judge:
+        """Return the judge of recorded settings."""
+        from formalimg.benchmarks.cfworld.judge import reopen_judge
+
+        return reopen_judge(recorded)
+
+    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+        """Return the drawings that a judge is asked about before a run."""
+        from formalimg.benchmarks.cfworld.judge import preflight_drawings
+
+        return preflight_drawings(self.name)
+
+    def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
+        """Return the score of a question."""
+        from formalimg.judges.clause_sentences import SceneSentence
+
+        return [SceneSentence(f"{part.kind} {part.score:.2f} of 1: {part.name}")]
+
+    # --- reports
+
+    def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+        """Return the tables below the main one."""
+        from formalimg.benchmarks.cfworld.tables import counterfactual_tables
+
+        return counterfactual_tables(self, runs, how)
+
+    def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
+        """Return the figures of ratios between levels."""
+        from formalimg.benchmarks.cfworld.figures import run_figures
+
+        return run_figures(section, comparison)
+
+    def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
+        """Return the figures of fields and questions."""
+        from formalimg.benchmarks.cfworld.figures import item_figures
+
+        return item_figures(items)
+
+    def score_numbers(self, run: RunRecord, found: RunImages, how: HowCounted) -> RunNumbers:
+        """Return mean scores, after the gate, and the ratios between levels."""
+        from formalimg.benchmarks.cfworld.run_scores import score_numbers
+
+        return score_numbers(run, found, self, how)
+
+    def score_rules(self, how: HowCounted) -> Iterator[str]:
+        """Return how scores are counted, sentence by sentence."""
+        from formalimg.benchmarks.cfworld.run_scores import scoring_rules
+
+        return scoring_rules(self, how)
+
+    def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
+        """Return the numbers of the paper."""
+        from formalimg.reports.reference import read_reference_rows
+
+        return read_reference_rows(self.name, __package__, "reference.toml")
+
+    def export_run(self, run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
+        """Write a run in the layout of the published scripts."""
+        from formalimg.benchmarks.cfworld.export import export_cfworld
+
+        return export_cfworld(run, folder, name)
+
+    def study(self, name: StudyName) -> OwnStudy | None:
+        """Return a study of scores, the calibration of the gate, or the diagnosis by the probes."""
+        from formalimg.benchmarks.cfworld.own_studies import find_own_study
+
+        return find_own_study(name)
+
+    # --- people
+
+    def rating(self) -> RatingRules:
+        """Return how people rate its images."""
+        from formalimg.benchmarks.cfworld.rating import RULES
+
+        return RULES
+
+    def gate_item(self, run: RunRecord, item: str) -> str:
+        """Return the factual item of a group: where its image fails, those of the others count nothing."""
+        from formalimg.benchmarks.cfworld.image_scores import counterfactual_specs
+
+        specs = counterfactual_specs(run)
+        return next(one for one, spec in specs.items() if spec.group == specs[item].group and run.items[one].level == 1)
+
+    # --- models and rewards
+
+    def image_layout(self) -> ImageLayout:
+        """Return how the authors' scripts lay out images."""
+        from formalimg.benchmarks.cfworld.image_files import LAYOUT
+
+        return LAYOUT
+
+    def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]]:
+        """Return what makes an item of users' own questions, answered with scores."""
+        from formalimg.benchmarks.cfworld.questions import make_question_item
+
+        return make_question_item
+
+
+def _make(name: str, title: str, **options: Any) -> CfWorld:
+    return CfWorld(
+        name=name,
+        title=title,
+        level="L",
+        terms=PartTerms(
+            "question",
+            "dimension",
+            "word",
+            "field",
+            "has the full score",
+            "have the full score",
+            "without the full score",
+        ),
+        part_kinds=DIMENSIONS,
+        source="cf-world",
+        has_scores=True,
+        numbers_heading="Scores",
+        bands_heading="between levels",
+        level_format="{name}{level}",
+        judge_needs="needs a chat model that can see, which is asked for scores",
+        **options,
+    )
+
+
+BENCHMARKS = (
+    _make(
+        "cf-world",
+        "CF-World",
+        bands={"PRR": (1, 2), "RRR": (2, 3)},  # no means: computed from the two levels they name
+        level_names={1: "L1", 2: "L2", 3: "L3"},
+        levels_note="L1 factual, L2 explicit counterfactual, L3 implicit counterfactual",
+        gate=0.5,
+    ),
+    # The probes: level 1 is factual, level 2 counterfactual; the last has the explicit prompts in other words.
+    _make(
+        "cf-world-rules",
+        "CF-World, rule decoupling",
+        level_names={1: "factual", 2: "counterfactual"},
+        group="rule",
+    ),
+    _make("cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"),
+    _make("cf-world-denominalised", "CF-World, de-nominalised", level_names={2: "L2"}),
+)

@@ -1,0 +1,121 @@
+"""Figures of CF-World: fields and questions of its items, ratios between levels, and the thresholds of its gate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from formalimg.benchmarks.cfworld.spec import FIELD_TAGGED
+from formalimg.benchmarks.odd_records import plain_tags
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.reports.comparison_model import Comparison, Section
+from formalimg.reports.figures.axes import Axis
+from formalimg.reports.figures.bar_charts import bar_chart
+from formalimg.reports.figures.items import share_chart
+from formalimg.reports.figures.runs import rules_of, tells
+from formalimg.reports.figures.scatter import Curve, Curves, curve_chart
+from formalimg.reports.figures.series import Chart, Series, known_points, numbered_style, point_of_rate, run_styles
+from formalimg.reports.figures.svg import Figure
+from formalimg.types import Benchmark, Item
+
+if TYPE_CHECKING:
+    from formalimg.benchmarks.cfworld.calibration import GateCalibration
+    from formalimg.human_eval.agreement.thresholds import ThresholdResult
+
+
+def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
+    """Yield the figures of items, by suite."""
+    for name, items in suites.items():
+        yield from field_figures(suite_of(name), items)
+
+
+def field_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
+    """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
+    if suite.name in FIELD_TAGGED:
+        fields = {item.spec.group: ", ".join(plain_tags(item.tags)) or "without a field" for item in items}
+        yield share_chart(
+            f"{suite.name}-fields",
+            f"{suite.title}: fields",
+            f"{len(fields):,} groups.",
+            Counter(fields.values()),
+            "of all groups (%)",
+            with_counts=True,
+        )
+    questions = Counter(question.dimension for item in items for question in item.spec.questions)
+    if questions:
+        yield share_chart(
+            f"{suite.name}-questions",
+            f"{suite.title}: questions, by dimension",
+            f"{questions.total():,} questions about {len(items):,} images.",
+            {str(name): count for name, count in questions.items()},
+            "of all questions (%)",
+            with_counts=True,
+        )
+
+
+def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
+    """Yield PRR and RRR of runs."""
+    if tells(chart := ratios_between_levels(section, comparison)):
+        yield bar_chart(f"{section.suite.name}-ratios", chart)
+
+
+def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
+    """Return PRR and RRR; nothing for the probes, which have none."""
+    there = section.suite.bands
+    return Chart(
+        f"{section.suite.title}: what is kept from level to level",
+        rules_of(section, comparison),
+        tuple(there),
+        tuple(
+            Series(
+                row.name,
+                style,
+                known_points(
+                    {band: point_of_rate(row.summary.bands[band]) for band in there if band in row.summary.bands}
+                ),
+            )
+            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
+        ),
+        "ratio",
+        percent=False,
+    )
+
+
+_TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+def gate_figures(study: GateCalibration) -> Iterator[Figure]:
+    """Yield accuracy and F1 of every threshold, with the thresholds of the paper as points."""
+    best = () if study.best is None else ((study.best.value, f"best accuracy: {study.best.value:.2f}"),)
+    yield curve_chart(
+        "cf-world-gate",
+        Curves(
+            "CF-World: how well thresholds on factual images agree with people",
+            f"{study.images:,} factual images, {study.recognisable:,} of them recognisable; an image passes with "
+            "a score of the threshold or above.",
+            (
+                _curve("accuracy", study, lambda at: at.accuracy),
+                _curve("F1", study, lambda at: at.f1)._replace(style=numbered_style(1)),
+            ),
+            "threshold on the score of the factual image",
+            "agreement with people (%)",
+            Axis(0, 1, tuple((tick, f"{tick:g}") for tick in _TICKS)),
+            best,
+        ),
+    )
+
+
+def _curve(name: str, study: GateCalibration, reached: Callable[[ThresholdResult], float | None]) -> Curve:
+    line = _steps(study.curve, [reached(at) for at in study.curve])
+    return Curve(name, numbered_style(0), line, tuple((at.threshold, reached(at)) for at in study.table))
+
+
+def _steps(curve: Sequence[ThresholdResult], reached: Sequence[float | None]) -> tuple[tuple[float, float | None], ...]:
+    """Return a step function: all thresholds above one, up to and including the next, reach the same."""
+    if not curve:
+        return ()
+    found = [(curve[0].threshold, reached[0])]
+    for before, at, value in zip(curve, curve[1:], reached[1:], strict=False):
+        found += [(before.threshold, value), (at.threshold, value)]
+    return tuple(found)

@@ -1,0 +1,182 @@
+"""Group checks: is a group well formed, safe, visual, deducible and not a duplicate, as far as its text shows?
+
+The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
+a deduction is right takes a person; what is checked here is what goes wrong most often.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
+
+ProblemReason: TypeAlias = Literal[
+    "form",  # empty, too long, not a sentence
+    "not ordinary",  # the factual prompt speaks of another world
+    "another scene",  # the factual prompt shows another scene than the counterfactual ones
+    "law not changed",
+    "law not told",  # a counterfactual prompt does not say the changed law
+    "gives it away",  # the implicit prompt tells what it should leave to be deduced
+    "outcome not told",  # the explicit prompt does not tell what decides
+    "not visual",  # what decides cannot be seen
+    "not about the outcome",  # what decides is something else than the outcome
+    "same in both worlds",  # what decides is the same with and without the law
+    "not described",  # the outcome without names has the names all the same
+    "unsafe",
+    "duplicate",
+]
+
+MAX_WORDS = 80
+"""Maximum number of words of a prompt."""
+
+_COMPARISON = re.compile(
+    r"\b(?:like|unlike|resembl\w*|similar to|reminiscent of|as (?:if|though)|as \w+(?: \w+)? as)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
+_NEAR = 0.75
+"""Two texts that share this part of their words are duplicates."""
+
+
+class GroupProblem(NamedTuple):
+    """A problem of a group."""
+
+    group: str
+    reason: ProblemReason
+    detail: str
+
+
+def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
+    """Return all problems of these groups, including duplicates among them."""
+    found = [problem for group in groups for problem in check_group(group)]
+    return [*found, *_duplicates(groups)]
+
+
+def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup] = ()) -> list[GroupProblem]:
+    """Return all problems of one group, including duplicates of those before it."""
+    found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
+    return [*found, *_repeats(group, before)]
+
+
+def find_comparison(text: str) -> str | None:
+    """Return the words by which a text compares, as in "like" or "as tall as"; None if it does not.
+
+    A comparison brings in the name of another object, and with it how that object usually looks.
+    """
+    found = _COMPARISON.search(text)
+    return None if found is None else found[0]
+
+
+def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+    yield from _form(group)
+    yield from _safety(group)
+    words = _word_lists()
+    lowered = group.factual.lower()
+    strange = [word for word in _words(group.factual) if word in words["otherwise"]]
+    strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
+    if strange:
+        yield "not ordinary", f"the factual prompt says {strange[0]!r}"
+    if _overlap(group.changed, group.factual) > 0.75:
+        yield "not ordinary", "the factual prompt has the words of the changed law"
+    if _overlap(group.factual, group.implicit) < 0.5:
+        yield "another scene", "the factual and the implicit prompt share less than half of their words"
+    if _words(group.law) == _words(group.changed):
+        yield "law not changed", "the changed law is the law"
+    if _overlap(group.changed, group.implicit) < 0.5:
+        yield "law not told", "the implicit prompt does not have the words of the changed law"
+    telling = _stems(group.outcome) - _stems(group.implicit)
+    if len(telling) < 2:
+        yield "gives it away", "the implicit prompt has nearly all words of the outcome"
+    if _overlap(group.shows, group.implicit) > 0.8:
+        yield "gives it away", "the implicit prompt has nearly all words of what decides"
+    if _overlap(group.described, group.implicit) > 0.6:
+        yield "gives it away", "the implicit prompt has most words of the described outcome"
+    if _overlap(group.shows, group.explicit) < 0.5:
+        yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
+    if not _stems(group.shows) & _stems(group.outcome):
+        yield "not about the outcome", "what decides shares no word with the outcome"
+    for name in ("shows", "shows_factual"):
+        unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
+        if unseen:
+            yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
+    if _words(group.shows) == _words(group.shows_factual):
+        yield "same in both worlds", "the same decides with and without the law"
+    if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
+        yield "not described", "the described outcome has every word of the named one"
+
+
+def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+    if not _ID.fullmatch(group.id):
+        yield "form", f"the id {group.id!r} must be small letters, digits and -"
+    for field in fields(group):
+        text = getattr(group, field.name)
+        if field.name in ("id", "branch"):
+            continue
+        if not text or text != " ".join(text.split()):
+            yield "form", f"{field.name} is empty, or has needless blanks"
+        elif field.name != "discipline" and not (text[0].isupper() and text[-1] in ".!?"):
+            yield "form", f"{field.name} must begin with a capital and end with a full stop"
+    for name in ("factual", "explicit", "denominalised"):
+        if len(getattr(group, name).split()) > MAX_WORDS:
+            yield "form", f"the {name} prompt has more than {MAX_WORDS} words"
+
+
+def _safety(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+    for field in fields(group):
+        unsafe = [word for word in _words(getattr(group, field.name)) if word in _word_lists()["unsafe"]]
+        if unsafe:
+            yield "unsafe", f"{field.name} says {unsafe[0]!r}"
+
+
+def _duplicates(groups: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
+    for place, group in enumerate(groups):
+        yield from _repeats(group, groups[:place])
+
+
+def _repeats(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
+    if any(other.id == group.id for other in before):
+        yield GroupProblem(group.id, "duplicate", "another group has this id")
+    implicit, outcome = _stems(group.implicit), _stems(group.outcome)
+    for other in before:
+        if _jaccard(implicit, _stems(other.implicit)) >= _NEAR and _jaccard(outcome, _stems(other.outcome)) >= _NEAR:
+            yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
+def _overlap(text: str, inside: str) -> float:
+    """Return the share of a text's words that another text has."""
+    own = _stems(text)
+    return len(own & _stems(inside)) / len(own) if own else 0.0
+
+
+@lru_cache(maxsize=8192)
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of the content words of a text."""
+    return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    for ending in ("ing", "ies", "ed", "es", "ly", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+@cache
+def _word_lists() -> dict[str, frozenset[str]]:
+    lists = tomllib.loads((files("formalimg.benchmarks.cfworld") / "words.toml").read_text(encoding="utf-8"))
+    return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}

@@ -1,0 +1,332 @@
+"""The score judge: ask a chat model for a score from 0 to 1 on each weighted question about an image.
+
+Personas (`personas.toml`) say how severely a family of models is asked to judge, and by which prompts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, RootModel, WithJsonSchema
+
+from formalimg._util.text import truncate
+from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
+from formalimg.benchmarks.odd_records import odd_tags
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, check_option, numbering_problem
+from formalimg.judges.factory import open_chat, open_published_chat, require_chat
+from formalimg.types import ChatModel, Item, Judge, Part, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+
+ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
+ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
+"""The forms of answer that can be asked for."""
+
+Persona: TypeAlias = Literal["standard", "strict"]
+PERSONAS: tuple[Persona, ...] = get_args(Persona)
+"""An analyst who asks whether the other world is shown, or an examiner who looks for whatever speaks against it."""
+
+ImageKind: TypeAlias = Literal["factual", "counterfactual", "rules", "attributes"]
+"""The kinds of images that have a prompt of their own."""
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema, which asks for numbers, so that
+# servers with constrained decoding give nothing else. Others may write anything, so the types accept anything, and the
+# model is asked again if it is not a score.
+
+AnyScore: TypeAlias = Annotated[object, WithJsonSchema({"type": "number"})]
+
+
+class GivenScore(BaseModel):
+    """Why, then the score."""
+
+    model_config = ConfigDict(strict=True)
+
+    reasoning: str
+    score: AnyScore
+
+
+class NumberedScore(BaseModel):
+    """The number of a question, why, then the score."""
+
+    model_config = ConfigDict(strict=True)
+
+    number: int
+    reasoning: str
+    score: AnyScore
+
+
+class NumberedScores(BaseModel):
+    """All questions in their order."""
+
+    model_config = ConfigDict(strict=True)
+
+    answers: list[NumberedScore]
+
+
+class PublishedScores(RootModel[dict[str, GivenScore]]):
+    """The published form: an object whose names are the numbers of the questions."""
+
+    model_config = ConfigDict(strict=True)
+
+
+ScoreAnswer: TypeAlias = NumberedScores | PublishedScores
+
+
+@cache
+def published_scores(count: int) -> type[PublishedScores]:
+    """Return the published answer type for so many questions: its schema has exactly their numbers as keys."""
+
+    def schema_of_numbers(schema: dict[str, Any]) -> None:
+        entry = GivenScore.model_json_schema()
+        numbers = map(str, range(1, count + 1))
+        schema.clear()
+        schema.update(type="object", properties=dict.fromkeys(numbers, entry))
+
+    class Numbered(PublishedScores):
+        model_config = ConfigDict(json_schema_extra=schema_of_numbers)
+
+    return Numbered
+
+
+class ScoreJudge(ChatJudge):
+    """Ask a chat model for a score from 0 to 1 on each weighted question about an image.
+
+    All questions go in one request, each with its criteria. An image has a verdict only if every question has a score
+    from 0 to 1; after a second invalid answer the image is `Unscored`. Its score is the weighted mean over the
+    dimensions of the questions, each with the mean of its own. Evidence, all plain data:
+
+    - `persona`: the persona in which the model judged; on probes, where there is only one, `objective`;
+    - `prompt`: the name and version of the prompt;
+    - `answers`: the questions (`asked`) and the answers, word for word (`raw`);
+    - `served`: what was actually used, as far as the provider says; only with a verdict;
+    - `scores`: for each question the reasoning and the score; only with a verdict.
+    """
+
+    prompt_folder = Path(__file__).parent / "prompts"
+    retry_prompt = "score-judge-again"
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        persona: Literal["auto", "standard", "strict"] | str = "auto",
+        answers: ScoreAnswerForm = "numbered",
+        prompts: Path | None = None,
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            persona: how severely it judges; with `auto`, the family of the model decides, as in the paper.
+            answers: the form of the answer: a list of numbered scores, or the published one, an object with a name for
+                each question.
+            prompts: a folder with prompts of the user that replace ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        check_option("answers", answers, ANSWERS)
+        self._persona = select_persona(chat.name, persona)
+        self._numbered = answers == "numbered"
+        names: Mapping[ImageKind, str] = _personas()["texts"][self._persona]
+        super().__init__(
+            chat,
+            {"persona": self._persona, "answers": answers},
+            {f"prompt_{kind}": name for kind, name in names.items()},
+            prompts,
+        )
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Score the image on the questions of the item."""
+        spec = item.spec
+        if not isinstance(spec, CounterfactualSpec) or not spec.questions:
+            why = "".join(f", {tag}" for tag in odd_tags(item.tags))
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{why}")
+        if not all(map(is_complete, spec.questions)):
+            detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
+            return Unscored("not understood", detail)
+        kind, count = image_kind(item.suite, item.level), len(spec.questions)
+        answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else published_scores(count)
+        answer = await self._ask(
+            await self._encode(image),
+            {"questions": _list_questions(spec.questions)},
+            answer_type,
+            partial(find_problem, count=count),
+            prompt=f"prompt_{kind}",
+        )
+        evidence: dict[str, object] = {
+            "persona": self._persona if kind in ("factual", "counterfactual") else "objective",
+            "prompt": str(self._prompts[f"prompt_{kind}"]),
+            "answers": [{"asked": [one.question for one in spec.questions], "raw": list(answer.raw)}],
+        }
+        if isinstance(answer, NoValidAnswer):
+            return Unscored(answer.reason, answer.detail, evidence, answer.cost)
+        findings = _read_findings(answer.value)
+        evidence["served"] = dict(answer.served)
+        evidence["scores"] = [
+            {"question": one.question, "reasoning": finding.reasoning, "score": finding.score}
+            for one, finding in zip(spec.questions, findings, strict=True)
+        ]
+        parts = _parts(spec.questions, findings)
+        # Weights such as 8/3 are not exact, and an image at the threshold must not fail for that.
+        passed = round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
+        return Verdict(passed, parts, evidence, answer.cost)
+
+
+def select_persona(model: str, persona: str = "auto") -> Persona:
+    """Return the persona in which a model judges.
+
+    Args:
+        model: its name; with `auto`, the family it belongs to decides.
+        persona: `auto`, or the name of a persona.
+
+    Raises:
+        FormalimgError: if there is no such persona.
+    """
+    if persona not in ("auto", *PERSONAS):
+        raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
+    if persona != "auto":
+        return cast(Persona, persona)
+    families = _personas()["families"]
+    found = next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
+    return cast(Persona, found["persona"])
+
+
+def image_kind(suite: str, level: int) -> ImageKind:
+    """Return the kind of an image, by which it has its prompt."""
+    default = "factual" if level == 1 else "counterfactual"
+    return cast(ImageKind, _personas()["probes"].get(suite, default))
+
+
+@cache
+def _personas() -> Mapping[str, Any]:
+    return tomllib.loads((files("formalimg.benchmarks.cfworld") / "personas.toml").read_text(encoding="utf-8"))
+
+
+class ScoreFinding(NamedTuple):
+    """The answer to a question: the score, and why."""
+
+    score: float
+    reasoning: str
+
+
+_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
+"""A number in quotes is accepted if it is written so, with nothing around it."""
+
+
+def parse_score(given: object) -> float | None:
+    """Return the score in an answer: a number from 0 to 1, also in quotes.
+
+    None for all else, such as `1/2`, `50%`, `high`, 5, true or nothing.
+    """
+    if isinstance(given, str) and _DECIMAL.fullmatch(given):
+        given = float(given)
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return abs(float(given)) if 0 <= given <= 1 else None  # -0.0 is a number from 0 to 1 too, and is 0
+
+
+def find_problem(answer: ScoreAnswer, count: int) -> str | None:
+    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
+    entries = _entries(answer)
+    numbers = [number for number, _ in entries]
+    if numbers != [str(number) for number in range(1, count + 1)]:
+        listed = truncate(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
+        return numbering_problem(count, listed)
+    wrong = next(((number, one.score) for number, one in entries if parse_score(one.score) is None), None)
+    if wrong is None:
+        return None
+    quoted = truncate(" ".join(json.dumps(wrong[1], ensure_ascii=False).split()), 80, 20)
+    return f"the score of question {wrong[0]} is {quoted}, which is no number from 0 to 1"
+
+
+def _read_findings(answer: ScoreAnswer) -> list[ScoreFinding]:
+    """Return score and reasoning of each question, in their order, from a valid answer."""
+    scored = [(parse_score(one.score), one.reasoning) for _, one in _entries(answer)]
+    return [ScoreFinding(score, reasoning) for score, reasoning in scored if score is not None]
+
+
+def _entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
+    if isinstance(answer, PublishedScores):
+        # The names of an object have no order: 1 to 9 come before 10.
+        return sorted(answer.root.items(), key=lambda entry: (len(entry[0]), entry[0]))
+    return [(str(one.number), one) for one in answer.answers]
+
+
+def is_complete(question: WeightedQuestion) -> bool:
+    """Return whether a question can be asked and counted."""
+    return bool(question.question.strip() and question.criteria.strip()) and question.weight > 0
+
+
+def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
+    """Return the questions with their numbers and criteria; dimensions and weights are not for the judge."""
+    return "\n".join(
+        f"{number}. {' '.join(one.question.split())}\n   Criteria: {' '.join(one.criteria.split())}"
+        for number, one in enumerate(questions, 1)
+    )
+
+
+def shared_weights(questions: Sequence[WeightedQuestion]) -> list[float]:
+    """Return the weights of questions; those of a dimension share its weight, lest several outweigh others."""
+    sharing = Counter(one.dimension for one in questions)
+    return [one.weight / sharing[one.dimension] for one in questions]
+
+
+def _parts(questions: Sequence[WeightedQuestion], findings: Sequence[ScoreFinding]) -> tuple[Part, ...]:
+    return tuple(
+        Part(one.question, one.dimension, finding.score, weight=weight, reason=finding.reasoning)
+        for one, finding, weight in zip(questions, findings, shared_weights(questions), strict=True)
+    )
+
+
+def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+    """Return the judge that asks a chat model for scores."""
+    if protocol == "default":
+        name = require_chat(suite, name, "and cannot give scores")
+        chat, own = open_chat(name, options, ("persona", "answers", "prompts"), suite, {"answers": ANSWERS})
+        return ScoreJudge(chat, **own)
+    from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
+
+    name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
+    open_chat_as = partial(open_published_chat, suite, name, options, protocol, ("persona", "prompts"))
+    if select_persona(name, options.get("persona", "auto")) == "strict":
+        chat, followed, own = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
+    else:
+        chat, followed, own = open_chat_as(temperature=0, max_tokens=5500)
+    return PublishedScoreJudge(chat, followed, **own)
+
+
+def reopen_judge(recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by recorded answers."""
+    from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
+
+    settings = recorded.settings
+    if "protocol" in settings:
+        return PublishedScoreJudge(recorded.chat, settings["protocol"], persona=settings["persona"])
+    return ScoreJudge(recorded.chat, persona=settings["persona"], answers=settings["answers"])
+
+
+def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings about which the same score is asked; any score will do."""
+    from formalimg.judges import known_drawings as known
+
+    criteria = "1 if there is a bottle, 0 if there is none."
+    question = WeightedQuestion("assessment", "Is there a bottle?", criteria, 1.0)
+    item = Item(suite, "preflight", 1, known.RED_BOTTLE, CounterfactualSpec("preflight", "", (question,)))
+    return known.two_things(item, "for a score of how far it shows a bottle", any_verdict=True)

@@ -1,0 +1,138 @@
+"""A chat model as judge under the published protocol of CF-World: scores on weighted questions."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from formalimg.benchmarks.cfworld.judge import Persona, image_kind, is_complete, select_persona, shared_weights
+from formalimg.benchmarks.cfworld.published_answers import ScoreFamily, score_sheet
+from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.chat_judge import NoValidAnswer
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach, system_and_user
+from formalimg.models.chat import Attachment, Message
+from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
+
+FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}
+"""The published scorer of each persona: one was written for Gemini, the other for Qwen."""
+
+PROMPTS = Path(__file__).parent / "prompts" / "published"
+_MAX_SIDE = 1024
+_QUALITY = 85
+
+
+class PublishedScoreJudge(PublishedJudge):
+    """CF-World: all questions in one request, and an object with a score for each.
+
+    A system and a user message. For Gemini the text comes first, and the image is sent as JPEG with at most 1024 pixels
+    a side; for Qwen the image comes first, as it is. A question that the answer leaves out has a 0, as published.
+    Evidence, all plain data:
+
+    - `persona`, `prompt`: in which persona and with which prompt the model judged;
+    - `answers`: the questions (`asked`) and the answer, word for word (`raw`);
+    - `served`, `scores`: as of `ScoreJudge`; only with a verdict.
+    """
+
+    prompt_folder = PROMPTS
+
+    def __init__(
+        self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            protocol: an image passes by a score in which each question has its full weight (`official-code`), or the
+                questions of a dimension share its weight (`paper`).
+            prompts: a folder with prompts of the user that replace ours.
+            persona: whose scorer is followed: `standard` (Gemini), `strict` (Qwen), or `auto` by the model's name.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        self._persona = select_persona(chat.name, persona)
+        self._family = FAMILIES[self._persona]
+        names = {
+            "prompt_factual": f"published-score-factual-{self._family}",
+            "prompt_counterfactual": f"published-score-counterfactual-{self._family}",
+            "prompt_rules": "published-score-rules",
+            "prompt_attributes": "published-score-attributes",
+        }
+        super().__init__(chat, protocol, names, prompts, {"persona": self._persona})
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Score the image on the questions of the item."""
+        spec = item.spec
+        if not isinstance(spec, CounterfactualSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        if not all(map(is_complete, spec.questions)):
+            detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
+            return Unscored("not understood", detail)
+        kind = image_kind(item.suite, item.level)
+        prompt = self._prompts[f"prompt_{kind}"]
+        system, user = system_and_user(prompt, {"questions": list_questions(spec.questions)})
+        messages = await self._messages(system, user, image)
+        reply = await self._ask(messages, score_sheet(self._family, len(spec.questions)))
+        raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
+        evidence: dict[str, object] = {
+            "persona": self._persona if kind in ("factual", "counterfactual") else "objective",
+            "prompt": str(prompt),
+            "answers": [{"asked": [one.question for one in spec.questions], "raw": raw}],
+        }
+        if isinstance(reply, NoValidAnswer):
+            return Unscored(reply.reason, reply.detail, evidence, reply.cost)
+        evidence["served"] = dict(reply.served)
+        evidence["scores"] = [
+            {"question": one.question, "reasoning": reason, "score": score}
+            for one, score, reason in zip(spec.questions, reply.value.scores, reply.value.reasons, strict=True)
+        ]
+        # Stored with the weights of the paper, as by every judge: `report --profile official-code` gives each question
+        # its full weight again.
+        parts = tuple(
+            Part(one.question, one.dimension, score, weight=weight, reason=reason)
+            for one, score, weight, reason in zip(
+                spec.questions, reply.value.scores, shared_weights(spec.questions), reply.value.reasons, strict=True
+            )
+        )
+        return Verdict(self._passed(spec.questions, parts), parts, evidence, reply.cost)
+
+    def _passed(self, questions: Sequence[WeightedQuestion], parts: tuple[Part, ...]) -> bool:
+        if self.as_code:
+            parts = tuple(replace(part, weight=one.weight) for one, part in zip(questions, parts, strict=True))
+        return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
+
+    async def _messages(self, system: str, user: str, image: LoadedImage) -> list[Message]:
+        if self._family == "gemini":
+            parts: tuple[str | Attachment, ...] = (user, await asyncio.to_thread(_as_jpeg, image))
+        else:
+            parts = (await attach(image), user)
+        return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]
+
+
+def list_questions(questions: Sequence[WeightedQuestion]) -> str:
+    """Return the questions with their numbers and criteria, in the published form."""
+    return "".join(
+        f'\nQuestion ID "{number}":\nQuestion: {one.question}\nCriteria: {one.criteria}\n---'
+        for number, one in enumerate(questions, 1)
+    )
+
+
+def _as_jpeg(image: LoadedImage) -> Attachment:
+    from PIL.Image import Resampling
+
+    pixels = image.pil.convert("RGB")
+    scale = min(1.0, _MAX_SIDE / max(pixels.size))
+    if scale < 1:
+        width, height = (max(1, int(side * scale)) for side in pixels.size)
+        pixels = pixels.resize((width, height), Resampling.LANCZOS)
+    file = io.BytesIO()
+    pixels.save(file, "JPEG", quality=_QUALITY)
+    return Attachment(file.getvalue(), "image/jpeg")

@@ -1,0 +1,287 @@
+"""Records of published CF-World files: known irregularities are repaired by rule and reported, others are tagged.
+
+Of a record that is odd, as much is read as can be (see `odd_records` for the tags); only what is no JSON object at all
+is skipped. A file that is no list of records is an error.
+
+Fields of knowledge have the names of their files: `Biology`, `physics/Classical Mechanics`, and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg._util.io import refuse_special_file
+from formalimg.benchmarks.odd_records import (
+    BROKEN_TEXT,
+    DUPLICATE_ID,
+    EXTRA_FIELDS,
+    FIELD_MALFORMED,
+    ODD_NAME,
+    REPEATED_FIELD,
+    clean_text,
+)
+from formalimg.benchmarks.record import ItemFindings, RepeatedFields, free_name, parse_leniently
+
+RepairReason: TypeAlias = Literal[
+    "blanks at the edges",
+    "ids of two types",
+    "no category",
+    "mistyped key",
+    "no assessment point",
+    "assessment point of L3 alone",
+    "assessment point of L3 differs",
+    "duplicate",
+    "no questions",
+    "questions of L3 differ",
+    "no question of a dimension",
+    "unusual weight",
+    "same prompt as L2",
+]
+
+_MAX_LISTED = 13
+"""Up to so many repairs of one kind are all listed; of more, only the first few."""
+
+_FEW = 3
+
+
+class DataRepair(NamedTuple):
+    """One irregularity of published data and its repair.
+
+    Attributes:
+        where: file and record.
+        what: the kind of oddity.
+        how: what was made of it.
+    """
+
+    where: str
+    what: RepairReason
+    how: str
+
+
+def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
+    """Return repairs as text lines: each kind with its number, and the places.
+
+    Items without questions are not among them: whoever lists items names those.
+    """
+    kinds: dict[RepairReason, list[DataRepair]] = {what: [] for what in get_args(RepairReason)}
+    for each in repairs:
+        kinds[each.what].append(each)
+    lines = []
+    for what, found in kinds.items():
+        if not found or what == "no questions":
+            continue
+        lines.append(f"{what}: {len(found):,}")
+        shown = found if len(found) <= _MAX_LISTED else found[:_FEW]
+        lines += [f"  {each.where}: {each.how}" for each in shown]
+        if len(shown) < len(found):
+            lines.append(f"  and {len(found) - len(shown):,} more")
+    return lines
+
+
+class FieldPath(NamedTuple):
+    """A field of knowledge and the path of its published files.
+
+    Attributes:
+        path: the path of its files within `prompt`, without their suffix.
+        discipline: its tag.
+        branch: of physics, such as optics; empty for others.
+    """
+
+    path: str
+    discipline: str
+    branch: str = ""
+
+    @property
+    def slug(self) -> str:
+        """The path as a prefix of ids, such as physics-classical-mechanics."""
+        return re.sub(r"[^a-z0-9]+", "-", self.path.lower()).strip("-")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of its items."""
+        return tuple(filter(None, (self.discipline, self.branch)))
+
+
+PUBLISHED_FIELDS = (
+    FieldPath("Biology", "biology"),
+    FieldPath("Chemical", "chemistry"),
+    FieldPath("Geography", "geography"),
+    FieldPath("Sociology", "sociology"),
+    FieldPath("physics/Astronomy", "physics", "astronomy"),
+    FieldPath("physics/Classical Mechanics", "physics", "mechanics"),
+    FieldPath("physics/Electromagnetism", "physics", "electromagnetism"),
+    FieldPath("physics/Optics", "physics", "optics"),
+    FieldPath("physics/Thermodynamics", "physics", "thermodynamics"),
+)
+
+
+def field_at(path: str) -> FieldPath:
+    """Return the field whose files have this path; unpublished ones are named by their path."""
+    for field in PUBLISHED_FIELDS:
+        if field.path == path:
+            return field
+    discipline, *deeper = (FieldPath(part, "").slug for part in path.split("/"))
+    return FieldPath(path, discipline, "-".join(deeper))
+
+
+def field_tagged(tags: tuple[str, ...]) -> FieldPath:
+    """Return the field whose items have these tags."""
+    for field in PUBLISHED_FIELDS:
+        if field.tags == tags:
+            return field
+    # Tags may be any text, and this becomes the name of a file.
+    return field_at("/".join(FieldPath(tag, "").slug or "other" for tag in tags))
+
+
+_MISTYPED = re.compile(r"(ap|prompt)_([123])")
+
+_LARGEST = 1_000
+"""Upper limit of numbers in published files."""
+
+
+class RecordSchema(NamedTuple):
+    """The fields of the records of a file.
+
+    Attributes:
+        label: what such a record is, with its article.
+        texts: required text fields.
+        optional: optional text fields.
+        numbers: required fields with a number above 0.
+        ids: required ids, as text or as a whole number.
+        ignored: fields that are not used.
+        id_pattern: regular expression of ids.
+    """
+
+    label: str
+    texts: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ("id",)
+    ignored: tuple[str, ...] = ()
+    id_pattern: str = "0|[1-9][0-9]{0,8}"
+
+
+class PublishedRecord(NamedTuple):
+    """A record: ids and texts as stripped text, empty where missing; numbers, None where they are none; odd tags."""
+
+    where: str
+    texts: dict[str, str]
+    numbers: dict[str, float | None]
+    tags: frozenset[str] = frozenset()
+
+
+def read_records(
+    root: Path, name: str, schema: RecordSchema, findings: ItemFindings, repairs: list[DataRepair]
+) -> list[PublishedRecord]:
+    """Read the records of a file, each with an id of its own.
+
+    A file that is no list of records is added to the findings, what is no record is skipped there, and repairs are
+    added to `repairs`.
+    """
+    found = _load_list(root / name, name, findings)
+    kinds = {type(record.get("id")) for record in found if isinstance(record, dict)}
+    records: dict[str, PublishedRecord] = {}
+    for number, record in enumerate(found, 1):
+        if not isinstance(record, dict):
+            findings.skip(f"{name}, record {number}", f"{schema.label} must be a JSON object, {{…}}")
+            continue
+        where = f"{name}, id {str(record['id'])[:40]}" if "id" in record else f"{name}, record {number}"
+        if len(kinds) > 1 and isinstance(record.get("id"), int):
+            repairs.append(DataRepair(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
+        fields = _fix_keys(record, schema, where, repairs)
+        parsed = _parse_record(where, fields, schema, repairs)
+        if isinstance(record, RepeatedFields):
+            parsed = parsed._replace(tags=parsed.tags | {REPEATED_FIELD})
+        if not parsed.texts["id"] or parsed.texts["id"] in records:
+            parsed = _with_free_id(parsed, number, records)
+        records[parsed.texts["id"]] = parsed
+    return list(records.values())
+
+
+def _with_free_id(record: PublishedRecord, number: int, taken: Collection[str]) -> PublishedRecord:
+    """Return a record whose id is missing, or that of another, with an id of its own."""
+    is_missing = not record.texts["id"]
+    own = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", taken)
+    return record._replace(
+        texts=record.texts | {"id": own}, tags=record.tags | {ODD_NAME if is_missing else DUPLICATE_ID}
+    )
+
+
+def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
+    refuse_special_file(path)
+    try:
+        found = parse_leniently(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        findings.add(name, f"cannot be read: {error.strerror}")
+    except ValueError as error:
+        findings.add(name, f"must be JSON in UTF-8: {error}")
+    else:
+        if isinstance(found, list):
+            return found
+        findings.add(name, "must be a list of records")
+    return ()
+
+
+def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, repairs: list[DataRepair]) -> dict[str, Any]:
+    """Return the record with mistyped keys corrected: `ap_3` is `ap_l3`, unless that is there too."""
+    fields = {}
+    for key, value in record.items():
+        meant = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
+        if meant != key and meant in (*schema.texts, *schema.optional) and meant not in record:
+            repairs.append(DataRepair(where, "mistyped key", f"{key} read as {meant}"))
+            key = meant
+        fields[key] = value
+    return fields
+
+
+def _parse_record(
+    where: str, fields: dict[str, Any], schema: RecordSchema, repairs: list[DataRepair]
+) -> PublishedRecord:
+    """Return as much of a record as can be read, with the tags of what is odd."""
+    odd: set[str] = set()
+    known = (*schema.ids, *schema.texts, *schema.numbers, *schema.optional, *schema.ignored)
+    if any(name not in known for name in fields):
+        odd.add(EXTRA_FIELDS)
+    found = {name: _text(fields.get(name, ""), odd) for name in (*schema.texts, *schema.optional)}
+    texts = {name: text.strip() for name, text in found.items()}
+    texts |= {name: _id(fields.get(name), schema.id_pattern, odd) for name in schema.ids}
+    numbers = {name: _number(fields.get(name)) for name in schema.numbers}
+    blank = [name for name, text in found.items() if text != texts[name]]
+    if blank:
+        repairs.append(DataRepair(where, "blanks at the edges", f"taken off {', '.join(blank)}"))
+    return PublishedRecord(where, texts, numbers, frozenset(odd))
+
+
+def _text(value: object, odd: set[str]) -> str:
+    """Return a field as text; a number as its digits, and anything else as missing, both with a tag."""
+    if isinstance(value, str):
+        text, is_broken = clean_text(value)
+        if is_broken:
+            odd.add(BROKEN_TEXT)
+        return text
+    odd.add(FIELD_MALFORMED)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _id(value: object, pattern: str, odd: set[str]) -> str:
+    """Return an id; one that is no number becomes a name, with a tag, and empty if there is none."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if re.fullmatch(pattern, text):
+        return text
+    odd.add(ODD_NAME)
+    return free_name(text, ()) if re.search("[A-Za-z0-9]", text) else ""
+
+
+def _number(value: object) -> float | None:
+    """Return a field as a number above 0, also where it is written as text; None if it is none."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LARGEST:
+        return None
+    return value

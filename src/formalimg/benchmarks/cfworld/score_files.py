@@ -1,0 +1,175 @@
+"""Published score files of CF-World: `<field>_gemini_scores.json` and `<field>_gemini_qwen235b.json`.
+
+A list of records, one for each question about each image. The published scorers write a 0 for whatever they could not
+score: a missing image, an answer that never came or cannot be read, an image that was not judged because its group
+failed at L1. Here these are unscored, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+from formalimg.benchmarks.cfworld.published_records import PUBLISHED_FIELDS, FieldPath, field_tagged
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+_GATE_NOTE = "[System: Zeroed because L1 image score "
+_ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
+_LEVEL = re.compile(r"l([123])", re.IGNORECASE)
+
+NO_SCORE = {
+    "Image missing": "the picture was missing",
+    "Skipped due to L1 score < 0.5": "not judged, because L1 of its group scored below 0.5",
+    "API Failed": "no answer from the judge",
+    "FAILED": "no answer from the judge that could be read",
+}
+"""What the published scorers write in place of the judge's reasoning, beside a score of 0."""
+
+_NO_REASON = "Parsed"
+"""What they write where the judge's answer has no reasoning; with a score of 0, it may have been empty."""
+
+_LARGEST = 1_000_000
+"""Upper limit of numbers; whole numbers of JSON can be too large for floats."""
+
+
+class ScoredQuestion(NamedTuple):
+    """The score of one question about one image.
+
+    Attributes:
+        item: the id of the item, as `load` gives it; empty if the record does not say it.
+        level: 1, 2 or 3.
+        question: what was asked; empty if the record does not say it.
+        weight: how much it counts.
+        score: as the judge gave it; None if it gave none.
+        reason: what the judge said.
+        unscored: why there is no score; empty if there is one.
+    """
+
+    item: str
+    level: int
+    question: str
+    weight: float
+    score: float | None
+    reason: str
+    unscored: str
+
+
+def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
+    """Read the records of a score file, and separate what has no score from a score of 0.
+
+    Raises:
+        FormalimgError: if it is not a score file.
+    """
+    place = Path(path)
+    try:
+        records = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
+    if not isinstance(records, list):
+        raise FormalimgError(f"{path} is not a score file: it must be a list of records")
+    slug = _slug(place)
+    return [_scored(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
+
+
+def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
+    fields: dict[str, Any] = record if isinstance(record, dict) else {}
+    level = _LEVEL.fullmatch(str(fields.get("prompt_level")))
+    weight, score, reason = (fields.get(name) for name in ("weight", "score", "reasoning"))
+    if level is None or not _is_number(weight) or weight <= 0 or "score" not in fields:
+        raise FormalimgError(f"{where}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
+    number, named = fields.get("source_id"), fields.get("item")
+    item = named if isinstance(named, str) else "" if number is None else f"{slug}-{number}-l{level[1]}"
+    reasoning = reason if isinstance(reason, str) else ""
+    found = _score_or_reason(score, reasoning)
+    value, unscored = (None, found) if isinstance(found, str) else (found, "")
+    return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, value, reasoning, unscored)
+
+
+def _score_or_reason(score: Any, reasoning: str) -> float | str:
+    """Return the score, or why there is none."""
+    before, note, _ = reasoning.partition(_GATE_NOTE)
+    raw = before.rstrip() if note else reasoning
+    if raw.strip() in NO_SCORE:
+        return NO_SCORE[raw.strip()]
+    if raw != reasoning:
+        return "set to 0 because L1 of its group scored below 0.5; what the judge gave is lost"
+    if not _is_number(score) or not 0 <= score <= 1:
+        return f"the score is no number from 0 to 1: {str(score)[:40]}"
+    if score == 0 and reasoning.strip() in ("", _NO_REASON):
+        return "the judge's answer has neither a score above 0 nor a reason: perhaps it left the question out"
+    return float(score)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+
+
+class CfWorldFile(NamedTuple):
+    """Where an item belongs in the published tree.
+
+    Attributes:
+        tree: the path of the files of its field, such as `physics/Classical Mechanics`.
+        number: the id of its group there.
+        level: 1, 2 or 3.
+        item: its id here, if it does not follow from the others, as that of items that were not published.
+    """
+
+    tree: str
+    number: str
+    level: int
+    item: str = ""
+
+
+def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
+    """Return where an item belongs in the published tree: by the name of its group, or by its tags if it is ours."""
+    group = item.spec.group
+    for field in PUBLISHED_FIELDS:
+        number = group.removeprefix(f"{field.slug}-")
+        if number != group and number.isdigit():
+            is_named_so = item.id == f"{group}-l{item.level}"
+            return CfWorldFile(field.path, number, item.level, "" if is_named_so else item.id)
+    fitting = [field for field in PUBLISHED_FIELDS if set(field.tags) <= set(item.tags)]
+    tree = fitting[0].path if fitting else field_tagged(item.tags[:2] or ("other",)).path
+    ending = re.search(r"[0-9]+$", group)
+    return CfWorldFile(tree, ending[0] if ending else FieldPath(group, "").slug, item.level, item.id)
+
+
+def cf_score_record(
+    number: int, file: CfWorldFile, asked: WeightedQuestion, score: float | None, reason: str
+) -> dict[str, object]:
+    """Return the record of a question in a score file, which `read_cf_scores` reads back.
+
+    Args:
+        number: its number in the file, from 1.
+        file: where its item belongs.
+        asked: the question.
+        score: the judge's score; None if there is none, which the published scorers write as a 0 with `reason`.
+        reason: what the judge said, or what is written where there is no score: one of `NO_SCORE`.
+    """
+    record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
+    if file.item:
+        record["item"] = file.item
+    if score == 0 and reason.strip() in ("", _NO_REASON):  # else it would be taken for an answer that was left out
+        reason = "The judge gave no reason."
+    return {
+        **record,
+        "question": asked.question,
+        "weight": int(asked.weight) if float(asked.weight).is_integer() else asked.weight,
+        "score": 0 if score is None else score,
+        "reasoning": reason,
+    }
+
+
+def _slug(path: Path) -> str:
+    """Return the prefix of item ids. The file name gives the field; the folder may have any name."""
+    name = _ENDING.sub("", path.stem)
+    for field in PUBLISHED_FIELDS:
+        if field.path.rpartition("/")[2] == name:
+            return field.slug
+    return FieldPath(name, "").slug

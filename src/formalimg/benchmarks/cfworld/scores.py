@@ -1,0 +1,256 @@
+"""CF-World scores: weighted score of an image, the L1 gate, and the rates PRR and RRR between levels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum, sqrt
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.intervals import TOLERANCE
+from formalimg.stats.observations import Interval, MissingPolicy, Profile, ScoreObservation, validate_score
+
+ScoreProfile: TypeAlias = Profile
+"""Which rules apply where the paper differs from its published code or tables."""
+
+
+class MeanScore(NamedTuple):
+    """Mean score of the images of a level.
+
+    Attributes:
+        value: the mean, 0 to 1, after the gate and the rule for what is missing; None if nothing was counted.
+        interval: its interval, by resampling groups; None where there is no value.
+        scored: how many images have a score that counts.
+        expected: how many were to be scored.
+        gated: how many images count as 0 because the gate of their group is closed.
+        bounds: the mean if all images without a score had 0, and if all had 1; None where there is no value.
+    """
+
+    value: float | None
+    interval: Interval | None
+    scored: int
+    expected: int
+    gated: int
+    bounds: Interval | None = None
+
+    @property
+    def coverage(self) -> float:
+        """Share of images that have a score."""
+        return self.scored / self.expected if self.expected else 0.0
+
+
+class ScoreRatio(NamedTuple):
+    """PRR or RRR with its confidence interval.
+
+    Attributes:
+        value: the figure; None where a mean is missing, or the one to be divided by is 0.
+        interval: its interval, by resampling groups; None where there is no value, where a level has fewer than five
+            groups, or where it is unbounded.
+    """
+
+    value: float | None
+    interval: Interval | None
+
+
+class ScoreSummary(NamedTuple):
+    """All results of a run of CF-World, and the rules they were computed by.
+
+    Attributes:
+        levels: the mean score of each level.
+        prr: the Prior Resistance Rate, from levels 1 and 2.
+        rrr: the Reasoning Retention Rate, from levels 2 and 3.
+        threshold: the score of level 1 below which a group's gate is closed; None for no gate.
+        missing: what was done with images that have no score.
+        confidence: how sure the intervals are.
+        profile: whose rules were followed.
+    """
+
+    levels: Mapping[int, MeanScore]
+    prr: ScoreRatio
+    rrr: ScoreRatio
+    threshold: float | None
+    missing: MissingPolicy
+    confidence: float
+    profile: ScoreProfile
+
+
+def prior_resistance(l1: float | None, l2: float | None) -> float | None:
+    """Return the Prior Resistance Rate of two mean scores: L2 / √L1.
+
+    None where a mean is missing, or L1 is 0 and there was nothing to resist.
+    """
+    return _ratio(l1, l2)
+
+
+def reasoning_retention(l2: float | None, l3: float | None) -> float | None:
+    """Return the Reasoning Retention Rate of two mean scores: L3 / √L2; None where a mean is missing, or L2 is 0."""
+    return _ratio(l2, l3)
+
+
+def _ratio(before: float | None, after: float | None) -> float | None:
+    if before is None or after is None:
+        return None
+    for mean in (before, after):
+        validate_score(mean)
+    return after / sqrt(before) if before > 0 else None
+
+
+class WeightedAnswer(NamedTuple):
+    """The answer to one question: its dimension, weight and score, 0 to 1."""
+
+    dimension: str
+    weight: float
+    score: float
+
+
+def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScoreProfile = "paper") -> float | None:
+    """Return the weighted score of an image, 0 to 1.
+
+    The paper has one score for each dimension, so several questions of one dimension share its weight. The published
+    code gives each question the full weight: with three questions about logic, the assessment point counts for 36 %
+    instead of 58 %.
+
+    Args:
+        answers: dimension, weight and score of each question (`WeightedAnswer`).
+        profile: `paper`, or `official-code`.
+
+    Returns:
+        The score; None if nothing was asked.
+
+    Raises:
+        FormalimgError: if a score or a weight is invalid.
+    """
+    validate_profile(profile)
+    found = [WeightedAnswer(*answer) for answer in answers]
+    times = Counter(answer.dimension for answer in found)
+    weights = []
+    for answer in found:
+        validate_score(answer.score)
+        if not answer.weight > 0:
+            raise FormalimgError(f"a question has the weight {answer.weight}: weights are above 0")
+        weights.append(answer.weight / times[answer.dimension] if profile == "paper" else answer.weight)
+    if not found:
+        return None
+    return fsum(weight * answer.score for weight, answer in zip(weights, found, strict=True)) / fsum(weights)
+
+
+def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
+    """Return the score of an image under another profile, given its score under `paper`.
+
+    Args:
+        score: its score, 0 to 1.
+        parts: dimension, weight and score of each question; questions of one dimension share its weight. None for a
+            image that failed as a whole: its score is the same in any profile.
+        profile: `official-code` gives the full weight back to each question.
+
+    Raises:
+        FormalimgError: if a score or a weight is invalid.
+    """
+    validate_profile(profile)
+    for _, _, given in parts:
+        validate_score(given)
+    validate_score(score)
+    if profile == "paper":
+        return score
+    times = Counter(dimension for dimension, *_ in parts)
+    weights = ((dimension, weight * times[dimension], given) for dimension, weight, given in parts)
+    found = weighted_score(weights, profile)
+    return score if found is None else found
+
+
+def validate_profile(profile: str) -> None:
+    """Raise unless this is a known profile."""
+    if profile not in get_args(ScoreProfile):
+        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(ScoreProfile))}")
+
+
+GateState: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
+"""State of the gate of an image: whether level 1 of its group lets it count, or why that is not known."""
+
+
+def apply_gate(
+    observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
+) -> list[ScoreObservation]:
+    """Set scores above level 1 to 0 where the group's level-1 image scores below the threshold.
+
+    An image without a score stays without one, whatever its gate; so does one whose gate is unknown.
+
+    Args:
+        observations: the scores as the judge gave them. They are not changed.
+        threshold: the score that opens the gate, 0 to 1.
+        profile: what a level 1 without a score means; see `gates`.
+
+    Raises:
+        FormalimgError: if the threshold or the profile is invalid, or a group has two images that could be its gate.
+    """
+    seen = list(observations)
+    return [
+        one._replace(score=_gated_score(gate, one.score))
+        for one, gate in zip(seen, gate_states(seen, threshold, profile=profile), strict=True)
+    ]
+
+
+def gate_states(
+    observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
+) -> list[GateState]:
+    """Return the gate of each image; `open` for images of level 1.
+
+    Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
+    equal to the threshold opens the gate.
+
+    Args:
+        observations: the scores as the judge gave them.
+        threshold: the score that opens the gate, 0 to 1.
+        profile: under `paper`, a level 1 without a score leaves the gate `unknown`; under `official-code`, it closes
+            it. A group of which level 1 was never asked for is `not in the run`, under both.
+
+    Raises:
+        FormalimgError: if the threshold or the profile is invalid, or a group has two images that could be its gate.
+    """
+    validate_threshold(threshold)
+    validate_profile(profile)
+    seen = list(observations)
+    factual = _factual(seen)
+    return ["open" if one.level == 1 else _gate(one, factual, threshold, profile) for one in seen]
+
+
+def validate_threshold(threshold: float) -> float:
+    """Return the threshold, or raise if it does not lie between 0 and 1."""
+    if not 0 <= threshold <= 1:
+        raise FormalimgError(f"the threshold {threshold!r} does not lie between 0 and 1: use 0.5, as the paper does")
+    return threshold
+
+
+def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], float | None]:
+    found: dict[tuple[str, int], float | None] = {}
+    for group, level, sample, score in observations:
+        if score is not None:
+            validate_score(score)
+        if level != 1:
+            continue
+        if (group, sample) in found:
+            raise FormalimgError(
+                f"group {group!r} has two images of level 1 with the number {sample}: "
+                "give each its own sample, or use no gate"
+            )
+        found[group, sample] = score
+    return found
+
+
+def _gate(
+    one: ScoreObservation, factual: Mapping[tuple[str, int], float | None], threshold: float, profile: ScoreProfile
+) -> GateState:
+    which = next((key for key in ((one.group, one.sample), (one.group, 0)) if key in factual), None)
+    if which is None:
+        return "not in the run"
+    score = factual[which]
+    if score is None:
+        return "unknown" if profile == "paper" else "closed"
+    return "closed" if score < threshold - TOLERANCE else "open"
+
+
+def _gated_score(gate: GateState, score: float | None) -> float | None:
+    if score is None or gate in ("unknown", "not in the run"):
+        return None
+    return score if gate == "open" else 0.0

@@ -1,0 +1,151 @@
+"""Groups and specs of CF-World: suite names, levels, weighted questions, and the three prompts of a law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.observations import PASS_THRESHOLD as PASS_THRESHOLD  # whatever the gate
+
+CF_WORLD = "cf-world"
+CF_WORLD_RULES = "cf-world-rules"
+CF_WORLD_ATTRIBUTES = "cf-world-attributes"
+CF_WORLD_DENOMINALISED = "cf-world-denominalised"
+
+FIELD_TAGGED = (CF_WORLD, CF_WORLD_DENOMINALISED)
+"""Those whose items are tagged with a field of knowledge."""
+
+CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED)
+"""The benchmark itself, and its probes."""
+
+
+Level: TypeAlias = Literal[1, 2, 3]
+"""1 factual, 2 explicit counterfactual (the outcome is stated), 3 implicit counterfactual (it has to be deduced)."""
+
+Dimension: TypeAlias = Literal["integrity", "assessment", "logic", "adherence"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+"""What a question is about: the image as such, the assessment point, the logic of the scene, or the prompt."""
+
+WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8, "adherence": 2}
+"""Weight of the questions of each dimension."""
+
+
+@dataclass(frozen=True)
+class WeightedQuestion:
+    """A question about an image, to be answered with a score from 0 to 1.
+
+    Attributes:
+        dimension: what it is about.
+        question: the question.
+        criteria: which score is for what.
+        weight: how much it counts.
+    """
+
+    dimension: Dimension
+    question: str
+    criteria: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class CounterfactualSpec:
+    """What an item of CF-World, or of one of its probes, asks for.
+
+    Attributes:
+        group: the group it belongs to: its three levels, or the variants of a rule or of a pair.
+        assessment: what decides, in one sentence; empty for published data that have none.
+        questions: the questions of all dimensions; none for published prompts without any, which cannot be scored.
+    """
+
+    group: str
+    assessment: str
+    questions: tuple[WeightedQuestion, ...]
+
+
+class Field(NamedTuple):
+    """A field of knowledge that groups are about."""
+
+    discipline: str
+    branch: str
+
+
+FIELDS: Mapping[str, Field] = {
+    "mechanics": Field("physics", "mechanics"),
+    "optics": Field("physics", "optics"),
+    "thermodynamics": Field("physics", "thermodynamics"),
+    "electromagnetism": Field("physics", "electromagnetism"),
+    "astronomy": Field("physics", "astronomy"),
+    "biology": Field("biology", ""),
+    "chemistry": Field("chemistry", ""),
+    "geography": Field("geography", ""),
+    "sociology": Field("sociology", ""),
+}
+"""The fields, by the names of their files in `groups/`."""
+
+
+@dataclass(frozen=True)
+class CounterfactualGroup:
+    """One law and its counterfactual, as three prompts of rising difficulty.
+
+    Attributes:
+        id: its name, such as optics-001; fit to be a file name.
+        discipline: physics, biology, chemistry, geography or sociology.
+        branch: of physics, such as optics; empty for others.
+        law: the law as it is.
+        changed: the law as it is in the counterfactual world.
+        factual: the prompt of an ordinary scene under the law (L1).
+        implicit: the prompt that gives the changed law and the scene, and not what comes of it (L3).
+        outcome: what a camera would see, as the sentence that makes the implicit prompt explicit (L2 = L3 + this).
+        described: the same outcome without the names of objects and looks: said by what they are like.
+        shows_factual: what decides about an image of L1.
+        shows: what decides about an image of L2 and L3.
+    """
+
+    id: str
+    discipline: str
+    branch: str
+    law: str
+    changed: str
+    factual: str
+    implicit: str
+    outcome: str
+    described: str
+    shows_factual: str
+    shows: str
+
+    @property
+    def explicit(self) -> str:
+        """The prompt with the changed law, the scene, and its outcome (L2)."""
+        return f"{self.implicit} {self.outcome}"
+
+    @property
+    def denominalised(self) -> str:
+        """The explicit prompt with the outcome described instead of named."""
+        return f"{self.implicit} {self.described}"
+
+    def prompt(self, level: Level) -> str:
+        """Return the prompt of a level."""
+        return {1: self.factual, 2: self.explicit, 3: self.implicit}[level]
+
+    def assessment(self, level: Level) -> str:
+        """Return what decides about an image of a level."""
+        return self.shows_factual if level == 1 else self.shows
+
+    @classmethod
+    def from_fields(cls, given: Mapping[str, Any]) -> CounterfactualGroup:
+        """Return the group that these fields describe.
+
+        Raises:
+            FormalimgError: if one is missing, unknown or no text.
+        """
+        known = [field.name for field in fields(cls)]
+        name = given.get("id", "without an id")
+        for field in known:
+            if not isinstance(given.get(field), str):
+                raise FormalimgError(f"group {name}: {field} is missing, or no text")
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            raise FormalimgError(f"group {name}: unknown field {unknown[0]!r}: a group has {', '.join(known)}")
+        return cls(**{field: given[field] for field in known})

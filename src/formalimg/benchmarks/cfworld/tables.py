@@ -1,0 +1,296 @@
+"""Tables of CF-World and its probes: raw and gated scores, disciplines, dimensions, rules, pairs, unscored groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+
+from formalimg.benchmarks.cfworld.run_scores import (
+    GATE_UNKNOWN,
+    NO_FACTUAL,
+    WHY_NOT_COUNTED,
+    gated_means,
+    means,
+    ratio_bounds,
+    scoring_rules,
+)
+from formalimg.benchmarks.cfworld.scores import ScoreSummary
+from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
+from formalimg.benchmarks.cfworld.summary import score_difference
+from formalimg.reports.comparison_model import GradedImage, HowCounted, SeenRun, run_cell, run_column, table_of_rates
+from formalimg.reports.labels import level_name, rule_text
+from formalimg.reports.reference import reference_rows
+from formalimg.reports.tables.model import Cell, Column, Number, TableRow
+from formalimg.stats.observations import ScoreObservation
+from formalimg.types import Benchmark, Table
+
+_PROBE_LEVELS = (1, 2)
+
+_PENDING = ("no image", "not judged", NO_FACTUAL)
+"""Reasons that end when the run goes on."""
+
+
+def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return all tables about runs of CF-World or a probe; some may have no rows."""
+    return tuple(_tables(suite, runs, how))
+
+
+def _tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Table]:
+    if suite.gate is not None:
+        yield raw_and_gated(suite, runs, how)
+    if {one.level for run in runs for one in run.graded} == set(_PROBE_LEVELS) and suite.gate is None:
+        yield differences(suite, runs, how)
+        yield by_group(suite, runs, how)
+    if suite.name in FIELD_TAGGED:
+        yield by_field(suite, runs, how)
+    yield by_dimension(suite, runs, how)
+    yield groups_without_scores(suite, runs)
+
+
+def raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return raw and gated means by level, and for how many images the gate is closed or unknown."""
+    rules = ". ".join(scoring_rules(suite, how, with_ratios=False))
+    return table_of_rates(
+        "raw and gated",
+        "Scores as the judge gave them, and as they count",
+        (
+            Column("run"),
+            Column("level"),
+            Column("raw", "score"),
+            Column("gated", "score"),
+            Column("closed", "count"),
+            Column("share closed", "percent"),
+            Column("unknown", "count"),
+        ),
+        [row for run in runs for row in _gate_rows(suite, run, runs, how)],
+        f"raw: without the gate. {_intervals(how)}. closed: images that count as 0, and their share of all that "
+        f"count, in percent. unknown: images whose gate is unknown. {rules}.",
+    )
+
+
+def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[TableRow]:
+    raw = means((one._replace(counting=one.score) for one in run.graded), how)
+    gated = gated_means(run.graded, suite, how)
+    for level in _levels(runs):
+        here = [one for one in run.graded if one.level == level]
+        counting = sum(one.counting is not None for one in here)
+        closed = sum(one.is_gated for one in here)
+        yield TableRow(
+            (
+                run.name,
+                level_name(suite, level),
+                Number.of((gated if level == 1 else raw).levels.get(level)),  # the factual level has no gate
+                Number.of(gated.levels.get(level)),
+                closed,
+                closed / counting if counting and level > 1 else None,
+                sum(one.reason in WHY_NOT_COUNTED for one in here),
+            ),
+            run.name,
+        )
+
+
+def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return the means of both levels of a probe, and the difference between them, group by group."""
+    published = reference_rows(suite.name) if how.references else ()
+    group = suite.group
+    rows = [TableRow((run.name, *_probe_cells(run.graded, how)), run.name) for run in runs]
+    rows += [
+        TableRow(
+            (row.name, *(row.rates.get(level) for level in _PROBE_LEVELS), None, None), row.name, row.model, row.judge
+        )
+        for row in published
+    ]
+    sources = "; ".join(dict.fromkeys(row.source for row in published))
+    first, second = (level_name(suite, level) for level in _PROBE_LEVELS)
+    return table_of_rates(
+        "differences",
+        f"{first.capitalize()} and {second} scores",
+        (
+            Column("run"),
+            *_level_columns(suite, _PROBE_LEVELS),
+            Column("difference", "difference"),
+            Column(f"{group}s", "count"),
+        ),
+        rows,
+        f"difference: the mean over {group}s of the second mean minus the first; each {group} counts once, so that it "
+        f"may differ from the difference of the means. {group}s: those that have both. {_intervals(how)}. "
+        f"{_rules(suite, how)}" + (f" Published: {sources}." if sources else ""),
+    )
+
+
+def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return the means of both levels of a probe for each rule or pair, in the order of the suite."""
+    group_name = suite.group
+    rows = []
+    for group in dict.fromkeys(one.group for run in runs for one in run.graded):
+        for run in runs:
+            here = [one for one in run.graded if one.group == group]
+            if here:
+                *numbers, _ = _probe_cells(here, how)
+                plain = [number._replace(interval=None) for number in numbers]  # one or two images tell of no others
+                rows.append(TableRow((group, *run_cell(run.name, runs), *plain), run.name))
+    return table_of_rates(
+        f"by {group_name}",
+        f"Scores by {group_name}",
+        (
+            Column(group_name),
+            *run_column(runs),
+            *_level_columns(suite, _PROBE_LEVELS),
+            Column("difference", "difference"),
+        ),
+        rows,
+        _rules(suite, how),
+    )
+
+
+def _probe_cells(images: Sequence[GradedImage], how: HowCounted) -> tuple[Number, ...]:
+    """Return the means of both levels, the difference between them, and how many groups have both."""
+    missing = 0.0 if how.missing == "fail" else None
+    counted = [
+        ScoreObservation(one.group, one.level, one.sample, missing if one.counting is None else one.counting)
+        for one in images
+    ]
+    found = score_difference(counted, confidence=how.confidence)
+    summary = means(images, how)
+    both = (Number.of(summary.levels.get(level)) for level in _PROBE_LEVELS)
+    return (*both, Number(found.value, found.interval), Number(found.groups))
+
+
+def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return means by discipline and, below disciplines that have branches, by branch."""
+    levels = _levels(runs)
+    rows = []
+    for field in _fields(runs):
+        for run in runs:
+            here = [one for one in run.graded if one.tags[: len(field)] == field]
+            if here:
+                summary = gated_means(here, suite, how)
+                labels = (field[0], " ".join(field[1:]), *run_cell(run.name, runs))
+                groups = len({one.group for one in here})
+                numbers = (*_level_cells(summary, levels), *_ratio_cells(suite, summary))
+                rows.append(TableRow((*labels, groups, *numbers), run.name))
+    return table_of_rates(
+        "disciplines",
+        "Scores by discipline and branch",
+        (
+            Column("discipline"),
+            Column("branch"),
+            *run_column(runs),
+            Column("groups", "count"),
+            *_level_columns(suite, levels),
+            *(Column(band, "score") for band in suite.bands),
+        ),
+        rows,
+        f"{_intervals(how)}. {_rules(suite, how)}",
+    )
+
+
+def _fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
+    """Return each discipline, followed by its branches."""
+    tags = {one.tags for run in runs for one in run.graded if one.tags}
+    return sorted({field for each in tags for field in (each[:1], each[:2])})
+
+
+def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return means by dimension and level, as the judge gave the scores."""
+    levels = _levels(runs)
+    known: tuple[str, ...] = DIMENSIONS
+    rows = []
+    for dimension in sorted({kind for run in runs for one in run.graded for kind in one.asked}, key=known.index):
+        for run in runs:
+            here = [_of_dimension(one, dimension) for one in run.graded if dimension in one.asked]
+            if any(one.counting is not None for one in here):
+                cells = (dimension, *run_cell(run.name, runs), *_level_cells(means(here, how), levels))
+                rows.append(TableRow(cells, run.name))
+    return table_of_rates(
+        "dimensions",
+        "Scores by dimension",
+        (Column("dimension"), *run_column(runs), *_level_columns(suite, levels)),
+        rows,
+        "Of each image the mean score of its questions of the dimension, without the gate; images that failed by "
+        f"rule have their score, 0, in each. {_intervals(how)}. {rule_text(how.missing, of_scores=True)}.",
+    )
+
+
+def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
+    """Return the image with the score of its questions of a dimension. One that failed as a whole failed each."""
+    if not image.parts:
+        return image._replace(counting=image.score)
+    scores = [part.score for part in image.parts if part.kind == dimension]
+    return image._replace(counting=fmean(scores) if scores else None)
+
+
+def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
+    """Return which groups lack a score and why; those that only wait for the run to go on are left out."""
+    return Table(
+        "groups without scores",
+        "Groups that cannot be scored",
+        (Column("group"), *run_column(runs), Column("why")),
+        tuple(
+            TableRow((group, *run_cell(run.name, runs), why), run.name)
+            for run in runs
+            for group, images in _by_group(run.graded).items()
+            if (why := _why(suite, images))
+        ),
+        (
+            "Groups of which some image has no score that counts, and why. Images that the run has not come to yet, or "
+            "whose level 1 is not part of it, are not among them.",
+        ),
+    )
+
+
+def _by_group(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
+    groups: dict[str, list[GradedImage]] = {}
+    for one in images:
+        groups.setdefault(one.group, []).append(one)
+    return groups
+
+
+def _why(suite: Benchmark, images: Sequence[GradedImage]) -> str:
+    """Return each reason with the levels it holds for: `L1: refused; L2, L3: gate unknown`."""
+    waits = any(one.level == 1 and one.reason in _PENDING for one in images)
+    reasons: dict[str, list[str]] = {}
+    for one in images:
+        if one.reason and one.reason not in _PENDING and not (waits and one.reason == GATE_UNKNOWN):
+            levels = reasons.setdefault(one.reason, [])
+            if level_name(suite, one.level) not in levels:
+                levels.append(level_name(suite, one.level))
+    return "; ".join(f"{', '.join(levels)}: {reason}" for reason, levels in reasons.items())
+
+
+# --- columns that several tables have
+
+
+def _levels(runs: Iterable[SeenRun]) -> list[int]:
+    return sorted({one.level for run in runs for one in run.graded})
+
+
+def _level_columns(suite: Benchmark, levels: Iterable[int]) -> tuple[Column, ...]:
+    return tuple(Column(level_name(suite, level), "score") for level in levels)
+
+
+def _level_cells(summary: ScoreSummary, levels: Iterable[int]) -> tuple[Cell, ...]:
+    return tuple(Number.of(summary.levels.get(level)) for level in levels)
+
+
+def _ratio_cells(suite: Benchmark, summary: ScoreSummary) -> tuple[Cell, ...]:
+    """Return PRR and RRR, where the suite has them, with the counts of the two levels that each is made of."""
+    ratios = {"PRR": summary.prr, "RRR": summary.rrr}
+    return tuple(
+        Number(
+            ratios[name].value,
+            ratios[name].interval,
+            scored=sum(summary.levels[level].scored for level in levels if level in summary.levels),
+            expected=sum(summary.levels[level].expected for level in levels if level in summary.levels),
+            bounds=ratio_bounds(*(summary.levels[level].bounds for level in levels if level in summary.levels)),
+        )
+        for name, levels in suite.bands.items()
+    )
+
+
+def _intervals(how: HowCounted) -> str:
+    return f"With the {100 * how.confidence:g} % interval, over groups"
+
+
+def _rules(suite: Benchmark, how: HowCounted) -> str:
+    return f"{'. '.join(scoring_rules(suite, how))}."

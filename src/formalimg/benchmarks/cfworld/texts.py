@@ -1,0 +1,70 @@
+"""CF-World in lines of text: one item with what decides and its questions, and what many items are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from formalimg._util.text import counts_text
+from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
+from formalimg.benchmarks.export.sheets import Datasheet, MarkdownTable, read_sheet
+from formalimg.benchmarks.odd_records import odd_tags, plain_tags
+from formalimg.types import Item
+
+
+def item_lines(item: Item[CounterfactualSpec]) -> Iterator[str]:
+    """Yield what decides about images of an item, and its weighted questions."""
+    yield f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n"
+    yield f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions"
+    if not item.spec.questions:
+        yield "  none, so it cannot be scored"
+    for question in item.spec.questions:
+        yield f"  {question.dimension:<11} weight {question.weight:g}: {question.question}"
+        yield f"              {question.criteria}"
+
+
+def census_lines(suite: str, items: Sequence[Item[Any]], *, by_field: bool) -> Iterator[str]:
+    """Yield how many groups, fields or ways to change a rule, and questions there are.
+
+    Args:
+        suite: their suite.
+        items: the items.
+        by_field: whether their tags are fields of knowledge, and not ways to change a rule.
+    """
+    levels = Counter(item.level for item in items)
+    groups = len({item.spec.group for item in items})
+    counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
+    yield f"{len(items)} items of {suite} in {groups} groups ({counts})"
+    if by_field:
+        tagged = Counter(", ".join(plain_tags(item.tags)) or "without a field" for item in items)
+        for field, count in sorted(tagged.items()):
+            yield f"  {field:<28} {count:>6,}"
+    elif directions := Counter(tag for item in items for tag in plain_tags(item.tags)):
+        yield f"rules are changed in {len(directions)} ways: {counts_text(directions, shown=5)}"
+    questions = Counter(question.dimension for item in items for question in item.spec.questions)
+    yield f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}"
+    without = [item.id for item in items if not item.spec.questions and not odd_tags(item.tags)]
+    if without:
+        yield f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}"
+
+
+def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
+    """Return what an export says of items, with counts of what they ask for."""
+    questions = Counter((question.dimension, question.weight) for item in items for question in item.spec.questions)
+    rows = tuple(
+        (dimension, f"{weight:g}", f"{count:,}")
+        for (dimension, weight), count in sorted(
+            questions.items(), key=lambda entry: (DIMENSIONS.index(entry[0][0]), entry[0][1])
+        )
+    )
+    without = [item.id for item in items if not item.spec.questions]
+    notes = [
+        f"{len({item.spec.group for item in items}):,} groups.",
+        f"{questions.total():,} questions.",
+        f"{len(without):,} items have no questions and cannot be scored: {', '.join(without)}."
+        if without
+        else "Every item has questions.",
+    ]
+    contents = MarkdownTable(("dimension", "weight", "questions"), rows)
+    return read_sheet(__package__, "counterfactual", suite, contents, notes)

@@ -1,0 +1,245 @@
+"""Checks of captions, bindings and questions by rule; no model decides here."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from formalimg._util.text import truncate
+from formalimg.benchmarks.authoring.outcomes import Rejection
+from formalimg.benchmarks.authoring.task import clean_prompt
+from formalimg.benchmarks.conceptmix.authoring.answers import (
+    BindingAnswer,
+    CaptionAnswer,
+    RepeatedAnswer,
+    ValidityAnswer,
+)
+from formalimg.benchmarks.conceptmix.authoring.templates import ConceptMixture
+from formalimg.benchmarks.conceptmix.binding import binding_changes
+from formalimg.benchmarks.conceptmix.completion import lacks_size_reference
+from formalimg.benchmarks.conceptmix.pools import Pools
+from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
+from formalimg.benchmarks.conceptmix.questions import template_questions
+from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundConcept, BoundObject, Concept
+
+_WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
+"""How chat models begin who would rather say no in the place of the caption, as the paper lets them."""
+
+
+def check_caption(answer: CaptionAnswer, mix: ConceptMixture, pools: Pools) -> str | Rejection:
+    """Return the caption of the writer, if it states every concept and no other."""
+    if not answer.possible:
+        return Rejection("called impossible", _in_one_line(answer.why))
+    if _WRONG.match(answer.caption):
+        return Rejection("called impossible", _in_one_line(answer.caption))
+    return _sound(answer.caption, mix, pools)
+
+
+def caption_after_check(
+    answer: ValidityAnswer | RepeatedAnswer, caption: str, mix: ConceptMixture, pools: Pools
+) -> str | Rejection:
+    """Return the caption after the check: the same, or the repeated one where repetition is required."""
+    if not answer.valid:
+        return Rejection("check: invalid", _in_one_line(answer.why))
+    if isinstance(answer, ValidityAnswer):
+        return caption
+    if _WRONG.match(answer.caption):
+        return Rejection("check: invalid", _in_one_line(answer.caption))
+    return _sound(answer.caption, mix, pools)
+
+
+def _sound(caption: str, mix: ConceptMixture, pools: Pools) -> str | Rejection:
+    words = clean_prompt(caption)
+    if isinstance(words, Rejection):
+        return words
+    missing = missing_concepts(words, mix.concepts, mix.binding)
+    if missing:
+        return Rejection("concept not said", f"{_named(missing)}: {truncate(words, 200, 50)}")
+    added = extra_concepts(words, mix.concepts, mix.binding, pools)
+    if added:
+        return Rejection("something added", f"{_named(added)}: {truncate(words, 200, 50)}")
+    return words
+
+
+def _named(concepts: tuple[Concept, ...]) -> str:
+    return ", ".join(f"{category} {value}" for category, value in concepts)
+
+
+def _in_one_line(text: str) -> str:
+    return truncate(" ".join(text.split()), 250, 50) or "no reason given"
+
+
+_LONGEST_ITEM = 60
+
+
+def is_incomplete(binding: Binding) -> bool:
+    """Return whether a relation is open, or a size has no reference object."""
+    return binding.is_open or lacks_size_reference(binding)
+
+
+def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
+    """Return the binding of an answer, if it only fills what was open."""
+    try:
+        after = Binding.from_json(answer.model_dump(by_alias=True, exclude_none=True))
+    except BindingError as error:
+        return Rejection("binding unfit", truncate(str(error), 250, 50))
+    if is_incomplete(after):
+        return open_relations()
+    changes = binding_changes(given, after) or _needless(given, after)
+    if changes:
+        return Rejection("binding changed", truncate(changes, 250, 50))
+    for thing in after.objects[len(given.objects) :]:
+        objection = _objection_to(thing, given, pools)
+        if objection is not None:
+            return objection
+    return after
+
+
+def open_relations() -> Rejection:
+    """Return the rejection of an incomplete binding."""
+    return Rejection("binding left open", "a relation whose objects are not said, or a size with nothing beside it")
+
+
+def _needless(given: Binding, after: Binding) -> str | None:
+    """Return an added object that neither a relation nor a size needs."""
+    related = {end for relation in after.relations for end in (relation.first, relation.second)}
+    spared = 1 if lacks_size_reference(given) else 0
+    for number in range(len(given.objects) + 1, len(after.objects) + 1):
+        if number in related:
+            continue
+        if spared == 0:
+            return f"object {number} ({after.objects[number - 1].item}) was added for nothing"
+        spared -= 1
+    return None
+
+
+def _objection_to(added: BoundObject, given: Binding, pools: Pools) -> Rejection | None:
+    item = added.item
+    if not item.isprintable() or item.strip() != item or len(item) > _LONGEST_ITEM:
+        return Rejection("binding unfit", f"an added object must be one or two words: {truncate(item, 50, 20)}")
+    if any(thing.item == item and "number" in thing.attributes for thing in given.objects):
+        return Rejection("binding changed", f"another {item} was added to a given number of them")
+    more = [concept for concept in extra_concepts(item, (), given, pools) if concept.category != "object"]
+    if more:
+        return Rejection("binding changed", f"the added {item} brings the {more[0].category} {more[0].value}")
+    return None
+
+
+_LONGEST_QUESTION = 400
+_WORD = re.compile(r"[^\W_]+")
+_INDEFINITE = ("a", "an", "one", "another")
+
+
+def ordered_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
+    """Return the questions in the order of the concepts, if there is one for each.
+
+    A question says its concept, of the right object and in the right direction, names all objects that the concept is
+    about, and asks for nothing else. What our reader does not understand is rejected: another draw costs little, and a
+    wrong question would make every verdict on the item wrong.
+    """
+    if len(questions) != len(mix.concepts):
+        return Rejection("wrong number of questions", f"{len(questions)} instead of {len(mix.concepts)}")
+    lines = tuple(" ".join(question.split()) for question in questions)
+    for line in lines:
+        if not line.endswith("?") or not line.isprintable() or len(line) > _LONGEST_QUESTION:
+            return Rejection("no question", truncate(line, 200, 50) or "an empty line")
+    ours = template_questions(mix.concepts, mix.binding)
+    for number, (line, bound) in enumerate(zip(lines, mix.concepts, strict=True)):
+        repeated = line in lines[:number] and mix.statements[number] not in mix.statements[:number]
+        own = _pairs(f"{mix.statements[number]} . {ours[number]}")
+        if repeated or not _asks_for(line, bound, mix.binding, own, pools):
+            category, value = bound.concept
+            return Rejection("question out of order", f"not for {category} {value}: {truncate(line, 200, 50)}")
+    return lines
+
+
+def _asks_for(line: str, bound: BoundConcept, binding: Binding, own: Collection[tuple[str, str]], pools: Pools) -> bool:
+    """Return whether a question asks for exactly this concept."""
+    words = _words(line)
+    if words[:1] not in ([beginning] for beginning in _data()["beginnings"]) or line.count("?") > 1:
+        return False
+    category = bound.concept.category
+    if any(not _is_own(words, place, own) for place in _turning(words, _data()["fitting"].get(category, ()))):
+        return False
+    if _asks_for_one_of_several(words, bound, binding, own):
+        return False
+    alone, about = _alone(bound, binding)
+    objects = [BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(about.objects, 1)]
+    asked = (alone, *(one for one in objects if set(one.objects) & set(alone.objects)))
+    plain = line if category in ("object", "number") else _without_descriptions(line, bound, binding)
+    return not missing_concepts(plain, asked, about) and not extra_concepts(plain, asked, about, pools)
+
+
+def _alone(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding]:
+    """A concept, and a binding of nothing but that concept and its objects; a style may be that of any object."""
+    category, value = bound.concept
+    numbers = bound.objects or tuple(range(1, len(binding.objects) + 1))
+    things = [BoundObject(binding.objects[number - 1].item) for number in numbers]
+    if category in ATTRIBUTES:
+        things[0] = replace(things[0], attributes={category: value})
+    relations = tuple(
+        replace(relation, first=1, second=2)
+        for relation in binding.relations
+        if category == "spatial" and (relation.name, relation.first, relation.second) == (value, *bound.objects)
+    )
+    places = tuple(range(1, len(bound.objects) + 1))
+    return BoundConcept(bound.concept, places), Binding(
+        tuple(things), value if category == "style" else None, relations
+    )
+
+
+def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> str:
+    """The question without words that only tell which object is meant: "the three red cats" are "the cats"."""
+    naming = set(_data()["naming"]["numbers"]) - {bound.concept.value}
+    for number in bound.objects:
+        naming |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
+    names = "|".join(re.escape(word) for word in sorted(naming))
+    return re.sub(rf"\b(the|all) (?:(?:{names}),? )+(?=\w)", r"\1 ", line)
+
+
+def _asks_for_one_of_several(
+    words: Sequence[str], bound: BoundConcept, binding: Binding, own: Collection[tuple[str, str]]
+) -> bool:
+    """Is it about one of several objects, though all should have the attribute: "is a cat red"?"""
+    if bound.concept.category not in ATTRIBUTES or bound.concept.category == "number":
+        return False
+    thing = binding.objects[bound.objects[0] - 1]
+    item = tuple(_words(thing.item))
+    return thing.attributes.get("number", "1") != "1" and any(
+        words[place] in _INDEFINITE and item[0] in words[place + 1 : place + 4] and not _is_own(words, place, own)
+        for place in range(len(words))
+    )
+
+
+def _turning(words: Sequence[str], fitting: Collection[str]) -> Iterator[int]:
+    """Where words stand that turn a question into another one."""
+    for phrase in _data()["turning"]:
+        parts = phrase.split()
+        if phrase not in fitting:
+            yield from (place for place in range(len(words)) if list(words[place : place + len(parts)]) == parts)
+
+
+def _is_own(words: Sequence[str], place: int, own: Collection[tuple[str, str]]) -> bool:
+    """Does a word stand beside the same word as in the concept's own statement or question?"""
+    return any(pair in own for pair in pairwise(words[max(place - 1, 0) : place + 2]))
+
+
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset(pairwise(_words(text)))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(
+        (files("formalimg.benchmarks.conceptmix.authoring") / "question_words.toml").read_text(encoding="utf-8")
+    )

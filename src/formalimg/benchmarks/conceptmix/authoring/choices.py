@@ -1,0 +1,90 @@
+"""Options for authoring ConceptMix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
+from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, WritingChoices
+from formalimg.benchmarks.conceptmix.pools import Difficulty, PoolProfile
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
+from formalimg.errors import FormalimgError
+
+Binder: TypeAlias = Literal["model", "offline"]
+"""Who says which objects a relation is between: the chat model, as in the paper, or chance."""
+
+QuestionSource: TypeAlias = Literal["model", "template"]
+"""Where questions come from: the chat model, as in the paper, or a sentence for each category."""
+
+# Half of all mixes of many concepts come to nothing, many before anyone is asked; the paper tries without end.
+_USUAL = AuthoringExtent(tuple(range(1, 8)), 300, 30)
+
+
+@dataclass(frozen=True)
+class ConceptChoices(WritingChoices):
+    """Options for ConceptMix; the defaults follow the paper.
+
+    Attributes:
+        concepts: a folder with the user's own concepts; None for ours.
+        profile: whose rules hold where the paper and its published code differ.
+        only: the one category that concepts are drawn from, besides objects; None for all.
+        difficulty: only concepts that are known to be easy or hard; None for all.
+        binder: who says which objects a relation is between.
+        questions: where the questions come from.
+    """
+
+    suites: ClassVar[str] = "conceptmix"
+
+    concepts: Path | None = None
+    profile: PoolProfile = "paper"
+    only: Category | None = None
+    difficulty: Difficulty | None = None
+    binder: Binder = "model"
+    questions: QuestionSource = "model"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("profile", get_args(PoolProfile)),
+            ("only", (None, *CATEGORIES)),
+            ("difficulty", (None, *get_args(Difficulty))),
+            ("binder", get_args(Binder)),
+            ("questions", get_args(QuestionSource)),
+        ):
+            given = getattr(self, name)
+            if given not in known:
+                raise FormalimgError(f"unknown {name} {given!r}: known are {', '.join(filter(None, known))}")
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The options that differ from the paper."""
+        return tuple(f"--{entry.name}" for entry in fields(self) if getattr(self, entry.name) != entry.default)
+
+
+class ConceptWriting(Authoring):
+    """How items with concepts are written: a caption for concepts that are drawn, and a question for each."""
+
+    options = frozenset(f"--{entry.name}" for entry in fields(ConceptChoices))
+    choices = ConceptChoices()
+
+    def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
+        """Return the choices that were made."""
+        return name, ConceptChoices(**{option.removeprefix("--"): value for option, value in options.items()})
+
+    def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
+        """Return the size of the published suite.
+
+        Raises:
+            FormalimgError: if there are no such levels.
+        """
+        if any(level < 1 for level in levels):
+            raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
+        return _USUAL
+
+    def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+        """Return the task of a plan."""
+        from formalimg.benchmarks.conceptmix.authoring.attempts import ConceptAuthoring  # heavy: plans do without it
+
+        return ConceptAuthoring(plan, prompts)

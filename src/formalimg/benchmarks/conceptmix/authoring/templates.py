@@ -1,0 +1,120 @@
+"""Drawn and bound concepts, and the prompt templates filled with them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
+from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
+from formalimg.benchmarks.conceptmix.pools import Pools
+from formalimg.benchmarks.conceptmix.questions import concept_statements
+from formalimg.benchmarks.conceptmix.sampling import draw_concepts
+from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, RequestedConcept
+from formalimg.prompts import load_prompts
+
+
+class DrawnConcepts(NamedTuple):
+    """Drawn concepts with bound attributes and open relations, and the random generator to go on with."""
+
+    concepts: tuple[Concept, ...]
+    binding: Binding
+    chance: random.Random
+
+
+@dataclass(frozen=True)
+class ConceptMixture:
+    """Concepts with a complete binding.
+
+    Attributes:
+        concepts: each with the objects it is about.
+        binding: which belongs to which.
+        statements: what each says of the image.
+    """
+
+    concepts: tuple[BoundConcept, ...]
+    binding: Binding
+    statements: tuple[str, ...]
+
+    def spec(self, questions: Sequence[str]) -> ConceptSpec:
+        """Return the spec of an item with these questions."""
+        return ConceptSpec(
+            tuple(
+                RequestedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
+                for bound, statement, question in zip(self.concepts, self.statements, questions, strict=True)
+            ),
+            self.binding,
+        )
+
+
+def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
+    """The concepts of an item's n-th attempt: others for each attempt, and always the same for the same plan."""
+    chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
+    choices = plan.choices
+    concepts = draw_concepts(slot.level, pools, chance, profile=choices.profile, only=choices.only)
+    return DrawnConcepts(concepts, bind_attributes(concepts, pools, chance), chance)
+
+
+def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
+    """Combine concepts with their complete binding."""
+    bound = bound_concepts(concepts, binding)
+    return ConceptMixture(bound, binding, concept_statements(bound, binding, pools))
+
+
+_OURS = Path(__file__).parent / "prompts"
+
+
+class ConceptTemplates:
+    """Prompt templates for ConceptMix.
+
+    Attributes:
+        versions: of the texts, by name.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Read the texts.
+
+        Args:
+            folder: where texts lie that replace ours.
+
+        Raises:
+            PromptError: if a text lacks a placeholder, or has one that nobody fills.
+        """
+        self._texts = load_prompts(_OURS, folder)
+        self.versions = {name: text.version for name, text in self._texts.items()}
+
+    def asking_to_bind(self, binding: Binding) -> str:
+        """Return the prompt for completing a binding."""
+        return self._texts["write-binding"].fill({"binding": _json(binding)})
+
+    def asking_for_caption(self, mix: ConceptMixture) -> str:
+        """Return the prompt for the caption."""
+        return self._texts["write-caption"].fill(_statement_list(mix))
+
+    def asking_to_check(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
+        """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
+        return self._texts["repeat-caption" if repeat else "check-caption"].fill(
+            {**_statement_list(mix), "caption": caption}
+        )
+
+    def asking_for_questions(self, mix: ConceptMixture, caption: str) -> str:
+        """Return the prompt for the questions."""
+        return self._texts["write-questions"].fill(
+            {"statements": _listed(mix.statements), "caption": caption, "count": str(len(mix.statements))}
+        )
+
+
+def _statement_list(mix: ConceptMixture) -> dict[str, str]:
+    return {"statements": _listed(mix.statements), "binding": _json(mix.binding)}
+
+
+def _listed(statements: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
+
+
+def _json(binding: Binding) -> str:
+    return json.dumps(binding.to_json(), ensure_ascii=False)

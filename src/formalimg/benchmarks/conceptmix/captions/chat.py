@@ -1,0 +1,263 @@
+"""Find the categories of captions with a chat model: concurrent calls, cached answers, and an estimate of the cost."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from formalimg._util.aio import run_sync
+from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
+from formalimg._util.strict_json import StoredValueError, stored_integer
+from formalimg.benchmarks.conceptmix.captions.categories import MASKS, Category, categories_to_mask
+from formalimg.benchmarks.conceptmix.captions.files import Caption, CaptionResult, read_captions
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Usage
+from formalimg.models.chat import Message, Unanswered
+from formalimg.models.pricing import price_of
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.types import ChatModel
+
+
+class CategoriesFound(BaseModel):
+    """The categories that a caption speaks of; any other word makes the answer unreadable."""
+
+    model_config = ConfigDict(extra="forbid")
+    categories: list[Category]
+
+
+ANSWERS_FILE = "answers.sqlite"
+
+_TABLES = (
+    "create table if not exists asked (name text primary key, value text not null) strict",
+    "create table if not exists answers (caption text primary key, found integer not null, raw text not null) strict",
+)
+
+
+class CaptionAnswerCache:
+    """Cache of answers by caption, in SQLite, so that it survives being killed at any moment."""
+
+    def __init__(self, folder: Path | None, settings: Mapping[str, object]) -> None:
+        """Open the cache in a folder, or create it.
+
+        Args:
+            folder: the folder; None for a cache in memory.
+            settings: the model and its prompt. Answers with other settings are not used.
+
+        Raises:
+            FormalimgError: if the folder holds answers with other settings, or cannot be used.
+        """
+        self._path = ":memory:" if folder is None else str(folder / ANSWERS_FILE)
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._database = open_untrusted(None if folder is None else folder / ANSWERS_FILE, timeout=10)
+        except (OSError, sqlite3.Error) as error:
+            raise FormalimgError(f"cannot write to {folder}: {error}") from error
+        try:
+            if not has_no_schema(self._database):
+                require_our_schema(self._database, self._path, ";".join(_TABLES), "choose another folder")
+            self._database.execute("pragma journal_mode = wal")
+            self._database.execute("pragma synchronous = normal")
+            for statement in _TABLES:
+                self._database.execute(statement)
+            self._require_same(settings)
+        except sqlite3.Error as error:
+            self._database.close()
+            raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
+        except FormalimgError:
+            self._database.close()
+            raise
+
+    def get(self, caption: str) -> int | None:
+        """Return the mask of the categories of a caption; None if it is not cached.
+
+        Raises:
+            FormalimgError: if the file is damaged.
+        """
+        try:
+            row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
+            return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
+        except (sqlite3.Error, StoredValueError) as error:
+            raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
+
+    def put(self, caption: str, found: int, raw: str) -> None:
+        """Store an answer."""
+        try:
+            self._database.execute("insert or ignore into answers values (?, ?, ?)", (_key(caption), found, raw))
+        except sqlite3.Error as error:
+            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def _require_same(self, settings: Mapping[str, object]) -> None:
+        current = {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
+        stored: dict[str, str] = dict(self._database.execute("select name, value from asked").fetchall())
+        if not stored:
+            self._database.executemany("insert into asked values (?, ?)", list(current.items()))
+        for name in current if stored else ():
+            if current[name] != stored.get(name):
+                raise FormalimgError(
+                    f"{self._path} holds answers with {name} {stored.get(name)}, not {current[name]}: "
+                    "give the same options to go on with it, or another folder"
+                )
+
+
+def _key(caption: str) -> str:
+    return hashlib.sha256(caption.encode()).hexdigest()
+
+
+_QUEUED_PER_CALL = 4
+"""How many captions are queued for each concurrent call: one slow answer must not hold up the others."""
+
+
+def load_question(own: Path | None = None) -> Prompt:
+    """Return the prompt for the categories of a caption: built in, or `find-categories.txt` of the user's folder."""
+    return load_prompts(Path(__file__).parent / "prompts", own)["find-categories"]
+
+
+def render_question(caption: str, question: Prompt) -> str:
+    """Return the prompt for a caption, which is quoted so that it is not taken for instructions."""
+    return question.fill({"caption": json.dumps(caption, ensure_ascii=False)})
+
+
+def classifier_settings(model: ChatModel, question: Prompt) -> dict[str, object]:
+    """Return everything that shapes the answers."""
+    return {"model": model.name, "settings": dict(model.settings), "prompt": question.version}
+
+
+@dataclass
+class CaptionClassifier:
+    """Classifies captions with a chat model, each distinct text once.
+
+    Attributes:
+        model: the model.
+        question: the prompt.
+        cache: known answers, and where new ones go.
+        cost: of all new answers, in US dollars; None as soon as a price is unknown.
+    """
+
+    model: ChatModel
+    question: Prompt
+    cache: CaptionAnswerCache
+    cost: float | None = 0.0
+    _in_flight: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
+
+    def classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
+        """Classify all captions, and call `on_result` with each result, in their order."""
+
+        async def classify_all() -> None:
+            async for result in self.results(captions):
+                on_result(result)
+
+        run_sync(classify_all)
+
+    async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
+        """Yield the result of each caption, in their order."""
+        limit = asyncio.Semaphore(self.model.concurrency)
+        queue: deque[tuple[Caption, asyncio.Task[int | Unanswered]]] = deque()
+        try:
+            for caption in captions:
+                queue.append((caption, self._task(caption.text, limit)))
+                if len(queue) >= _QUEUED_PER_CALL * self.model.concurrency:
+                    yield await _result(*queue.popleft())
+            while queue:
+                yield await _result(*queue.popleft())
+        finally:
+            for _, task in queue:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in queue), return_exceptions=True)
+
+    def _task(self, text: str, limit: asyncio.Semaphore) -> asyncio.Task[int | Unanswered]:
+        if text not in self._in_flight:
+            task = asyncio.create_task(self._mask(text, limit))
+            self._in_flight[text] = task
+            task.add_done_callback(lambda done: self._in_flight.pop(text))
+        return self._in_flight[text]
+
+    async def _mask(self, text: str, limit: asyncio.Semaphore) -> int | Unanswered:
+        known = self.cache.get(text)
+        if known is not None:
+            return known
+        async with limit:
+            prompt = render_question(text, self.question)
+            reply = await self.model.ask([Message("user", (prompt,))], CategoriesFound)
+        self.cost = None if self.cost is None or reply.cost is None else self.cost + reply.cost
+        if isinstance(reply, Unanswered):
+            return reply
+        found = categories_to_mask(reply.value.categories)
+        self.cache.put(text, found, reply.raw)
+        return found
+
+
+async def _result(caption: Caption, task: asyncio.Task[int | Unanswered]) -> CaptionResult:
+    found = await task
+    if isinstance(found, Unanswered):
+        return CaptionResult(caption, None, unanswered=found.kind, reason=found.reason)
+    return CaptionResult(caption, found)
+
+
+_CHARACTERS_PER_TOKEN = 4
+_SCHEMA_TOKENS = 150
+"""Tokens of the answer schema, roughly."""
+_ANSWER_TOKENS = 40
+"""Tokens of an answer, roughly; a reasoning model takes more."""
+
+
+class CaptionEstimate(NamedTuple):
+    """The estimate of a caption study before it runs.
+
+    Attributes:
+        captions: how many captions there are.
+        to_ask: how many calls it would take: one for each distinct caption without an answer.
+        cost: their estimated cost, in US dollars; None if the price is unknown.
+        first: the first prompt; empty if there is none.
+    """
+
+    captions: int
+    to_ask: int
+    cost: float | None
+    first: str
+
+
+def estimate_caption_study(
+    path: str | Path,
+    model: ChatModel,
+    *,
+    column: str | None = None,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    prompts: Path | None = None,
+) -> CaptionEstimate:
+    """Estimate what `study_captions` would do with the same arguments. Nothing is sent or written.
+
+    Raises:
+        FormalimgError: as `study_captions` would.
+    """
+    question = load_question(prompts)
+    folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
+    captions, tokens, first = 0, 0, ""
+    seen: set[str] = set()
+    with closing(CaptionAnswerCache(folder, classifier_settings(model, question))) as cache:
+        for caption in read_captions(Path(path), column=column, limit=limit):
+            captions += bool(caption.text)
+            if caption.text and caption.text not in seen and cache.get(caption.text) is None:
+                seen.add(caption.text)
+                prompt = render_question(caption.text, question)
+                tokens += len(prompt) // _CHARACTERS_PER_TOKEN + _SCHEMA_TOKENS
+                first = first or prompt
+    if not captions:
+        raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
+    usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(seen))
+    return CaptionEstimate(captions, len(seen), price_of(model).cost(usage) if seen else 0.0, first)

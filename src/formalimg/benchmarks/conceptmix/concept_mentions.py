@@ -1,0 +1,326 @@
+"""Reading a prompt back: tokens, phrasebook, and where a text mentions which concepts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Concept
+from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry, number_word, plural_of, singular_of
+
+_Found = TypeVar("_Found")
+
+Phrase: TypeAlias = tuple[str, ...]
+"""A phrase as its tokens."""
+
+_WORD = re.compile(r"[^\W_]+|[.,;:!?()]")
+_PARTING = str.maketrans(dict.fromkeys("-‐‑‒–—_/’'\"“”‘", " "))
+
+
+class PhraseMeaning(NamedTuple):
+    """A concept that a phrase may mean, and whether it only hints at it."""
+
+    concept: Concept
+    hinted: bool = False
+
+
+PhraseMeanings: TypeAlias = tuple[PhraseMeaning, ...]
+"""All meanings of a phrase; empty if it names something else."""
+
+
+def tokenize(text: str) -> Phrase:
+    """Return the lower-case words and punctuation marks of a text; hyphens separate words."""
+    return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).translate(_PARTING).lower()))
+
+
+def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Found]) -> Iterator[tuple[int, int, _Found]]:
+    """Yield start, end and value of each phrase of a book, longest match first."""
+    longest = max(map(len, book), default=0)
+    index = 0
+    while index < len(tokens):
+        for length in range(min(longest, len(tokens) - index), 0, -1):
+            found = book.get(tuple(tokens[index : index + length]))
+            if found is not None:
+                yield index, index + length, found
+                index += length
+                break
+        else:
+            index += 1
+
+
+@cache
+def phrase_group(group: str) -> Mapping[Phrase, bool]:
+    """Return a group of function words as a phrasebook."""
+    return dict.fromkeys(map(tokenize, sorted(function_words(group))), True)
+
+
+def build_phrasebook(requested: Set[Concept], others: Set[Concept]) -> Mapping[Phrase, PhraseMeanings]:
+    """Return the meanings of phrases; what can mean a requested concept is taken for it."""
+    mine: dict[Phrase, list[PhraseMeaning]] = {}
+    for concept in sorted(requested):
+        for phrase, hinted in concept_phrases(concept):
+            mine.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
+    book = dict(_book_of(frozenset(others)))
+    for phrase, meanings in mine.items():
+        taken = {meaning.concept.category for meaning in meanings}
+        others_of_it = (meaning for meaning in book.get(phrase, ()) if meaning.concept.category not in taken)
+        book[phrase] = _clearest([*meanings, *others_of_it])
+    return book
+
+
+@cache
+def _book_of(concepts: frozenset[Concept]) -> Mapping[Phrase, PhraseMeanings]:
+    found: dict[Phrase, list[PhraseMeaning]] = {phrase: [] for phrase in phrase_group("something_else")}
+    for concept in sorted(concepts):
+        for phrase, hinted in concept_phrases(concept):
+            # A hint at an object that is already named says nothing of objects that are not.
+            if not (hinted and concept.category == "object"):
+                found.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
+    return {phrase: _clearest(meanings) for phrase, meanings in found.items()}
+
+
+def _clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
+    """Return one meaning per category: a name before what only hints at it."""
+    best: dict[str, PhraseMeaning] = {}
+    for one in sorted(meanings, key=lambda meaning: meaning.hinted):
+        best.setdefault(one.concept.category, one)
+    return tuple(best.values())
+
+
+@cache
+def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
+    """Return the phrases for a concept, and whether they only hint at it."""
+    category, value = concept
+    known = lexicon_entry(category, value)
+    texts = [value, *known.get("said", ()), *([known["before"]] if "before" in known else ())]
+    if category in ("object", "shape"):
+        texts += [singular_of(value), plural_of(value)]
+    elif category == "number":
+        texts.append(number_word(value))
+    elif category == "style" and "picture" in known:
+        texts.append(known["picture"])
+    hints = (*known.get("hinted", ()), *known.get("also", ()))
+    return tuple((tokenize(text), False) for text in texts) + tuple((tokenize(text), True) for text in hints)
+
+
+PUNCTUATION = frozenset(".,;:!?()")
+"""Punctuation tokens."""
+
+_ENDS = frozenset(".!?")
+_GLUE = ("and", ",")
+_OF_COLOUR = {"color", "colour", "colored", "coloured", "painted"}
+_KNOWN = ("others", "verbs", "linkers", "articles", "pronouns", "of_attributes", "pictures")
+
+
+class ConceptMention(NamedTuple):
+    """A mention of a concept: the tokens from `start` up to, but not including, `end`."""
+
+    concept: Concept
+    hinted: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ParsedPrompt:
+    """A text as tokens, and its concept mentions."""
+
+    tokens: tuple[str, ...]
+    mentions: tuple[ConceptMention, ...]
+
+    @cached_property
+    def objects(self) -> dict[int, ConceptMention]:
+        """Mentions of objects by their start."""
+        return {one.start: one for one in self.mentions if one.concept.category == "object"}
+
+    @cached_property
+    def attributes(self) -> dict[int, ConceptMention]:
+        """Mentions of attributes by their start."""
+        return {one.start: one for one in self.mentions if one.concept.category in ATTRIBUTES}
+
+    @cached_property
+    def spans(self) -> dict[int, ConceptMention]:
+        """Mentions of objects and attributes by each token they cover."""
+        held = [*self.attributes.values(), *self.objects.values()]
+        return {index: one for one in held for index in range(one.start, one.end)}
+
+    def is_adjective(self, index: int) -> bool:
+        """Return whether an attribute other than a number starts there; a number starts a noun phrase of its own."""
+        return index in self.attributes and self.attributes[index].concept.category != "number"
+
+    def is_unknown(self, index: int) -> bool:
+        """Return whether the token looks like a noun or an adjective that is not a concept."""
+        token = self.tokens[index] if 0 <= index < len(self.tokens) else "."
+        return not (
+            index in self.spans
+            or token in PUNCTUATION
+            or any(token in function_words(group) for group in _KNOWN)
+            or token.endswith(("ing", "ed", "ly"))
+            or token.isdigit()
+        )
+
+    def sentence(self, index: int) -> range:
+        """Return the token range of the sentence around an index."""
+        ends = [number for number, token in enumerate(self.tokens) if token in _ENDS]
+        start = max((number + 1 for number in ends if number < index), default=0)
+        return range(start, min((number for number in ends if number >= index), default=len(self.tokens)))
+
+    def objects_in(self, tokens: range) -> list[ConceptMention]:
+        """Return the object mentions that start in a range, in order."""
+        return [self.objects[index] for index in tokens if index in self.objects]
+
+    def previous_subject(self, index: int) -> ConceptMention | None:
+        """Return the subject of the previous sentence: its only object, or the one it begins with."""
+        before = self.sentence(index).start - 1
+        while before > 0:
+            sentence = self.sentence(before - 1)
+            objects = self.objects_in(sentence)
+            if objects:
+                begins = self.is_adjacent(sentence.start, objects[0].start, function_words("openings"))
+                return objects[0] if begins or len({one.concept for one in objects}) == 1 else None
+            before = sentence.start - 1
+        return None
+
+    def is_adjacent(self, start: int, end: int, also: frozenset[str] = frozenset()) -> bool:
+        """Return whether only articles, attributes and the words of `also` lie between two indexes."""
+        known = function_words("articles") | function_words("of_attributes") | function_words("ordinals") | also
+        return all(
+            self.tokens[index] in known or (index in self.spans and self.spans[index].concept.category in ATTRIBUTES)
+            for index in range(start, end)
+        )
+
+    def occurrences(self, group: str) -> list[range]:
+        """Return where the phrases of a group of function words occur."""
+        return [range(start, end) for start, end, _ in find_phrases(self.tokens, phrase_group(group))]
+
+    def preposition_before(self, mention: ConceptMention) -> str:
+        """Return the preposition before an object and its modifiers; empty if there is none."""
+        index = mention.start - 1
+        while index >= 0 and self.is_adjacent(index, index + 1):
+            index -= 1
+        return self.tokens[index] if index >= 0 and self.tokens[index] in function_words("prepositions") else ""
+
+
+def parse_prompt(text: str, requested: Iterable[Concept], others: Iterable[Concept] = ()) -> ParsedPrompt:
+    """Find the mentions of concepts in a text, other than spatial ones.
+
+    Args:
+        text: the text.
+        requested: the concepts it should mention.
+        others: concepts it may mention too; what can mean a requested concept is taken for it.
+    """
+    tokens = tokenize(text)
+    found = list(find_phrases(tokens, build_phrasebook(set(requested), set(others))))
+    mentions = [
+        ConceptMention(meaning.concept, meaning.hinted, start, end)
+        for start, end, meanings in found
+        for meaning in meanings
+    ]
+    covered = {index for start, end, _ in found for index in range(start, end)}
+    mentions += [
+        ConceptMention(Concept("number", token), False, index, index + 1)
+        for index, token in enumerate(tokens)
+        if index not in covered and (token.isdigit() or token in function_words("large_numbers"))
+    ]
+    rough = ParsedPrompt(tokens, tuple(sorted(mentions, key=lambda one: one.start)))
+    clear = ParsedPrompt(tokens, tuple(_disambiguated(rough)))
+    return ParsedPrompt(
+        tokens,
+        tuple(
+            one._replace(hinted=True) if _is_part(clear, one) or _is_absent(clear, one) else one
+            for one in clear.mentions
+        ),
+    )
+
+
+def _disambiguated(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
+    """Yield the mentions that their context does not rule out: an orange is a fruit or a colour."""
+    spans = [(one.start, one.end) for one in parsed.mentions]
+    for one in parsed.mentions:
+        if spans.count((one.start, one.end)) == 1:
+            yield one
+        elif one.concept.category == "object":
+            if not _is_adjective(parsed, one):
+                yield one
+        elif not _is_noun(parsed, one):
+            yield one
+
+
+def _is_adjective(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+    """Return whether it certainly describes something else."""
+    return _is_predicate(parsed, one.start) or _precedes_noun(parsed, one.end)
+
+
+def _is_predicate(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether only attributes and a verb precede it: "is orange", "is tiny and orange"."""
+    starts = {one.end: one.start for one in parsed.attributes.values()}
+    index = _before_glue(parsed, index, starts)
+    while index in starts:
+        index = _before_glue(parsed, starts[index], starts)
+    return index > 0 and parsed.tokens[index - 1] in function_words("copulas") | _OF_COLOUR | {"in"}
+
+
+def _before_glue(parsed: ParsedPrompt, index: int, ends: Mapping[int, int]) -> int:
+    while index > 1 and parsed.tokens[index - 1] in _GLUE and (index - 1 in ends or parsed.tokens[index - 2] in _GLUE):
+        index -= 1
+    return index
+
+
+def _precedes_noun(parsed: ParsedPrompt, index: int) -> bool:
+    while index < len(parsed.tokens):
+        if index in parsed.objects or parsed.tokens[index] in _OF_COLOUR:
+            return True
+        if index in parsed.attributes:
+            index = parsed.attributes[index].end
+        elif parsed.tokens[index] in _GLUE and parsed.is_adjective(index + 1):
+            index += 1
+        else:
+            return False
+    return False
+
+
+def _is_noun(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+    """Return whether it certainly names an object."""
+    before = parsed.tokens[one.start - 1] if one.start else ""
+    after = parsed.tokens[one.end] if one.end < len(parsed.tokens) else "."
+    described = any(other.end == one.start for other in parsed.attributes.values()) or before == "shaped"
+    groups = ("others", "verbs", "linkers", "links_of_attributes")
+    ended = after in PUNCTUATION or any(after in function_words(group) for group in groups)
+    return (described or before in function_words("articles")) and ended and not _is_adjective(parsed, one)
+
+
+def _is_part(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+    """Return whether an object is only part of another one's name: a cat statue, a robot dog."""
+    category, value = one.concept
+    if category != "object" or parsed.tokens[one.start : one.end] != tokenize(singular_of(value)):
+        return False
+    if one.end in parsed.objects:
+        return one.end not in parsed.attributes  # which may be a colour after all: "is the apple orange"
+    after = parsed.tokens[one.end] if one.end < len(parsed.tokens) else "."
+    counted = parsed.spans.get(one.start - 1)
+    if counted is not None and counted.concept.category == "number" and plural_of(value) != singular_of(value):
+        return parsed.is_unknown(one.end)
+    is_verb = after.endswith("s") or after in function_words("behind_nouns")
+    return parsed.is_unknown(one.end) and not is_verb
+
+
+def _is_absent(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+    """Return whether an object is named that need not be there: a cat's bowl, or a bowl for a cat."""
+    if one.concept.category != "object":
+        return False
+    index = one.start - 1
+    while index >= 0 and parsed.is_adjacent(index, index + 1) and parsed.tokens[index] != "like":
+        index -= 1
+    before = parsed.tokens[index] if index >= 0 else ""
+    if before in function_words("of_no_presence"):
+        return True
+    sentence = parsed.sentence(one.start)
+    in_an_image = before == "of" and index > 0 and parsed.tokens[index - 1] in function_words("pictures")
+    if in_an_image and parsed.objects_in(range(sentence.start, index)):
+        return True
+    owned = parsed.tokens[one.end + 1] if one.end + 1 < len(parsed.tokens) else "."
+    return parsed.tokens[one.end : one.end + 1] == ("s",) and owned not in function_words("wholes")

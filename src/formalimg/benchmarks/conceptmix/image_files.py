@@ -1,0 +1,224 @@
+"""Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, beside a `result.json`.
+
+There is nothing between the index and the prompt, so a name is read by the prompts of the wanted items. Items with the
+same prompt are distinguished by the index: the published ids, such as `k1-070`, have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg._util.io import read_text
+from formalimg.errors import FormalimgError
+from formalimg.models.folder.file_matching import (
+    CandidateFile,
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    is_any_image,
+    is_image,
+    short_name,
+)
+from formalimg.models.folder.layouts import ImageLayout
+from formalimg.models.folder.metadata import MetadataEntry, entry_candidates, parse_json
+
+_RESULTS = "result.json"
+_NAMED = re.compile(r"[0-9]{1,2}/[0-9]+\w*[^\W\d_]\w*\.(?:png|jpe?g|webp)", re.IGNORECASE)
+_START = re.compile(r"[0-9]{1,9}")
+_SAMPLE = re.compile(r"(.*)_([0-9]{1,9})", re.DOTALL)
+_PUBLISHED_ID = re.compile(r"k([0-9]{1,9})-([0-9]{1,9})")
+_MAX_NAME = 50
+_SHOWN = 6
+_NOT_WANTED = ""
+"""The item of images whose prompt is that of a wanted item which has its own: no item is called so."""
+
+
+class ConceptImageName(NamedTuple):
+    """A file name as its level (the folder), the index at its start, and the sample at its end."""
+
+    level: str
+    number: int
+    sample: int
+
+
+def prompt_in_name(prompt: str) -> str:
+    """Return the part of an image's name that the published scripts make of its prompt."""
+    return re.sub(r"\W", "", prompt[:_MAX_NAME].replace(" ", "_"))
+
+
+def concept_image_name(level: int, number: int, prompt: str, sample: int, suffix: str) -> str:
+    """Return the path of an image in the folder of its model; samples after the first have their number behind it."""
+    return f"{level}/{number}{prompt_in_name(prompt)}{f'_{sample}' if sample else ''}{suffix}"
+
+
+def published_index(item: str, level: int) -> int | None:
+    """Return the index that a published item of this level has in its id; None for other items."""
+    found = _PUBLISHED_ID.fullmatch(item)
+    return int(found[2]) if found and int(found[1]) == level else None
+
+
+def has_image_layout(folder: FolderListing) -> bool:
+    """Return whether a folder has the layout of ConceptMix: a result.json, or images named as in it."""
+    level = Path(folder.path).absolute().name  # it may be the folder of one level
+    return any(
+        file.rpartition("/")[2] == _RESULTS or _NAMED.fullmatch("/".join([level, *file.split("/")][-2:]))
+        for file in folder.files
+    )
+
+
+def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files of ConceptMix's layout.
+
+    What result.json says of an image comes first. Only the last part of a path in it counts: the rest is that of the
+    machine that generated the images. The scripts append a record each time they run, so the same record may occur
+    several times. Images that no record names are matched by their own names.
+
+    Raises:
+        FormalimgError: if a result.json is invalid, there are images of several models, or an image can be that of
+            several items.
+    """
+    results = [file for file in folder.files if file.rpartition("/")[2] == _RESULTS]
+    entries = list({entry[1:]: entry for file in results for entry in _entries(folder, file)}.values())
+    described = {entry.file for entry in entries}
+    named = [file for file in folder.files if file not in described and is_image(file)]
+    names = _ItemNames(index)
+    readings = {file: item for file in named if (item := names.item(_location(file, folder), file)) is not None}
+    _reject_several_models(folder, [*(entry.file for entry in entries), *readings])
+    for candidate in entry_candidates(_with_items(entries, folder, index, names), index, folder.path):
+        yield candidate._replace(by="prompt")  # the index in the name only tells items with the same one apart
+    for file in folder.files:
+        if is_any_image(file) and file not in described:
+            yield CandidateFile(file, readings.get(file), by="name")
+
+
+def _entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
+    records = parse_json(read_text(Path(folder.path, file)), file)
+    if not isinstance(records, list):
+        raise FormalimgError(f"{file}: must be a list of records with prompt and image_path")
+    beside = file.removesuffix(_RESULTS)
+    for number, record in enumerate(records, 1):
+        where = f"{file}, record {number}"
+        texts = [record.get(key) if isinstance(record, dict) else None for key in ("prompt", "image_path")]
+        if not all(isinstance(text, str) and text for text in texts):
+            raise FormalimgError(f"{where}: must have a prompt and an image_path, both text")
+        prompt, path = map(str, texts)
+        yield MetadataEntry(where, beside + re.split(r"[/\\]", path)[-1], None, None, prompt, None)
+
+
+def _with_items(
+    entries: Sequence[MetadataEntry], folder: FolderListing, index: ItemIndex, names: _ItemNames
+) -> Iterator[MetadataEntry]:
+    """Yield the records with the items and samples that the names of their images add to the prompts."""
+    read: dict[str, list[tuple[MetadataEntry, ConceptImageName | None]]] = {}
+    for entry in entries:
+        prompt = entry.prompt or ""
+        name = read_name(_location(entry.file, folder), _stem(entry.file), prompt)
+        # The prompts of published items have no blanks around them.
+        known = prompt if index.items_with(prompt) else prompt.strip()
+        read.setdefault(known, []).append((entry._replace(prompt=known), name))
+    for prompt, those in read.items():
+        items = _items_of_names([name for _, name in those if name], index.items_with(prompt), names)
+        for entry, name in those:
+            yield entry if name is None else entry._replace(item=items.get(name[:2]), sample=name.sample)
+
+
+def _items_of_names(
+    found: Sequence[ConceptImageName], items: Sequence[str], names: _ItemNames
+) -> Mapping[tuple[str, int], str]:
+    """Return the items of images of one prompt, by level and index.
+
+    Published items have their index in their ids. Others are counted: as many names as items are in the same order.
+    """
+    known = {name[:2]: item for name in found if (item := names.published(name)) in items and item is not None}
+    left = [item for item in items if item not in known.values()]
+    others = sorted({name[:2] for name in found} - known.keys(), key=lambda name: (len(name[0]), name))
+    if items and not left:
+        return {**known, **dict.fromkeys(others, _NOT_WANTED)}
+    return {**known, **dict(zip(others, left, strict=True))} if len(others) == len(left) else known
+
+
+def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
+    """Read the name of an image by its prompt, which may itself begin with a digit; None if it is another's."""
+    rest = prompt_in_name(prompt)
+    for text, sample in _readings(stem):
+        number = text.removesuffix(rest) if text.endswith(rest) else ""
+        if _START.fullmatch(number):
+            return ConceptImageName(level, int(number), sample)
+    return None
+
+
+def _readings(stem: str) -> Iterator[tuple[str, int]]:
+    """Yield the name without its sample: first as if it had none."""
+    yield stem, 0
+    if with_sample := _SAMPLE.fullmatch(stem):
+        yield with_sample[1], int(with_sample[2])
+
+
+class _ItemNames:
+    """The wanted items by what their prompts become in file names, and by level and index."""
+
+    def __init__(self, index: ItemIndex) -> None:
+        self._index = index
+        self._prompts = {one.item: one.prompt for one in index.wanted.values()}
+        self._by_prompt: dict[str, list[str]] = {}
+        for item, prompt in self._prompts.items():
+            self._by_prompt.setdefault(prompt_in_name(prompt), []).append(item)
+        ids = ((item, _PUBLISHED_ID.fullmatch(item)) for item in self._prompts)
+        self._by_index: Mapping[tuple[int, int], str] = {
+            (int(found[1]), int(found[2])): item for item, found in ids if found
+        }
+
+    def published(self, name: ConceptImageName) -> str | None:
+        """Return the published item with the level and index of a name."""
+        return self._by_index.get((int(name.level), name.number)) if name.level.isdecimal() else None
+
+    def item(self, level: str, file: str) -> FolderImage | None:
+        """Return the image that a file is by its name alone.
+
+        Raises:
+            FormalimgError: if it can be that of several items.
+        """
+        readings = []
+        for text, sample in _readings(_stem(file)):
+            start = _START.match(text)
+            for end in range(1, start.end() + 1 if start else 1):
+                name = ConceptImageName(level, int(text[:end]), sample)
+                same = self._by_prompt.get(text[end:], [])
+                published = self.published(name)
+                if published in same:
+                    return FolderImage(str(published), sample)
+                # Published ids say the index, so a name with another index is none of theirs.
+                readings += [FolderImage(item, sample) for item in same if not _PUBLISHED_ID.fullmatch(item)]
+        if len(readings) > 1:
+            shown = " and ".join(short_name(one.item) for one in readings[:2])
+            raise FormalimgError(
+                f"{short_name(file)} can be the image of items {shown}: put the {_RESULTS} of its folder beside it, "
+                "or use a map"
+            )
+        return readings[0] if readings else None
+
+
+def _location(file: str, folder: FolderListing) -> str:
+    """Return the name of the folder that a file is in: its level."""
+    return Path(folder.path).absolute().joinpath(file).parent.name
+
+
+def _stem(file: str) -> str:
+    return Path(file).stem
+
+
+def _reject_several_models(folder: FolderListing, files: Sequence[str]) -> None:
+    """Refuse the folder of all models: images of another model would pass for further samples."""
+    homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in files))
+    if len(homes) > 1:
+        shown = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
+        more = " …" if len(homes) > _SHOWN else ""
+        raise FormalimgError(
+            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {shown}{more}"
+        )
+
+
+LAYOUT = ImageLayout("conceptmix", has_image_layout, image_candidates)

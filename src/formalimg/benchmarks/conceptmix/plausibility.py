@@ -1,0 +1,374 @@
+"""World knowledge about objects: size, containment, spatial order along three axes, and plausibility of relations.
+
+Nothing is known of an object that is not in `things.toml`, such as one of a user's own pool. Then nothing is ruled out:
+it can have any shape, be of any size and hold anything. Only what is known not to hold anything still holds nothing:
+whatever a gizmo is, it is not inside a fork.
+
+Spatial order uses only what every reading of a relation has in common. An object has a middle, and in height also a
+foot and a head. What is left of something has its middle farther left; what is above something has all three higher
+up; what is on top of something has its foot and its middle higher up, while the head of an elephant may well rise above
+the man on its back. What is inside has its foot and its head between those of its container. All of these are strict,
+so relations contradict each other exactly if they form a cycle.
+
+Implausible is not wrong: the score decides which pair of objects a relation goes to when there is a choice. 0 is what
+one expects to see; at `FAR_FETCHED` another object is added rather than have it so.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.benchmarks.conceptmix.spec import BoundObject, SpatialRelation
+
+FAR_FETCHED = 3
+"""Implausibility from which a relation should go to other objects."""
+
+PLACES = frozenset({"table", "room", "outdoors"})
+
+
+class SizeScale(NamedTuple):
+    """Factors by which a size word changes the usual length of an object: minimum, maximum, and as drawn."""
+
+    minimum: float
+    maximum: float
+    typical: float
+
+
+SCALES = {None: SizeScale(0.7, 1.0, 1.0), "tiny": SizeScale(0.02, 0.5, 0.2), "huge": SizeScale(2.0, 50.0, 5.0)}
+ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
+"""For size words of a user's own, such as "miniature"."""
+
+
+@dataclass(frozen=True)
+class ObjectFacts:
+    """What is known of an object; lengths are in metres, None where unknown.
+
+    Attributes:
+        name: the object.
+        kind: what sort of object it is.
+        size: its usual longest side.
+        room: the longest object that can be inside; 0 if nothing can.
+        carries: the longest object that can be on top of it; 0 if nothing can.
+        shapes: the outlines it can be given.
+        places: where one meets it.
+        aloft: does it fly or float?
+        flat: does it lie on the ground and hide nothing?
+        rooted: does it stay where it stands, so that nothing else carries it?
+        is_a: another object whose name fits it too, as a corgi is a dog.
+    """
+
+    name: str
+    kind: str | None = None
+    size: float | None = None
+    room: float | None = None
+    carries: float | None = None
+    shapes: frozenset[str] | None = None
+    places: frozenset[str] = PLACES
+    aloft: bool = False
+    flat: bool = False
+    rooted: bool = False
+    is_a: str | None = None
+
+
+def object_facts(item: str) -> ObjectFacts:
+    """Return what is known of an object by its name; nothing for most of the world."""
+    facts = _all_object_facts()
+    return facts["objects"].get(item) or facts["references"].get(item) or ObjectFacts(item)
+
+
+def reference_objects() -> tuple[ObjectFacts, ...]:
+    """Return the plain objects that may be added to an image; none of them is in the pool."""
+    return tuple(_all_object_facts()["references"].values())
+
+
+def pool_objects() -> tuple[ObjectFacts, ...]:
+    """Return the objects of the pool, including those of the published code."""
+    return tuple(_all_object_facts()["objects"].values())
+
+
+def can_have_shape(item: str, shape: str) -> bool:
+    """Return whether an object can have this outline and still be recognized.
+
+    Unknown shapes (a user's own) are rejected only for objects without a free outline.
+    """
+    shapes = object_facts(item).shapes
+    if shapes is None or shape in shapes:
+        return True
+    return bool(shapes) and shape not in _known_shapes()
+
+
+def is_kind_of(item: str, other: str) -> bool:
+    """Return whether every such object is also one of the other kind, as every corgi is a dog."""
+    return object_facts(item).is_a == other
+
+
+def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether some specimen of the one, at its stated size, fits into some specimen of the other."""
+    room, size = object_facts(container.item).room, object_facts(content.item).size
+    if room is None or size is None:
+        return room != 0
+    return size * _scale(content).minimum <= room * _scale(container).maximum
+
+
+def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether "outside" tells a viewer something: of a building, or of what the other would usually fit into."""
+    facts = object_facts(container.item)
+    if facts.room is None or object_facts(content.item).size is None:
+        return facts.room != 0
+    if _shows_miniatures(facts):
+        return False
+    return facts.room > 0 and (facts.kind == "building" or _usually_fits_inside(content, container))
+
+
+def typical_length(obj: BoundObject) -> float | None:
+    """Return the longest side of an object as one would draw it, in metres; None if unknown."""
+    size = object_facts(obj.item).size
+    return None if size is None else size * _scale(obj).typical
+
+
+def _scale(obj: BoundObject) -> SizeScale:
+    return SCALES.get(obj.attributes.get("size"), ANY_SCALE)
+
+
+@cache
+def _all_object_facts() -> Mapping[str, Mapping[str, ObjectFacts]]:
+    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "things.toml").read_text(encoding="utf-8"))
+    return {
+        part: {
+            name: _parse_object_facts(name, {**tables["kinds"][given["kind"]], **given})
+            for name, given in tables[part].items()
+        }
+        for part in ("objects", "references")
+    }
+
+
+def _parse_object_facts(name: str, given: Mapping[str, Any]) -> ObjectFacts:
+    sets = {key: frozenset(given[key]) for key in ("shapes", "places")}
+    return ObjectFacts(**{**given, **sets, "name": name})
+
+
+@cache
+def _known_shapes() -> frozenset[str]:
+    return frozenset(shape for obj in pool_objects() for shape in obj.shapes or ())
+
+
+Axis: TypeAlias = Literal["from left to right", "in height", "in depth"]
+Mark: TypeAlias = Literal["foot", "middle", "head"]
+Point: TypeAlias = tuple[int, Mark]
+
+
+class AxisConstraint(NamedTuple):
+    """Meaning of a relation: marks of the first object come before (or after) those of the second on an axis."""
+
+    axis: Axis
+    first_is_before: bool
+    marks: tuple[Mark, ...] = ("middle",)
+
+
+class BoundRelation(NamedTuple):
+    """A relation with the ids of its two objects."""
+
+    name: str
+    first: int
+    second: int
+
+
+def bound_relations(relations: Iterable[SpatialRelation]) -> tuple[BoundRelation, ...]:
+    """Return the relations of a binding that are no longer open."""
+    return tuple(
+        BoundRelation(relation.name, relation.first, relation.second)
+        for relation in relations
+        if relation.first is not None and relation.second is not None
+    )
+
+
+AXIS_CONSTRAINTS: Mapping[str, AxisConstraint] = MappingProxyType(
+    {
+        "left": AxisConstraint("from left to right", True),
+        "right": AxisConstraint("from left to right", False),
+        "in front of": AxisConstraint("in depth", True),
+        "behind": AxisConstraint("in depth", False),
+        "below": AxisConstraint("in height", True, ("foot", "middle", "head")),
+        "above": AxisConstraint("in height", False, ("foot", "middle", "head")),
+        "bottom": AxisConstraint("in height", True, ("middle", "head")),
+        "top": AxisConstraint("in height", False, ("foot", "middle")),
+    }
+)
+"""Relations that order objects along an axis; height counts from below, depth from the viewer."""
+
+
+def contradictory_orders(relations: Sequence[BoundRelation]) -> Iterator[tuple[Axis, tuple[int, ...]]]:
+    """Yield each axis along which no image can satisfy all relations, with the objects of a cycle."""
+    axes: tuple[Axis, ...] = ("from left to right", "in height", "in depth")
+    for axis in axes:
+        circle = _point_cycle(_order_edges(axis, relations))
+        if circle:
+            yield axis, tuple(dict.fromkeys(obj for obj, _ in circle))
+
+
+def find_cycle(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return objects that precede one another in a cycle; empty if there is none."""
+    return tuple(obj for obj, _ in _point_cycle(((one, "middle"), (other, "middle")) for one, other in pairs))
+
+
+def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tuple[Point, Point]]:
+    """Yield pairs of points, the first before the second."""
+    for relation in relations:
+        for one in (relation.first, relation.second):
+            yield (one, "foot"), (one, "middle")
+            yield (one, "middle"), (one, "head")
+        side = AXIS_CONSTRAINTS.get(relation.name)
+        if side is not None and side.axis == axis:
+            before, after = (relation.first, relation.second) if side.first_is_before else (relation[2], relation[1])
+            yield from (((before, mark), (after, mark)) for mark in side.marks)
+        elif relation.name == "inside":
+            yield (relation.second, "foot"), (relation.first, "foot")
+            yield (relation.first, "head"), (relation.second, "head")
+
+
+def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
+    """Return some cycle of points, or an empty tuple."""
+    after: dict[Point, list[Point]] = {}
+    for before, then in steps:
+        after.setdefault(before, []).append(then)
+        after.setdefault(then, [])
+    # A point without successors is in no cycle; nor is one with only such successors.
+    while True:
+        ends = [point for point, following in after.items() if not any(then in after for then in following)]
+        if not ends:
+            break
+        for point in ends:
+            del after[point]
+    if not after:
+        return ()
+    way = [next(iter(after))]
+    while True:
+        point = next(then for then in after[way[-1]] if then in after)
+        if point in way:
+            return tuple(way[way.index(point) :])
+        way.append(point)
+
+
+def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
+    """Return how implausible it is that the first object is in the named relation to the second."""
+    oddness = scene_mismatch(first, second)
+    match name:
+        case "inside":
+            miniature = _shows_miniatures(object_facts(second.item))  # what it shows is never of its size
+            return _inside(first, second) + (1 if miniature else oddness)
+        case "outside":
+            return (
+                oddness + (0 if can_be_outside(first, second) else 4) + FAR_FETCHED * int("number" in second.attributes)
+            )
+        case "top":
+            return oddness + _resting(first, second)
+        case "bottom":
+            return oddness + _resting(second, first)
+        case "above":
+            return oddness + _above(first, second)
+        case "below":
+            return oddness + _above(second, first)
+        case "behind":
+            return oddness + (FAR_FETCHED if _hides(second, first) else 0)
+        case "in front of":
+            return oddness + (FAR_FETCHED if _hides(first, second) else 0)
+    return oddness
+
+
+def scene_mismatch(one: BoundObject, other: BoundObject) -> int:
+    """Return how implausible two objects are together: do they share a setting, and are both large enough to see?"""
+    apart = object_facts(one.item).places.isdisjoint(object_facts(other.item).places)
+    ratio = _length_ratio(one, other)
+    return int(apart) + int(not 1 / 20 <= ratio <= 20) + int(not 1 / 200 <= ratio <= 200)
+
+
+def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
+    """Return how poorly an object shows that another is tiny or huge.
+
+    It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any. Nor
+    should it be a miniature itself, as a snow globe is.
+    """
+    obj = object_facts(reference.item)
+    unfit = 2 * int(obj.aloft or obj.kind == "ground" or _shows_miniatures(obj))
+    ratio = _length_ratio(reference, measured)
+    return unfit + 2 * int(not 1 / 4 <= ratio <= 4) + int(not 1 / 60 <= ratio <= 60)
+
+
+def _inside(content: BoundObject, container: BoundObject) -> int:
+    one_in_many = "number" in container.attributes and "number" not in content.attributes
+    if not can_be_inside(content, container):
+        return 2 * FAR_FETCHED
+    usual, miniature = _usually_fits_inside(content, container), _shows_miniatures(object_facts(container.item))
+    if miniature:
+        odd = not usual and (not _is_scenery(content) or content.attributes.get("size") == "huge")
+    else:
+        odd = _is_misplaced(content, container)
+    return (0 if usual or miniature else 2) + FAR_FETCHED * int(odd) + int(one_in_many)
+
+
+def _is_scenery(obj: BoundObject) -> bool:
+    return object_facts(obj.item).kind in ("building", "ground")
+
+
+def _is_misplaced(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether nobody would look for it there: a house in a barn, a bush in a car. Roads run through tunnels."""
+    inner, outer = object_facts(content.item), object_facts(container.item)
+    if _is_scenery(content):
+        return not (inner.flat and outer.kind == "passage")
+    return inner.rooted and outer.kind != "building" and content.attributes.get("size") != "tiny"
+
+
+def _usually_fits_inside(content: BoundObject, container: BoundObject) -> bool:
+    facts, length = object_facts(container.item), typical_length(content)
+    if facts.room is None or facts.size is None or length is None:
+        return False
+    usual_room = facts.size if _shows_miniatures(facts) else facts.room
+    return 0 < length <= usual_room * _size_factor(container)
+
+
+def _shows_miniatures(container: ObjectFacts) -> bool:
+    return bool(container.room and container.size and container.room > 2 * container.size)
+
+
+def _resting(load: BoundObject, support: BoundObject) -> int:
+    """Return how implausible it is that the one rests on the other; not very, for objects of which nothing is known."""
+    upper, lower, length = object_facts(load.item), object_facts(support.item), typical_length(load)
+    if lower.carries is None or length is None:
+        return 1
+    if upper.flat or upper.rooted or length > lower.carries * _size_factor(support):
+        return FAR_FETCHED
+    # A table on a bed; a cup on a sunflower.
+    piled = upper.kind == lower.kind == "furniture" and length > 1
+    loaded = lower.kind in ("plant", "person") and not upper.aloft and upper.kind not in ("animal", "insect")
+    return FAR_FETCHED if piled or loaded else 0
+
+
+def _above(upper: BoundObject, lower: BoundObject) -> int:
+    facts, length = object_facts(upper.item), typical_length(upper)
+    if facts.aloft:
+        return 0
+    if facts.flat or facts.kind == "ground":
+        return 4
+    if facts.rooted or object_facts(lower.item).aloft:
+        return FAR_FETCHED
+    return 1 if length is None or length < 1 else FAR_FETCHED
+
+
+def _hides(nearer: BoundObject, farther: BoundObject) -> bool:
+    return not object_facts(nearer.item).flat and _length_ratio(nearer, farther) > 3
+
+
+def _length_ratio(one: BoundObject, other: BoundObject) -> float:
+    length, measure = typical_length(one), typical_length(other)
+    return 1.0 if length is None or measure is None else length / measure
+
+
+def _size_factor(obj: BoundObject) -> float:
+    size, length = object_facts(obj.item).size, typical_length(obj)
+    return 1.0 if size is None or length is None else length / size

@@ -1,0 +1,254 @@
+"""Concept pools: the concepts of each category, built in or loaded from a folder of TOML or published JSON files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from formalimg._util.io import refuse_special_file
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
+from formalimg.benchmarks.conceptmix.words import check_relation_sentence, check_sentence, check_statement
+from formalimg.errors import FormalimgError
+from formalimg.logic.vocabulary import closest_match
+
+PoolProfile: TypeAlias = Literal["paper", "official-code"]
+"""Which rules apply where the paper and its published code differ."""
+
+Difficulty: TypeAlias = Literal["easy", "hard"]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The concepts of one category.
+
+    Attributes:
+        category: what sort of concepts they are.
+        values: the concepts, sorted.
+        statement: the sentence that a concept becomes, with places for names.
+        sentences: the sentences of single values that have one of their own.
+        easy, hard: values that are known to be easier or harder.
+        of_people: the sentence in place of `statement` where the object is a human being; None if it is the same.
+    """
+
+    category: Category
+    values: tuple[str, ...]
+    statement: str
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    easy: frozenset[str] = frozenset()
+    hard: frozenset[str] = frozenset()
+    of_people: str | None = None
+
+    def sentence(self, value: str, *, of_people: bool = False) -> str:
+        """Return the sentence template of a value."""
+        usual = self.of_people if of_people and self.of_people is not None else self.statement
+        return self.sentences.get(value, usual)
+
+    def difficulty(self, value: str) -> Difficulty | None:
+        """Return whether a value is known to be easy or hard; None for most."""
+        return "easy" if value in self.easy else "hard" if value in self.hard else None
+
+
+Pools: TypeAlias = Mapping[Category, Pool]
+"""All concepts by category; every category is present."""
+
+
+_KEYS = ("values", "statement", "of_people", "sentences", "official_code", "easy", "hard")
+_PUBLISHED_KEYS = ("category", "description", "skill")
+_FORMAT_HINT = 'write values = ["...", "..."], and perhaps a statement'
+_PUBLISHED_FORMAT_HINT = 'write {"category": "...", "description": "...", "skill": {"...": ""}}'
+
+
+def load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
+    """Load the user's pools, for the categories that have a file in the folder.
+
+    Raises:
+        FormalimgError: if there is no such folder, no file in it, or an invalid one.
+    """
+    if not folder.is_dir():
+        raise FormalimgError(f"there is no folder {folder}: give one with concepts, such as color.toml")
+    found: dict[Category, Pool] = {}
+    for category in CATEGORIES:
+        there = [path for path in (folder / f"{category}.toml", folder / f"{category}.json") if path.is_file()]
+        if len(there) > 1:
+            raise FormalimgError(f"{folder} has {category}.toml and {category}.json: keep the one you mean")
+        if there:
+            found[category] = _read_pool(there[0], category, defaults[category], profile)
+    if not found:
+        raise FormalimgError(f"{folder} has no concepts: add files such as color.toml or color.json")
+    return found
+
+
+def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None) -> Pool:
+    """Parse a pool from a table; without a statement of its own it uses the default.
+
+    Raises:
+        ValueError: if it is invalid.
+    """
+    _reject_unknown_keys(table, _KEYS, category)
+    values = _string_list(table, "values")
+    if profile == "official-code":
+        values += _string_list(table, "official_code")
+    if not values:
+        raise ValueError(f"it has no values: {_FORMAT_HINT}")
+    _check_values(category, values)
+    statement, of_people = _default_sentences(table, default)
+    sentences = table.get("sentences", {})
+    if not isinstance(sentences, Mapping):
+        raise ValueError('sentences must be a table of texts, by value, as in [sentences] and then red = "..."')
+    sentences = {value: _nonempty_text(sentences, value) for value in sentences}
+    easy, hard = frozenset(_string_list(table, "easy")), frozenset(_string_list(table, "hard"))
+    _check_listed(values, easy, hard, sentences)
+    pool = Pool(category, tuple(sorted(values)), statement, sentences, easy, hard, of_people)
+    for usual in (statement, of_people):
+        if usual is not None:
+            check_statement(category, usual)
+    for sentence in sentences.values():
+        check_sentence(category, sentence)
+    if category == "spatial":
+        for value in values:
+            check_relation_sentence(value, pool.sentence(value))
+    return pool
+
+
+def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfile) -> Pool:
+    refuse_special_file(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text) if path.suffix == ".toml" else _parse_published_config(text, category)
+        return parse_pool(category, table, profile, default)
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} cannot be read as concepts: {error}") from error
+
+
+def _parse_published_config(text: str, category: Category) -> dict[str, Any]:
+    """Convert a published configuration to our table: rename `{skill}` to `{value}` and add articles before objects."""
+    if not text.strip():
+        raise ValueError(f"it is empty: {_PUBLISHED_FORMAT_HINT}")
+    data = json.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("skill"), dict):
+        raise ValueError(f"it must be an object with the concepts in skill: {_PUBLISHED_FORMAT_HINT}")
+    _reject_unknown_keys(data, _PUBLISHED_KEYS, category)
+    if data.get("category", category) != category:
+        raise ValueError(f"its category is {data['category']!r}, not {category!r}: rename the file, or fix it")
+    skill = data["skill"]
+    sentences = {value: _convert_sentence(_nonempty_text(skill, value)) for value in skill if skill[value] != ""}
+    table = {"values": list(skill), "sentences": sentences}
+    return (
+        {**table, "statement": _convert_sentence(_nonempty_text(data, "description"))}
+        if "description" in data
+        else table
+    )
+
+
+def _default_sentences(table: Mapping[str, Any], default: Pool | None) -> tuple[str, str | None]:
+    """Return the sentence of a category and the one for people; the default ones if the table has none."""
+    if default is not None and "statement" not in table:
+        return default.statement, _nonempty_text(table, "of_people") if "of_people" in table else default.of_people
+    return _nonempty_text(table, "statement"), _nonempty_text(table, "of_people") if "of_people" in table else None
+
+
+def _convert_sentence(text: str) -> str:
+    for old, new in (
+        ("{skill}", "{value}"),
+        ("{skills}", "{values}"),
+        ("{object}", "the {object}"),
+        ("{ObjectA}", "the {ObjectA}"),
+        ("{ObjectB}", "the {ObjectB}"),
+    ):
+        text = text.replace(old, new)
+    return text.replace("the the ", "the ").strip().removesuffix(".")
+
+
+def _reject_unknown_keys(table: Mapping[str, Any], known: tuple[str, ...], category: Category) -> None:
+    for key in table:
+        if key == category and known is _KEYS:
+            raise ValueError(f"its values must be at the top level: remove the line [{category}]")
+        if key not in known:
+            meant = closest_match(key, known)
+            hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
+            raise ValueError(f"unknown key {key!r}: {hint}")
+
+
+def _string_list(table: Mapping[str, Any], key: str) -> list[str]:
+    values = table.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f'{key} must be a list of strings, as in {key} = ["...", "..."]')
+    return list(values)
+
+
+def _nonempty_text(table: Mapping[str, Any], key: str) -> str:
+    text = table.get(key)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{key} must be a non-empty string, not {text!r}")
+    return text
+
+
+def _check_values(category: Category, values: list[str]) -> None:
+    for value in values:
+        if not value or value.strip() != value or not value.isprintable() or set(value) & set("{}"):
+            raise ValueError(f"{value!r} is not a valid value: use one line, without surrounding blanks or braces")
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} occurs twice")
+        digits = value.isascii() and value.isdigit() and len(value) < 7 and not value.startswith("0")
+        if category == "number" and not digits:
+            raise ValueError(f'{value!r} is not a number of objects: write digits, 1 or more, as in "3"')
+
+
+def _check_listed(values: list[str], easy: frozenset[str], hard: frozenset[str], sentences: Mapping[str, str]) -> None:
+    strange = sorted((easy | hard | set(sentences)) - set(values))
+    if strange:
+        raise ValueError(f"{strange[0]!r} is not among its values")
+    if easy & hard:
+        raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
+
+
+__all__ = ["Difficulty", "Pool", "PoolProfile", "Pools", "load_pools"]
+
+
+def load_pools(
+    folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
+) -> Pools:
+    """Return the pools that concepts are drawn from.
+
+    Args:
+        folder: the user's own concepts: `<category>.toml` as in concepts.toml, or `<category>.json` as published;
+            other categories keep the built-in concepts.
+        profile: `official-code` adds the objects that only the published code has.
+        difficulty: only the values that are known to be easy or hard, in the categories that have such values; the
+            other categories stay whole.
+
+    Raises:
+        FormalimgError: if the folder or a file in it is invalid, or no category has values of the difficulty.
+    """
+    if profile not in get_args(PoolProfile):
+        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
+    pools = dict(_builtin_pools(profile))
+    if folder is not None:
+        pools.update(load_pool_folder(Path(folder), pools, profile))
+    if difficulty is None:
+        return pools
+    if not any(pool.difficulty(value) == difficulty for pool in pools.values() for value in pool.values):
+        raise FormalimgError(
+            f"none of these concepts is known to be {difficulty}: list some as {difficulty} = [...] in a file of "
+            f"{folder}, or leave out the difficulty"
+        )
+    return {category: _filter_difficulty(pool, difficulty) for category, pool in pools.items()}
+
+
+@cache
+def _builtin_pools(profile: PoolProfile) -> Pools:
+    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "concepts.toml").read_text(encoding="utf-8"))
+    return {category: parse_pool(category, tables[category], profile) for category in CATEGORIES}
+
+
+def _filter_difficulty(pool: Pool, difficulty: Difficulty) -> Pool:
+    kept = tuple(value for value in pool.values if pool.difficulty(value) == difficulty)
+    return replace(pool, values=kept) if kept else pool

@@ -1,0 +1,248 @@
+"""Check of a prompt against its concepts: which it fails to state, and which it states though they were not requested.
+
+Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. What a simple reading
+cannot decide counts as an error: another prompt is easily drawn, and a wrong one would make every verdict wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from formalimg.benchmarks.conceptmix.attribution import (
+    attribute_owners,
+    counted_objects,
+    counts_unknown_object,
+    describes_image,
+)
+from formalimg.benchmarks.conceptmix.concept_mentions import (
+    ConceptMention,
+    ParsedPrompt,
+    Phrase,
+    find_phrases,
+    parse_prompt,
+    tokenize,
+)
+from formalimg.benchmarks.conceptmix.pools import Pools, load_pools
+from formalimg.benchmarks.conceptmix.spatial_facts import (
+    SpatialFact,
+    SpatialPhrase,
+    extract_facts,
+    is_stated,
+    relation_axis,
+    spatial_phrases,
+)
+from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, Concept
+from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry, word_tables
+
+
+def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
+    """Return whether a text denies or doubts anything, in words that are not part of what is requested.
+
+    It may then mean the opposite of what it seems to say, and is not read any further. That two objects do not touch
+    may be said where they should not.
+    """
+    spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
+    spared.update(*parsed.occurrences("harmless"))
+    spared.update(*(one for one in parsed.occurrences("apart") if _may_be_apart(parsed, one.start, binding)))
+    return any(not spared.issuperset(one) for group in ("denials", "doubts") for one in parsed.occurrences(group))
+
+
+def is_vague(parsed: ParsedPrompt) -> bool:
+    """Return whether it speaks of some objects but not of all, or of no certain number: "at least one cat is red"."""
+    return bool(parsed.occurrences("vague"))
+
+
+def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
+    """Return whether it is the whole number, neither a part of another one nor a limit."""
+    if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
+        return False
+    # A bee may be above three roses, and dogs may be more than three, or over three.
+    placed = {range(one.start, one.end) for one in _requested_phrases(parsed, binding)}
+    before = {one.stop for one in parsed.occurrences("limits_before") if one not in placed}
+    return number.start not in before and number.end not in {one.start for one in parsed.occurrences("limits_behind")}
+
+
+def _requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
+    axes = {relation_axis(relation.name) for relation in binding.relations}
+    return [one for one in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(one.value) in axes]
+
+
+def _is_number(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether there is a number, or a separator that joins one to another as in 3,000."""
+    if not 0 <= index < len(parsed.tokens):
+        return False
+    joined = parsed.tokens[index] in (",", ".") and parsed.tokens[index + 1 : index + 2] == ("000",)
+    one = parsed.spans.get(index)
+    return joined or (one is not None and one.concept.category == "number")
+
+
+def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
+    """Yield the indexes of tokens that belong to a relation itself."""
+    names = {relation.name for relation in binding.relations}
+    for one in spatial_phrases(parsed, names):
+        yield from range(one.start, one.end)
+    for name in names:
+        if excludes_contact(name):
+            continue
+        asking = tokenize(str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " "))
+        pairs: list[Phrase] = list(pairwise(asking))
+        for start, end, _ in find_phrases(parsed.tokens, dict.fromkeys(pairs, True)):
+            yield from range(start, end)
+
+
+def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
+    """Return whether two objects should be apart, and the sentence does not say of others that they touch."""
+    names = {relation.name for relation in binding.relations}
+    apart = {name for name in names if excludes_contact(name)}
+    sentence = parsed.sentence(index)
+    stated = {one.value for one in spatial_phrases(parsed, names) if one.start in sentence and one.kind == "said"}
+    return bool(apart) and (bool(stated & apart) or not stated)
+
+
+def excludes_contact(relation: str) -> bool:
+    """Return whether objects in this relation do not touch."""
+    aside = tokenize(str(lexicon_entry("spatial", relation).get("aside", "")))
+    return bool(set(aside) & function_words("denials"))
+
+
+def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether the sentence around an index says that objects touch."""
+    denied = {index for one in parsed.occurrences("apart") for index in one}
+    contact = function_words("contact")
+    return any(parsed.tokens[place] in contact and place not in denied for place in parsed.sentence(index))
+
+
+_CLEAR = ("said", "places")
+
+
+def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
+    """Return the concepts that a prompt does not state, or states of another object, in the order of the concepts.
+
+    A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
+    are such objects.
+
+    Args:
+        prompt: the text.
+        concepts: what it should state.
+        binding: the objects of each concept.
+    """
+    parsed = parse_prompt(prompt, _requested(concepts, binding), _concepts_in(load_pools(profile="official-code")))
+    if is_negated(parsed, binding):
+        return tuple(one.concept for one in concepts)
+    vague = is_vague(parsed)
+    facts = {fact for fact, _ in extract_facts(parsed, (relation.name for relation in binding.relations))}
+    return tuple(
+        one.concept
+        for one in concepts
+        if (vague and one.concept.category != "object") or not _is_stated(parsed, facts, one, binding)
+    )
+
+
+def extra_concepts(
+    prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
+) -> tuple[Concept, ...]:
+    """Return the concepts that a prompt states though they were not requested, in the order of the text.
+
+    Args:
+        prompt: the text.
+        concepts: what it should state.
+        binding: the objects of each concept; added objects may be named.
+        pools: the concepts to look for. All numbers from two are found.
+    """
+    requested = _requested(concepts, binding)
+    parsed = parse_prompt(prompt, requested, _concepts_in(pools))
+    found: dict[int, Concept] = {}
+    for one in parsed.mentions:
+        in_doubt = any(
+            other.start == one.start and other.concept in requested for other in parsed.mentions if other != one
+        )
+        if not in_doubt and not _is_requested(parsed, one, requested, binding):
+            found[one.start] = one.concept
+    for start, value in _extra_relations(parsed, binding, pools):
+        found.setdefault(start, Concept("spatial", value))
+    return tuple(dict.fromkeys(found[start] for start in sorted(found)))
+
+
+def _requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
+    drawn = {one.concept for one in concepts if one.concept.category != "spatial"}
+    return drawn | {Concept("object", obj.item) for obj in binding.objects}
+
+
+def _concepts_in(pools: Pools) -> set[Concept]:
+    found = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
+    counts = {Concept("number", str(number)) for number in range(2, len(word_tables()["counts"]))}
+    return {one for one in found if one.category != "spatial"} | counts
+
+
+def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], one: BoundConcept, binding: Binding) -> bool:
+    items = [binding.objects[number - 1].item for number in one.objects]
+    category, value = one.concept
+    if category == "spatial":
+        # Among all relations, as "directly underneath" is not "underneath".
+        phrases = spatial_phrases(parsed, {*word_tables()["spatial"], value}) if excludes_contact(value) else []
+        touching = any(at.value == value and mentions_contact(parsed, at.start) for at in phrases)
+        return is_stated(facts, SpatialFact(value, *items)) and not touching
+    mentions = [found for found in parsed.mentions if found.concept == one.concept and not found.hinted]
+    if category == "style":
+        return any(describes_image(parsed, found) for found in mentions)
+    if category == "object":
+        return bool(mentions)
+    if category == "number":
+        if _names_more(parsed, items[0], binding):
+            return False
+        mentions = [found for found in mentions if is_exact_number(parsed, found, binding)]
+    return any(items[0] in attribute_owners(parsed, found) for found in mentions)
+
+
+def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
+    """Return whether a text mentions another one of an object that has only one number."""
+    alone = sum(obj.item == item for obj in binding.objects) == 1
+    more = function_words("more_of_it")
+    return alone and any(
+        one.concept.value == item and one.start > 0 and parsed.tokens[one.start - 1] in more
+        for one in parsed.objects.values()
+    )
+
+
+def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[Concept], binding: Binding) -> bool:
+    category = mention.concept.category
+    if category not in ATTRIBUTES:
+        return mention.concept in requested
+    having = set(_objects_with(mention.concept, binding))
+    if category == "number":
+        # Numbers that stand before no noun may count anything: "the two do not touch".
+        counting = counted_objects(parsed, mention)
+        if not is_exact_number(parsed, mention, binding):
+            return False
+        return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)
+    return bool(attribute_owners(parsed, mention) & having)
+
+
+def _objects_with(concept: Concept, binding: Binding) -> Iterator[str]:
+    """Yield the names of objects that have an attribute."""
+    for obj in binding.objects:
+        if obj.attributes.get(concept.category) == concept.value:
+            yield obj.item
+
+
+def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:
+    """Yield index and value of spatial relations that were not requested, at all or of these two objects."""
+    axes = {relation_axis(relation.name) for relation in binding.relations}
+    for phrase in spatial_phrases(parsed, pools["spatial"].values):
+        if phrase.kind in _CLEAR and relation_axis(phrase.value) not in axes:
+            yield phrase.start, phrase.value
+    requested = {
+        (
+            relation_axis(relation.name),
+            frozenset(binding.objects[end - 1].item for end in (relation.first, relation.second)),
+        )
+        for relation in binding.relations
+        if relation.first is not None and relation.second is not None
+    }
+    for fact, phrase in extract_facts(parsed, pools["spatial"].values):
+        if (
+            phrase.kind == "said"
+            and (relation_axis(fact.value), frozenset({fact.subject, fact.reference})) not in requested
+        ):
+            yield phrase.start, phrase.value

@@ -1,0 +1,201 @@
+"""Pairing of published questions with the concepts they ask about, by content.
+
+The published scripts let a chat model write the questions of a record, and never compare their number and order with
+the concepts. So each question is compared with each concept: by the words of the concept, the objects it is bound to,
+numbers, relations and styles. The pairs are those of the highest total; the same place counts a little, so that where
+the words do not decide, the order does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from formalimg.benchmarks.conceptmix.concept_mentions import Phrase, concept_phrases, tokenize
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Binding, BoundConcept, Concept
+
+_NUMBERING = re.compile(r"^\s*(?:[-*•]\s+|(?:question\s*)?#?\d+\s*[.):]\s*)", re.IGNORECASE)
+_ASKING = frozenset({"is", "are", "does", "do", "can", "has", "have", "was", "were"})
+_NOT_OF_IMAGES = frozenset({"json", "properties", "statements", "instructions"})
+"""Words of the task that the chat model was given; a line with one of them that fits no concept is an echo of it."""
+
+# How much a hit counts. Whole numbers, for the solver; a value outweighs what a wrong pair can collect without it.
+_VALUE, _HINT, _OBJECT, _PRESENCE, _CATEGORY, _DIRECTION, _WORDING, _SAME_PLACE = 40, 24, 16, 16, 8, 4, 1, 2
+_MAX_COMPARED = 200
+
+_CATEGORY_WORDS: Mapping[str, frozenset[str]] = {
+    "color": frozenset({"color", "colors", "colored", "colour", "colours", "coloured"}),
+    "number": frozenset({"exactly", "number", "many"}),
+    "shape": frozenset({"shape", "shaped", "shapes"}),
+    "size": frozenset({"size", "sized"}),
+    "texture": frozenset({"texture", "textured", "textures"}),
+    "style": frozenset({"style", "styled"}),
+}
+_PRESENT = frozenset({"contain", "contains", "there", "show", "shows", "include", "includes", "feature", "features"})
+_RELATION_WORDS: Mapping[str, frozenset[str]] = {
+    "top": frozenset({"top", "atop", "highest", "surface"}),
+    "bottom": frozenset({"bottom", "lowest", "underneath", "beneath", "base"}),
+    "above": frozenset({"above", "higher", "over"}),
+    "below": frozenset({"below", "lower", "beneath", "under", "underneath"}),
+    "left": frozenset({"left"}),
+    "right": frozenset({"right"}),
+    "behind": frozenset({"behind", "farther", "further", "background"}),
+    "in front of": frozenset({"front", "nearer", "closer", "foreground"}),
+    "inside": frozenset({"inside", "within", "interior"}),
+    "outside": frozenset({"outside", "beyond", "exterior"}),
+}
+
+
+class QuestionLines(NamedTuple):
+    """The lines of a record: questions, and lines that are none; blank lines are left out."""
+
+    questions: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def split_lines(lines: Iterable[str]) -> QuestionLines:
+    """Return the questions among the lines of a chat model's answer, without their numbering, and the other lines."""
+    questions: list[str] = []
+    others: list[str] = []
+    for line in filter(str.strip, lines):
+        text = " ".join(_NUMBERING.sub("", line).split())
+        words = tokenize(text)
+        is_question = bool(words) and (text.endswith("?") or (words[0] in _ASKING and not text.endswith(":")))
+        (questions if is_question else others).append(text if is_question else line.strip())
+    return QuestionLines(tuple(questions), tuple(others))
+
+
+class QuestionPairing(NamedTuple):
+    """Questions and concepts that belong together, as indexes.
+
+    Attributes:
+        questions: the question of each concept, in the order of the concepts; None for a concept without one.
+        moved: concepts whose question stands in another place. Equal concepts, such as two tiny things, have no order.
+        unpaired: questions that ask for none of the concepts.
+        echoes: lines in the form of questions that are about the task and not the image.
+    """
+
+    questions: tuple[int | None, ...]
+    moved: tuple[int, ...] = ()
+    unpaired: tuple[int, ...] = ()
+    echoes: tuple[int, ...] = ()
+
+
+def pair_questions(
+    concepts: Sequence[BoundConcept], questions: Sequence[str], binding: Binding | None
+) -> QuestionPairing:
+    """Pair each concept with the question that asks for it.
+
+    A pair needs words in common. The same place in both lists is enough where the question does not ask for another
+    concept of the category.
+    """
+    if max(len(concepts), len(questions)) > _MAX_COMPARED:  # no such prompt exists, and comparing takes the product
+        found = [place if place < len(questions) else None for place in range(len(concepts))]
+        return QuestionPairing(tuple(found), unpaired=tuple(range(len(concepts), len(questions))))
+    read = [tokenize(question) for question in questions]
+    scores = [[_score(concept, words, binding) for words in read] for concept in concepts]
+    echoes = [
+        number
+        for number, words in enumerate(read)
+        if not _NOT_OF_IMAGES.isdisjoint(words) and not any(row[number] for row in scores)
+    ]
+    totals = [
+        [score + _SAME_PLACE * (row == column) for column, score in enumerate(line)] for row, line in enumerate(scores)
+    ]
+    paired: list[int | None] = [None] * len(concepts)
+    for row, column in enumerate(_best_columns(totals)):
+        if column is not None and column not in echoes:
+            category, score = concepts[row].concept.category, scores[row][column]
+            rivals = (line[column] for one, line in zip(concepts, scores, strict=True) if one.concept[0] == category)
+            if score >= _HINT or (row == column and score == max(rivals)):
+                paired[row] = column
+    moved = tuple(
+        row
+        for row, column in enumerate(paired)
+        if column is not None and (column >= len(concepts) or concepts[column].concept != concepts[row].concept)
+    )
+    unpaired = tuple(number for number in range(len(questions)) if number not in paired and number not in echoes)
+    return QuestionPairing(tuple(paired), moved, unpaired, tuple(echoes))
+
+
+def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:
+    """Return the column of each row so that the total is highest; None for rows without one."""
+    rows, columns = len(totals), len(totals[0]) if totals else 0
+    if rows == columns and all(line[row] == max(line) for row, line in enumerate(totals)):
+        return list(range(rows))  # nothing can be better, and nearly all records are like this
+    # Here, because few records need it.
+    from ortools.graph.python import linear_sum_assignment  # type: ignore[import-untyped]
+
+    size = max(rows, columns)
+    solver = linear_sum_assignment.SimpleLinearSumAssignment()
+    for row in range(size):
+        for column in range(size):
+            total = totals[row][column] if row < rows and column < columns else 0
+            solver.add_arc_with_cost(row, column, -total)
+    solver.solve()
+    found = [solver.right_mate(row) for row in range(rows)]
+    return [column if column < columns else None for column in found]
+
+
+def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
+    """Return how well a question fits a concept; 0 if they have nothing in common."""
+    (category, value), ids = bound
+    named = [binding.objects[number - 1].item for number in ids] if binding is not None else []
+    if category == "object":
+        said = _said(bound.concept, words)
+        # "Does the image contain a red cat?" is for the cat as well, but not as much as the question for it alone.
+        asks_more = any(not names.isdisjoint(words) for names in _CATEGORY_WORDS.values())
+        return said and said + _PRESENCE * (not _PRESENT.isdisjoint(words)) - _CATEGORY * asks_more
+    places = [_first_mention(item, words) for item in named]
+    objects = _OBJECT * sum(place is not None for place in places)
+    if category == "spatial":
+        cues = _RELATION_WORDS.get(value, frozenset(tokenize(value)))
+        said = _said(bound.concept, words) if cues.isdisjoint(words) else _VALUE
+        found = [place for place in places if place is not None]
+        in_order = len(found) == 2 and found[0] < found[1]
+        shared = len(set(words) & _description_words(value, binding))
+        return said + objects + _DIRECTION * in_order + _WORDING * shared if said or objects else 0
+    hint = _CATEGORY * (not _CATEGORY_WORDS.get(category, frozenset()).isdisjoint(words))
+    said = _said(bound.concept, words)
+    return said + hint + objects if said or hint else objects // 2
+
+
+def _said(concept: Concept, words: Phrase) -> int:
+    """Return the weight of the best phrase of a concept in a question."""
+    weights = [_HINT if hinted else _VALUE for phrase, hinted in _phrases(concept) if _occurs(phrase, words)]
+    return max(weights, default=0)
+
+
+@cache
+def _phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
+    if concept.category in CATEGORIES:
+        return concept_phrases(concept)
+    return ((tokenize(concept.value), False),)
+
+
+def _first_mention(item: str, words: Phrase) -> int | None:
+    places = [_place_of(phrase, words) for phrase, _ in _phrases(Concept("object", item))]
+    return min((place for place in places if place is not None), default=None)
+
+
+def _place_of(phrase: Phrase, words: Phrase) -> int | None:
+    length = len(phrase)
+    if not length:
+        return None
+    return next((at for at in range(len(words) - length + 1) if words[at : at + length] == phrase), None)
+
+
+def _occurs(phrase: Phrase, words: Phrase) -> bool:
+    return _place_of(phrase, words) is not None
+
+
+def _description_words(value: str, binding: Binding | None) -> set[str]:
+    relations = binding.relations if binding is not None else ()
+    return {
+        word
+        for relation in relations
+        if relation.name == value
+        for word in tokenize(relation.description.replace("{", " ").replace("}", " "))
+    } - {"is", "the", ",", "or", "of", "meaning", "positioned", "than", "objecta", "objectb"}

@@ -1,0 +1,301 @@
+"""Spatial facts stated by a prompt: which object is where relative to which; ambiguous statements yield none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.benchmarks.conceptmix.concept_mentions import (
+    ConceptMention,
+    ParsedPrompt,
+    Phrase,
+    find_phrases,
+    tokenize,
+)
+from formalimg.benchmarks.conceptmix.words import converse_of, function_words, lexicon_entry, word_tables
+
+PhraseKind: TypeAlias = Literal["said", "hinted", "backwards", "places"]
+
+
+class SpatialPhrase(NamedTuple):
+    """Tokens that state a spatial relation, from `start` up to, but not including, `end`."""
+
+    value: str
+    kind: PhraseKind
+    start: int
+    end: int
+
+
+def spatial_phrases(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialPhrase]:
+    """Return all phrases of a text that state these spatial concepts."""
+    return [
+        SpatialPhrase(value, kind, start, end)
+        for start, end, found in find_phrases(parsed.tokens, _spatial_phrasebook(frozenset(values)))
+        for value, kind in found
+    ]
+
+
+def relation_axis(value: str) -> str:
+    """Return the axis of a spatial concept: left and right share one."""
+    return str(lexicon_entry("spatial", value).get("axis", value))
+
+
+@cache
+def _spatial_phrasebook(values: frozenset[str]) -> Mapping[Phrase, Sequence[tuple[str, PhraseKind]]]:
+    book: dict[Phrase, list[tuple[str, PhraseKind]]] = {}
+    for value in sorted(values):
+        for text, kind in _relation_forms(value):
+            book.setdefault(tokenize(text), []).append((value, kind))
+    return book
+
+
+def _relation_forms(value: str) -> Iterator[tuple[str, PhraseKind]]:
+    known = lexicon_entry("spatial", value)
+    yield known.get("phrase", value), "said"
+    kinds: tuple[PhraseKind, ...] = ("said", "hinted", "backwards", "places")
+    for kind in kinds:
+        for text in known.get(kind, ()):
+            yield text, kind
+
+
+_NONE: frozenset[str] = frozenset()
+_MAX_UNKNOWN = 2
+_JOINTS = frozenset({",", ";", ":", "and", "while", "whereas", "also"})
+_IMAGE_AXES = frozenset({"lateral", "depth"})
+
+
+class SpatialClaim(NamedTuple):
+    """Subjects in a relation to reference objects or, if there are none, placed in the image."""
+
+    phrase: SpatialPhrase
+    subjects: frozenset[str]
+    references: frozenset[str]
+
+
+class _ReferenceSpan(NamedTuple):
+    """What follows a spatial phrase: objects, a pronoun, or neither; and where that ends."""
+
+    objects: tuple[ConceptMention, ...]
+    pronoun: bool
+    end: int
+
+
+class SpatialFact(NamedTuple):
+    """One object is in a relation to another."""
+
+    value: str
+    subject: str
+    reference: str
+
+
+def is_stated(facts: Collection[SpatialFact], fact: SpatialFact) -> bool:
+    """Return whether a fact is stated, and its opposite is not."""
+    value, subject, reference = fact
+    mutual = subject == reference or converse_of(value) == value
+    return fact in facts and (mutual or SpatialFact(value, reference, subject) not in facts)
+
+
+def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[SpatialFact, SpatialPhrase]]:
+    """Return all spatial facts of a text, from both sides, each with its phrase."""
+    known = {*word_tables()["spatial"], *values}
+    claims = extract_claims(parsed, known)
+    found = [
+        (fact, claim.phrase)
+        for claim in claims
+        for subject in claim.subjects
+        for reference in claim.references
+        for fact in _both_ways(claim.phrase.value, subject, reference)
+    ]
+    sides = [claim for claim in claims if not claim.references and relation_axis(claim.phrase.value) in _IMAGE_AXES]
+    for one in sides:
+        for other in sides:
+            if converse_of(one.phrase.value) == other.phrase.value:
+                found += [
+                    (SpatialFact(one.phrase.value, subject, reference), one.phrase)
+                    for subject in one.subjects
+                    for reference in other.subjects
+                ]
+    return found
+
+
+def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
+    turned = converse_of(value)
+    return [SpatialFact(value, subject, reference)] + (
+        [] if turned is None else [SpatialFact(turned, reference, subject)]
+    )
+
+
+def extract_claims(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialClaim]:
+    """Return the spatial claims of a text; phrases without a clear subject or reference yield none."""
+    found: list[SpatialClaim] = []
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]] = {}
+    for one in spatial_phrases(parsed, values):
+        sentence, span = parsed.sentence(one.start), _reference_after(parsed, one)
+        if one.start in last and found and found[-1].phrase[2:] == one[2:]:
+            claim = found[-1]._replace(phrase=one)  # the same words may mean several relations
+        else:
+            subject = _subjects(parsed, one, span, sentence, last)
+            claim = SpatialClaim(one, subject, _references(parsed, one, span, subject))
+        if not claim.subjects or (not claim.references and one.kind != "places"):
+            continue
+        last[one.start] = (claim.subjects, span)
+        backwards = one.kind == "backwards"
+        found.append(SpatialClaim(one, claim.references, claim.subjects) if backwards else claim)
+    return found
+
+
+def _reference_after(parsed: ParsedPrompt, phrase: SpatialPhrase) -> _ReferenceSpan:
+    index, unknown = phrase.end, 0
+    if phrase.kind == "places":
+        tokens = parsed.tokens[phrase.start : phrase.end]
+        return _ReferenceSpan((), bool(set(tokens) & function_words("pronouns")), phrase.end)
+    while index < len(parsed.tokens):
+        if index in parsed.objects:
+            objects = _list_starting_at(parsed, parsed.objects[index])
+            return _ReferenceSpan(objects, False, objects[-1].end)
+        if parsed.tokens[index] in function_words("pronouns") - function_words("ordinals") - function_words("articles"):
+            return _ReferenceSpan((), phrase.kind != "hinted", index + 1)
+        if parsed.is_adjacent(index, index + 1) or (parsed.tokens[index] == "," and parsed.is_adjective(index + 1)):
+            index += 1
+        elif parsed.is_unknown(index) and phrase.kind != "hinted" and unknown < _MAX_UNKNOWN:
+            index, unknown = index + 1, unknown + 1
+        else:
+            break
+    return _ReferenceSpan((), False, phrase.end)
+
+
+def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[ConceptMention, ...]:
+    """Return an object and those after it in the same list, "the dog and the cat", unless a verb follows."""
+    found = [first]
+    for other in parsed.objects_in(range(first.end, parsed.sentence(first.start).stop)):
+        start = found[-1].end
+        joined = {"and", ","} & set(parsed.tokens[start : other.start])
+        if (
+            not joined
+            or not parsed.is_adjacent(start, other.start, frozenset({"and", ","}))
+            or _is_verb(parsed, other.end)
+        ):
+            break
+        found.append(other)
+    return tuple(found)
+
+
+def _is_verb(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether the token is a verb."""
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    known = function_words("copulas") | function_words("verbs")
+    return token in known or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))
+
+
+def _subjects(
+    parsed: ParsedPrompt,
+    phrase: SpatialPhrase,
+    span: _ReferenceSpan,
+    sentence: range,
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]],
+) -> frozenset[str]:
+    before = parsed.objects_in(range(sentence.start, phrase.start))
+    behind = parsed.objects_in(range(span.end, sentence.stop))
+    between = parsed.tokens[before[-1].end if before else sentence.start : phrase.start]
+    previous = parsed.tokens[phrase.start - 1] if phrase.start > sentence.start else ""
+    if previous in function_words("articles") | function_words(
+        "gazing"
+    ):  # "the left side of …", "looks to the left of …"
+        return _NONE
+    if behind and _is_inverted(parsed, phrase, span, behind[0], first=not before):
+        return frozenset({behind[0].concept.value})
+    if not before:
+        one = parsed.previous_subject(phrase.start) if set(between) & function_words("pronouns") else None
+        return _NONE if one is None else frozenset({one.concept.value})
+    if set(between) & function_words("subjects"):
+        values = {one.concept.value for one in before}
+        return frozenset(values) if len(values) == 1 else _NONE
+    return _subjects_before(parsed, before, between, phrase, last)
+
+
+def _is_inverted(
+    parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, obj: ConceptMention, *, first: bool
+) -> bool:
+    """Return whether the subject follows its place: "to the left of the table is a cat"."""
+    between = range(span.end, obj.start)
+    start = parsed.sentence(phrase.start).start
+    opened = phrase.start == start or parsed.tokens[phrase.start - 1] in _JOINTS
+    if first:
+        spoken_of = set(parsed.tokens[start : phrase.start]) & function_words("subjects")
+        again = any(
+            one.start in between for one in spatial_phrases(parsed, word_tables()["spatial"]) if one.kind == "said"
+        )
+        return not spoken_of and not again and (opened or not _has_unknown_subject(parsed, start, phrase.start))
+    moved = function_words("copulas") | function_words("verbs") | {"there", ","}
+    verb = bool({parsed.tokens[number] for number in between} & (moved - {","}))
+    return opened and (verb or phrase.kind == "places") and parsed.is_adjacent(span.end, obj.start, moved)
+
+
+def _has_unknown_subject(parsed: ParsedPrompt, start: int, end: int) -> bool:
+    """Return whether there is an unknown subject: "a bird is to the left of …"."""
+    return any(parsed.is_unknown(index) for index in range(start, end))
+
+
+def _subjects_before(
+    parsed: ParsedPrompt,
+    before: Sequence[ConceptMention],
+    between: Sequence[str],
+    phrase: SpatialPhrase,
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]],
+) -> frozenset[str]:
+    obj, links = before[-1], set(between)
+    moved = bool(links & (function_words("copulas") | function_words("verbs")))
+    relative = bool(links & function_words("relatives"))
+    if _has_unknown_noun(parsed, obj.end, phrase.start):
+        return _NONE
+    claimed = next((subject for subject, span in reversed(last.values()) if obj in span.objects), None)
+    if claimed is not None and not relative:
+        return claimed if moved or (links and links <= _JOINTS) else _NONE
+    if links and links <= {"and", "also"}:
+        return next((subject for subject, span in reversed(last.values()) if span.end <= phrase.start), _NONE)
+    if moved and not relative:
+        if links & function_words("plural_copulas"):
+            return frozenset(one.concept.value for one in _list_before(parsed, before))
+        while len(before) > 1 and parsed.preposition_before(obj) not in ("", "of"):
+            before = before[:-1]
+            obj = before[-1]
+        return frozenset({obj.concept.value})
+    if not relative and len(before) > 1 and parsed.preposition_before(obj) not in ("", "of", "with"):
+        return _NONE
+    return frozenset({obj.concept.value})
+
+
+def _has_unknown_noun(parsed: ParsedPrompt, start: int, end: int) -> bool:
+    """Return whether the tokens end with an unknown noun: "a cat sits by a bird to the left of …"."""
+    index = end - 1
+    while index >= start and parsed.is_unknown(index) and not parsed.tokens[index].endswith("s"):
+        index -= 1
+    return start < index < end - 1 and parsed.tokens[index] in function_words("articles")
+
+
+def _list_before(parsed: ParsedPrompt, before: Sequence[ConceptMention]) -> list[ConceptMention]:
+    found = [before[-1]]
+    for one in reversed(before[:-1]):
+        if not parsed.is_adjacent(one.end, found[-1].start, frozenset({"and", ","})):
+            break
+        found.append(one)
+    return found
+
+
+def _references(
+    parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, subject: frozenset[str]
+) -> frozenset[str]:
+    if span.objects:
+        return frozenset(one.concept.value for one in span.objects)
+    sentence = parsed.sentence(phrase.start)
+    before = [one for one in parsed.objects_in(range(sentence.start, phrase.start)) if one.concept.value not in subject]
+    if span.pronoun:
+        if before:
+            return frozenset({before[-1].concept.value})
+        one = parsed.previous_subject(phrase.start)
+        return _NONE if one is None or one.concept.value in subject else frozenset({one.concept.value})
+    if phrase.kind == "places" and before:
+        between = parsed.tokens[before[-1].end : phrase.start]
+        return frozenset({before[-1].concept.value}) if "with" in between else _NONE
+    return _NONE

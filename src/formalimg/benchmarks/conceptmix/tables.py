@@ -1,0 +1,225 @@
+"""Tables of ConceptMix: scores, and hard concepts by category (Figure 4), value (Figures 5, 13) and difficulty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from formalimg.benchmarks.conceptmix.costs import generation_seconds, grading_cost
+from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.conceptmix.scores import (
+    ConceptAnswer,
+    MarkedRun,
+    concept_fractions,
+    full_marks,
+    has_answers,
+    marked,
+    prompt_lengths,
+)
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES
+from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column, table_of_rates
+from formalimg.reports.labels import rule_text
+from formalimg.reports.tables.model import Cell, Column, Number, TableRow
+from formalimg.stats.observations import Interval, Observation, Rate
+from formalimg.stats.summary import summarize
+from formalimg.types import Benchmark, Table
+
+
+def concept_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return all tables about runs of a suite of concepts; some may have no rows."""
+    answered = [marked(run, how.missing) for run in runs if has_answers(run)]
+    level, at_one = suite.level, f"{suite.level} = 1"
+    one_more = f"One object and one more concept ({at_one}), by"
+    return (
+        full_marks(suite, runs, how),
+        concept_fractions(suite, answered, how),
+        _one_more_table(f"categories at {at_one}", f"{one_more} category of the concept", _by_category, answered, how),
+        _one_more_table(f"values at {at_one}", f"{one_more} value of the concept", _by_value, answered, how),
+        _answer_table(
+            "categories", f"Concepts that are shown, by category, over all {level}", _by_category, answered, how
+        ),
+        _answer_table(
+            "easy and hard values",
+            f"Values that are known to be easy or hard, over all {level}",
+            _by_difficulty,
+            answered,
+            how,
+        ),
+        _answer_table("values", f"Concepts that are shown, by value, over all {level}", _by_value, answered, how),
+        prompt_lengths(suite, runs),
+        generation_seconds(runs, how),
+        grading_cost(runs),
+    )
+
+
+class _Grouping(NamedTuple):
+    """How answers are grouped: the headings of the labels, and the labels of an answer; None leaves it out."""
+
+    heads: tuple[str, ...]
+    labels: Callable[[ConceptAnswer], tuple[str, ...] | None]
+
+
+def _difficulty(answer: ConceptAnswer) -> str:
+    for category, pool in load_pools().items():
+        if category == answer.category:
+            return pool.difficulty(answer.value) or ""
+    return ""
+
+
+def _known_difficulty(answer: ConceptAnswer) -> tuple[str, ...] | None:
+    known = _difficulty(answer)
+    return (answer.category, known) if known else None
+
+
+_by_category = _Grouping(("category",), lambda answer: (answer.category,))
+_by_difficulty = _Grouping(("category", "band"), _known_difficulty)
+_by_value = _Grouping(
+    ("category", "value", "band"), lambda answer: (answer.category, answer.value, _difficulty(answer))
+)
+
+
+_AVERAGED = "averaged"
+"""The label of means over runs, or over categories, as the web page of ConceptMix adds them to Figure 4."""
+
+
+class _ImageAnswer(NamedTuple):
+    """An answer, with the item, level and verdict of its image."""
+
+    item: str
+    level: int
+    passed: bool | None
+    answer: ConceptAnswer
+
+
+def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """Return a table of the images of one object and one more concept."""
+    answers = {
+        run.name: [
+            _ImageAnswer(image.item, 1, image.passed, one)
+            for image in run.images
+            if image.level == 1 and (one := image.one_more)
+        ]
+        for run in runs
+    }
+    rates: dict[tuple[str, ...], dict[str, tuple[Rate, Rate]]] = {}
+    for labels, run, those in _groups(answers, by):
+        shown = _rate((Observation(one.item, 1, one.answer.shown) for one in those), how)
+        full = _rate((Observation(one.item, 1, one.passed) for one in those), how)
+        rates.setdefault(labels, {})[run] = shown, full
+    rows = [
+        TableRow((*labels, *run_cell(run, runs), *_counts(full), Number.of(shown), Number.of(full)), run)
+        for labels, by_run in rates.items()
+        for run, (shown, full) in by_run.items()
+    ]
+    if by is _by_category:
+        rows += _averaged(rates, [run.name for run in runs])
+    return table_of_rates(
+        name,
+        title,
+        (
+            *map(Column, by.heads),
+            *run_column(runs),
+            Column("images", "count"),
+            Column("scored", "count"),
+            Column("shown", "percent"),
+            Column("full mark", "percent"),
+        ),
+        rows,
+        "shown: the images that show the concept; for objects, the second object. full mark: those that show both. "
+        f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}."
+        + (f" {_AVERAGED}: the mean of the rates above it, each counting the same." if by is _by_category else ""),
+    )
+
+
+def _averaged(
+    rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
+) -> Iterator[TableRow]:
+    """Yield the means over all runs of each category, and over all categories of each run, where there are several."""
+    # Only over the same runs or categories: others would not compare.
+    if len(runs) > 1:
+        for labels, by_run in rates.items():
+            if len(by_run) == len(runs):
+                yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
+    if len(rates) > 1:
+        whole = [run for run in runs if all(run in by_run for by_run in rates.values())]
+        for run in whole:
+            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in rates.values()], run)
+        if len(whole) == len(runs) > 1:
+            every = [both for by_run in rates.values() for both in by_run.values()]
+            yield _averaged_row((_AVERAGED, _AVERAGED), every)
+
+
+def _averaged_row(labels: tuple[str, ...], rates: Sequence[tuple[Rate, Rate]], run: str = "") -> TableRow:
+    expected, scored = (sum(getattr(full, name) for _, full in rates) for name in ("expected", "scored"))
+    means = []
+    for those in ([shown for shown, _ in rates], [full for _, full in rates]):
+        known = [rate.value for rate in those if rate.value is not None]
+        mean = fmean(known) if len(known) == len(those) else None  # one that is unknown could be anything
+        worst = fmean(rate.passed / rate.expected for rate in those)
+        best = fmean((rate.passed + rate.expected - rate.scored) / rate.expected for rate in those)
+        means.append(Number(mean, scored=scored, expected=expected, bounds=Interval(worst, best)))
+    return TableRow((*labels, expected, Number(scored, scored=scored, expected=expected), *means), run)
+
+
+def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """Return a table of how often concepts are shown, over all levels."""
+    answers = {
+        run.name: [
+            _ImageAnswer(image.item, image.level, image.passed, answer)
+            for image in run.images
+            for answer in image.answers
+        ]
+        for run in runs
+    }
+    rows = []
+    for labels, run, those in _groups(answers, by):
+        rate = _rate((Observation(one.item, one.level, one.answer.shown) for one in those), how)
+        cells = (*labels, *run_cell(run, runs), *_counts(rate), rate.passed, Number.of(rate))
+        rows.append(TableRow(cells, run))
+    return table_of_rates(
+        name,
+        title,
+        (
+            *map(Column, by.heads),
+            *run_column(runs),
+            Column("asked", "count"),
+            Column("answered", "count"),
+            Column("shown", "count"),
+            Column("rate", "percent"),
+        ),
+        rows,
+        "asked: how often images were to show it. answered: how often a verdict says whether they do. "
+        f"rate: shown of {'asked' if how.missing == 'fail' else 'answered'}, in percent, "
+        f"with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+    )
+
+
+def _groups(
+    answers: dict[str, list[_ImageAnswer]], by: _Grouping
+) -> Iterator[tuple[tuple[str, ...], str, list[_ImageAnswer]]]:
+    """Yield labels, run and answers; categories in their order, then by name, then run by run."""
+    found: dict[tuple[str, ...], dict[str, list[_ImageAnswer]]] = {}
+    for run, those in answers.items():
+        for one in those:
+            labels = by.labels(one.answer)
+            if labels is not None:
+                found.setdefault(labels, {}).setdefault(run, []).append(one)
+    for labels in sorted(found, key=lambda labels: (_category_order(labels[0]), labels)):
+        for run, those in found[labels].items():
+            yield labels, run, those
+
+
+def _rate(observations: Iterable[Observation], how: HowCounted) -> Rate:
+    """Return the rate of what was observed; observations of one item are taken together."""
+    return summarize(observations, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence).overall
+
+
+def _counts(rate: Rate) -> tuple[Cell, ...]:
+    """Return how many were expected and how many scored; marked if not all were."""
+    return rate.expected, Number(rate.scored, scored=rate.scored, expected=rate.expected)
+
+
+def _category_order(category: str) -> int:
+    known: tuple[str, ...] = CATEGORIES
+    return known.index(category) if category in known else len(known)

@@ -1,0 +1,332 @@
+"""Words and grammar of prompts: lexicon entries, sentence templates, plurals, articles, lists and noun phrases."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, Category
+
+
+@cache
+def word_tables() -> dict[str, Any]:
+    """Return the tables of words.toml."""
+    text = (files("formalimg.benchmarks.conceptmix") / "words.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def lexicon_entry(category: Category, value: str) -> dict[str, Any]:
+    """Return the lexicon entry of a concept; empty for a user's own."""
+    table = word_tables()["nouns" if category == "object" else category]
+    return dict(table.get(value, {}))
+
+
+def is_person(item: str) -> bool:
+    """Return whether an item is a human being; False for unknown items."""
+    return bool(lexicon_entry("object", item).get("person", False))
+
+
+def converse_of(relation: str) -> str | None:
+    """Return the relation as seen from the other object; None if there is no word for it."""
+    found = lexicon_entry("spatial", relation).get("converse")
+    return None if found is None else str(found)
+
+
+def function_words(group: str) -> frozenset[str]:
+    """Return a group of function words."""
+    return frozenset(word_tables()["reading"][group])
+
+
+PLACEHOLDER = re.compile(r"(?:\b(?P<article>the|an?) )?\{(?P<name>\w+)\}", re.IGNORECASE)
+"""A placeholder in a sentence template, with the article before it."""
+
+_VALUE = ("value", "values")
+_PLACES: Mapping[Category, tuple[str, ...]] = {
+    "object": (*_VALUE, "object", "objects"),
+    **dict.fromkeys(ATTRIBUTES, (*_VALUE, "object", "objects")),
+    "spatial": (*_VALUE, "ObjectA", "ObjectB"),
+    "style": _VALUE,
+}
+_RELATION = re.compile(r"the \{ObjectA\} is (?P<phrase>[^{},.;:!?]+) the \{ObjectB\}", re.IGNORECASE)
+
+
+def check_statement(category: Category, statement: str) -> None:
+    """Check the sentence of a whole category, which must also contain the value.
+
+    Raises:
+        ValueError: if it does not, or has places that it may not have.
+    """
+    if not set(_VALUE) & set(_names_in(statement)):
+        raise ValueError(f"the statement {statement!r} does not say the concept: put {{value}} into it")
+    check_sentence(category, statement)
+
+
+def check_sentence(category: Category, sentence: str) -> None:
+    """Check the sentence of a category or of a single value.
+
+    Raises:
+        ValueError: if it has places that it may not have, or lacks the objects that it is about.
+    """
+    names, known = _names_in(sentence), _PLACES[category]
+    allowed = ", ".join(f"{{{name}}}" for name in known)
+    strange = [name for name in names if name not in known]
+    if strange or set("{}") & set(PLACEHOLDER.sub("", sentence)):
+        found = f"{{{strange[0]}}}" if strange else "a brace that is not a placeholder"
+        raise ValueError(f"the sentence {sentence!r} has {found}: it may have {allowed}")
+    if category in ATTRIBUTES and not {"object", "objects"} & set(names):
+        raise ValueError(f"the sentence {sentence!r} does not say of what: put {{object}} or {{objects}} into it")
+    if category == "spatial" and not {"ObjectA", "ObjectB"} <= set(names):
+        raise ValueError(f"the sentence {sentence!r} does not say of what: put {{ObjectA}} and {{ObjectB}} into it")
+
+
+def check_relation_sentence(name: str, sentence: str) -> None:
+    """Check that a user's relation can be stated and asked for in the words of its sentence.
+
+    Raises:
+        ValueError: if the sentence is not of the form that this takes.
+    """
+    phrase = _phrase_in(name, sentence)
+    if "phrase" not in lexicon_entry("spatial", name) and (phrase is None or name.lower() not in phrase.lower()):
+        raise ValueError(
+            f"the sentence {sentence!r} of the relation {name!r} cannot be used in prompts: "
+            f"write it as 'the {{ObjectA}} is {name} the {{ObjectB}}'"
+        )
+
+
+def relation_phrase(name: str, sentence: str) -> str:
+    """Return the phrase between the two objects of a relation: from the lexicon, or else from its own sentence."""
+    return str(lexicon_entry("spatial", name).get("phrase") or _phrase_in(name, sentence) or name)
+
+
+def _phrase_in(name: str, sentence: str) -> str | None:
+    found = _RELATION.fullmatch(sentence.replace("{value}", name))
+    return None if found is None else found["phrase"]
+
+
+def _names_in(sentence: str) -> list[str]:
+    return [place["name"] for place in PLACEHOLDER.finditer(sentence)]
+
+
+_SPELT = re.compile(r"[A-Za-z](?![^\W\d_])|[A-Z]{2,3}(?![^\W\d_])")
+"""Words that are pronounced letter by letter: an L-shaped sofa, a T-shirt, an SUV."""
+
+
+def plural_of(item: str) -> str:
+    """Return the plural of an object: "cats", "oak trees", "pieces of sushi"."""
+    known = lexicon_entry("object", item).get("many")
+    if known is not None:
+        return str(known)
+    head, of, rest = item.partition(" of ")
+    before, _, last = head.rpartition(" ")
+    return f"{before} {_plural(last)}{of}{rest}".lstrip()
+
+
+def singular_of(item: str) -> str:
+    """Return one of an object, without an article: "cat", "piece of sushi"."""
+    return str(lexicon_entry("object", item).get("one", item))
+
+
+class NounForms(NamedTuple):
+    """The words for an object: one, several, and what else it may be called once it is named."""
+
+    one: tuple[str, ...]
+    many: tuple[str, ...]
+    also: tuple[str, ...]
+
+
+def noun_forms(item: str) -> NounForms:
+    """Return all words for an object, those of other writers too."""
+    known = lexicon_entry("object", item)
+    said = known.get("said", ())
+    return NounForms(
+        one=(item, singular_of(item), *(text for text in said if not text.endswith("s"))),
+        many=(plural_of(item), *(text for text in said if text.endswith("s"))),
+        also=tuple(known.get("also", ())),
+    )
+
+
+def with_article(item: str) -> str:
+    """Return an object with its indefinite article: "an apple", "a piece of sushi"."""
+    return with_a(singular_of(item))
+
+
+def with_a(phrase: str) -> str:
+    """Return a phrase with "a" or "an", by the sound of its first word."""
+    # An éclair sounds like an eclair.
+    plain = unicodedata.normalize("NFD", phrase)
+    sounds = [
+        (len(start), article)
+        for article in ("a", "an")
+        for start in word_tables()["articles"][article]
+        if plain.lower().startswith(start)
+    ]
+    if _SPELT.match(plain):
+        article = "an" if plain[0].lower() in word_tables()["articles"]["letters"] else "a"
+    elif sounds:
+        article = max(sounds)[1]
+    else:
+        article = "an" if plain[:1].lower() in set("aeiou") else "a"
+    return f"{article} {phrase}"
+
+
+def number_word(number: str) -> str:
+    """Return a number as a word: "three" for 3; large ones stay digits."""
+    known = word_tables()["counts"]
+    return str(known[int(number)]) if number.isascii() and number.isdigit() and int(number) < len(known) else number
+
+
+def join_list(phrases: Sequence[str]) -> str:
+    """Join phrases to a list: "a, b, and c"."""
+    if len(phrases) < 3:
+        return " and ".join(phrases)
+    return ", ".join(phrases[:-1]) + f", and {phrases[-1]}"
+
+
+def _plural(word: str) -> str:
+    known = word_tables()["plurals"].get(word.lower())
+    if known is not None:
+        return str(known)
+    if word.endswith("man"):
+        return f"{word[:-3]}men"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in set("aeiou"):
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+_ATTRIBUTE_ORDER: tuple[Category, ...] = ("size", "texture", "shape", "color")
+_AFTER_COLOR = len(_ATTRIBUTE_ORDER)
+
+
+@dataclass(frozen=True)
+class AttributePhrase:
+    """The wording of one attribute.
+
+    Attributes:
+        category: what sort of attribute it is.
+        before: the text before a noun; None if it never stands there.
+        after: the text after a noun; None if it never stands there.
+        predicate: the text after "is", in a statement.
+        question: the same, in a question.
+        rank: its position among others.
+    """
+
+    category: Category
+    before: str | None
+    after: str | None
+    predicate: str
+    question: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class ObjectPhrase:
+    """An object of a binding, and what is needed to refer to it.
+
+    Attributes:
+        id: its place in the binding, counted from 1.
+        item: what it is.
+        count: the number as a word; None if there is no number.
+        adjectives: its other attributes, in order.
+    """
+
+    id: int
+    item: str
+    count: str | None
+    adjectives: tuple[AttributePhrase, ...]
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it is plural."""
+        return self.count not in (None, "one")
+
+    @property
+    def noun(self) -> str:
+        """The noun, in the plural if there are many."""
+        return plural_of(self.item) if self.is_plural else singular_of(self.item)
+
+    @property
+    def are(self) -> str:
+        """The verb that agrees with it."""
+        return "are" if self.is_plural else "is"
+
+    @property
+    def they(self) -> str:
+        """The subject pronoun."""
+        return "they" if self.is_plural else str(lexicon_entry("object", self.item).get("they", "it"))
+
+    @property
+    def it(self) -> str:
+        """The object pronoun."""
+        return "them" if self.is_plural else str(lexicon_entry("object", self.item).get("it", "it"))
+
+    @property
+    def has_postmodifier(self) -> bool:
+        """Whether it has attributes that can only follow the noun."""
+        return any(one.before is None for one in self.adjectives)
+
+    def introduce(
+        self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False
+    ) -> str:
+        """Return the noun phrase of a first mention.
+
+        Args:
+            after: the attribute that follows the noun, if there is a choice.
+            without: attributes that are stated elsewhere.
+            another: whether an object of the same name was mentioned.
+        """
+        shown = [one for one in self.adjectives if one.category not in without]
+        before = [one.before for one in shown if one.before and one.category != after]
+        behind = [one.after for one in shown if one.after and (one.category == after or not one.before)]
+        text = " ".join([*before, self.noun, *([join_list(behind)] if behind else [])])
+        if self.count is not None:
+            return f"{self.count} {text}"
+        # Another red cat would make the first one red.
+        return f"another {text}" if another and text == self.noun else with_a(text)
+
+
+def object_phrases(binding: Binding) -> dict[int, ObjectPhrase]:
+    """Return the noun phrases of a binding, by object id."""
+    return {number: _noun_phrase(number, one.item, one.attributes) for number, one in enumerate(binding.objects, 1)}
+
+
+def _noun_phrase(number: int, item: str, attributes: Mapping[str, str]) -> ObjectPhrase:
+    count = number_word(attributes["number"]) if "number" in attributes else None
+    many = count not in (None, "one")
+    found = [
+        _attribute_phrase(category, attributes[category], item, many)
+        for category in _ATTRIBUTE_ORDER
+        if category in attributes
+    ]
+    return ObjectPhrase(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
+
+
+def _attribute_phrase(category: Category, value: str, item: str, many: bool) -> AttributePhrase:
+    known = lexicon_entry(category, value)
+    rank = _AFTER_COLOR if known.get("late") else _ATTRIBUTE_ORDER.index(category)
+    if category == "color":
+        return _color_phrase(value, item, rank)
+    if category == "shape":
+        like = f"shaped like {plural_of(value) if many else with_a(value)}"
+        return AttributePhrase(category, known.get("before", f"{value}-shaped"), like, like, like, rank)
+    if category == "texture":
+        being = known.get("being", f"{value} in texture")
+        textured = f"with {with_a(value)} texture"
+        return AttributePhrase(category, known.get("before"), known.get("after", textured), being, being, rank)
+    return AttributePhrase(category, value, None, value, value, rank)
+
+
+def _color_phrase(value: str, item: str, rank: int) -> AttributePhrase:
+    texts = {kind: text.format(color=value) for kind, text in word_tables()["colored"].items()}
+    if is_person(item):
+        return AttributePhrase("color", None, texts["people"], texts["people"], texts["question"], rank)
+    if lexicon_entry("object", item).get("color") == "behind" or value == item:
+        return AttributePhrase("color", None, texts["behind"], value, value, rank)
+    return AttributePhrase("color", value, None, value, value, rank)

@@ -1,0 +1,124 @@
+"""Conditions: what an image model is sent for an item.
+
+Plain; with a layout (FormalImg, sections 3.6 and B.2); or rewritten by a chat model, which thinks first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Item
+
+if TYPE_CHECKING:
+    from formalimg.prompts import Prompt
+
+LayoutForm: TypeAlias = Literal["plain", "rewritten", "text-layout", "image-layout"]
+StyleText: TypeAlias = Literal["long", "short", "none"]
+STYLES: tuple[StyleText, ...] = ("long", "short")
+"""The styles that have a text."""
+
+_OURS = Path(__file__).parent / "prompts"
+_IMAGE = 1024
+
+
+class ModelInput(NamedTuple):
+    """Input of an image model: a prompt, and a reference image if the condition has one."""
+
+    prompt: str
+    reference: bytes | None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How an item is put to an image model.
+
+    Attributes:
+        form: the item's words alone, the words as a chat model has rewritten them, or with a layout as text or image.
+        with_prompt: whether the item's words are sent as well; False only together with a layout.
+        style: the text about the style of image that is put in front; only knolling has one.
+        prompts: a folder with texts that replace ours.
+    """
+
+    form: LayoutForm = "plain"
+    with_prompt: bool = True
+    style: StyleText = "none"
+    prompts: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.needs_layout and not self.with_prompt:
+            raise FormalimgError(
+                "without words and without a layout nothing is asked for: choose a layout, or keep the words"
+            )
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and run names; empty for plain prompts."""
+        if self.form == "plain":
+            return ""
+        return self.form if self.with_prompt else f"{self.form}-without-words"
+
+    @property
+    def needs_layout(self) -> bool:
+        """Whether each item needs a layout."""
+        return self.form in ("text-layout", "image-layout")
+
+    @cached_property
+    def rewriting(self) -> Prompt | None:
+        """The text that the rewriter is sent; None if nothing is rewritten."""
+        return self._known["rewrite"] if self.form == "rewritten" else None
+
+    @cached_property
+    def texts(self) -> tuple[Prompt, ...]:
+        """The prompt templates in use, in their order."""
+        chosen = [f"style_{self.style}"] if self.style != "none" and self.with_prompt else []
+        if self.needs_layout:
+            chosen.append(self.form.replace("-", "_") + ("" if self.with_prompt else "_only"))
+        return tuple(self._known[name] for name in chosen)
+
+    @cached_property
+    def _known(self) -> Mapping[str, Prompt]:
+        from formalimg.prompts import load_prompts  # here, because plain prompts need none
+
+        return load_prompts(_OURS, self.prompts)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the prompt templates in use, for the record."""
+        sent = self.texts if self.rewriting is None else (*self.texts, self.rewriting)
+        return {prompt.name: prompt.version for prompt in sent}
+
+    def model_input(self, item: Item[object], layout: Scene | None = None) -> ModelInput:
+        """Return the input of the image model for an item; where words are rewritten, before that.
+
+        Raises:
+            FormalimgError: if the condition needs a layout and there is none.
+        """
+        if not self.needs_layout:
+            return ModelInput("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
+        if layout is None:
+            raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
+        filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]
+        # Style first, then what is asked, then the plan that does it.
+        words = [*filled[:-1], item.prompt, filled[-1]] if self.with_prompt else filled
+        return ModelInput("\n\n".join(words), layout_image(layout) if self.form == "image-layout" else None)
+
+
+def layout_text(layout: Scene) -> str:
+    """Return a layout as text: one object per line, in the published grounding format."""
+    objects = layout.to_json()["objects"]
+    assert isinstance(objects, list)
+    return "[\n" + ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in objects) + "\n]"
+
+
+def layout_image(layout: Scene) -> bytes:
+    """Return a layout as an image of labelled rectangles, as PNG bytes."""
+    from formalimg.drawing.icon_scene import layout_png  # heavy, and needed for this condition only
+
+    return layout_png(layout, _IMAGE)

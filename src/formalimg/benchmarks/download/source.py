@@ -1,0 +1,102 @@
+"""Sources: the public repositories of published benchmarks, pinned by commit.
+
+They are in `sources.toml` here, and in files of this name in the folders of benchmarks.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from formalimg.benchmarks.registry import FOLDERS
+from formalimg.errors import FormalimgError
+from formalimg.logic.vocabulary import closest_match
+
+COMMIT = re.compile(r"[0-9a-f]{7,40}")
+"""An id of a commit, whole (40 digits) or shortened."""
+
+
+class PullError(FormalimgError):
+    """Data that could not be pulled, or was refused; nothing was written."""
+
+    def __init__(self, message: str) -> None:
+        # Messages quote names out of archives and answers of servers, which can hold anything.
+        shown = "".join(character if character.isprintable() else "·" for character in message)
+        super().__init__(shown if len(shown) <= 500 else f"{shown[:250]}…{shown[-250:]}")
+
+
+@dataclass(frozen=True)
+class BenchmarkSource:
+    """A public repository, the pinned commit, and which of its files are data.
+
+    Attributes:
+        name: what the user calls it.
+        title: what it is, in words.
+        repository: its address.
+        commit: the pinned commit; 7 to 40 digits.
+        licence: the licence as the authors state it, and where they do.
+        data: patterns of the files to keep.
+        papers: patterns of the files to keep beside them, such as the licence.
+        max_files: more files than this are refused.
+        max_bytes: more bytes than this are refused.
+        digest: the digest of the data files, if it is known.
+    """
+
+    name: str
+    title: str
+    repository: str
+    commit: str
+    licence: str
+    data: tuple[str, ...]
+    papers: tuple[str, ...]
+    max_files: int
+    max_bytes: int
+    digest: str = ""
+
+    @property
+    def archive(self) -> str:
+        """The URL of an archive of the pinned commit."""
+        return f"{self.repository}/archive/{self.commit}.tar.gz"
+
+
+def source(name: str) -> BenchmarkSource:
+    """Return the source of a benchmark."""
+    known = _sources()
+    if name not in known:
+        near = closest_match(name, tuple(known))
+        advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+        raise PullError(f"unknown benchmark {name!r}: {advice}")
+    return known[name]
+
+
+def source_names() -> tuple[str, ...]:
+    """Return the names of the benchmarks that can be pulled."""
+    return tuple(_sources())
+
+
+@cache
+def _sources() -> dict[str, BenchmarkSource]:
+    places = (files("formalimg.benchmarks") / folder / "sources.toml" for folder in ("download", *FOLDERS))
+    texts = (place.read_text(encoding="utf-8") for place in places if place.is_file())
+    return {name: _source(name, table) for text in texts for name, table in tomllib.loads(text).items()}
+
+
+def _source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
+    fields = {
+        key.replace("most_", "max_"): tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
+    found = BenchmarkSource(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
+    if not COMMIT.fullmatch(found.commit) or not found.repository.startswith("https://"):
+        raise ValueError(f"sources.toml, {name}: commit must be 7 to 40 hex digits, repository an https address")
+    return found
+
+
+def redact_url(url: str) -> str:
+    """Return a URL without what may be secret in it: user, query, fragment."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

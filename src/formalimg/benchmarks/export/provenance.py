@@ -1,0 +1,168 @@
+"""Provenance and licence of exported items: shipped with the package, published by authors, or the user's own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.benchmarks.download.pull import SOURCE_NOTE, require_replaceable
+from formalimg.benchmarks.download.source import BenchmarkSource, PullError, source
+from formalimg.benchmarks.items_file import ITEMS_FILE
+from formalimg.benchmarks.loader import default_digest, instruction_digest
+from formalimg.benchmarks.registry import suite
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+OriginKind: TypeAlias = Literal["shipped", "published", "own"]
+
+_SHIPPED = "Apache-2.0"
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+_ADDRESS = re.compile(r"https?://[^\s\"<>]+")
+
+
+_UNPUBLISHED = BenchmarkSource("", "", "", "", "", (), (), 0, 0)
+"""The source of suites that nobody has published: their items are the user's own."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where items come from.
+
+    Attributes:
+        kind: the default suite that ships, files as the authors published them, or items of the user's own.
+        source: the benchmark that the suite belongs to.
+        commit: that of the published files, if `formalimg pull` noted it and nothing was changed since.
+        proven_by: by what the files are known to be those of the commit; empty if by nothing.
+        licence_files: texts of the authors' licence that lie beside published files, by name.
+    """
+
+    kind: OriginKind
+    source: BenchmarkSource
+    commit: str = ""
+    proven_by: str = ""
+    licence_files: Mapping[str, str] = field(default_factory=dict)
+
+
+def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
+    """Return the origin of items that were loaded from a path; None, or as in @1, for the default items."""
+    benchmark = source(suite(name).source) if suite(name).source else _UNPUBLISHED
+    if path is None or str(path).startswith("@"):
+        return Origin("shipped", benchmark)
+    if path.suffix == ".jsonl" or (path / ITEMS_FILE).is_file():
+        # Copies of the default suite are known by what they ask. Of other items only their maker knows.
+        shipped = instruction_digest(items) == default_digest(name, items[0].version)
+        return Origin("shipped" if shipped else "own", benchmark)
+    if benchmark is _UNPUBLISHED:  # files of any benchmark may be read as such a suite: only their maker knows
+        return Origin("own", benchmark)
+    return _published_origin(benchmark, path if path.is_dir() else path.parent)
+
+
+def _published_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
+    """Return what the note beside (or above) published files records."""
+    absolute = folder.absolute()
+    above = [absolute, *absolute.parents[:2]]
+    root = next((place for place in above if (place / SOURCE_NOTE).is_file()), None)
+    try:
+        licences = {
+            path.name: path.read_text(encoding="utf-8")
+            for path in sorted((root or absolute).glob("LICENSE*"))
+            if path.is_file()
+        }
+        noted = {} if root is None else tomllib.loads((root / SOURCE_NOTE).read_text(encoding="utf-8"))
+        if root is not None:
+            require_replaceable(root)  # raises if anything was changed since the pull
+    except PullError:
+        noted = {}
+    except (OSError, ValueError) as error:
+        raise FormalimgError(f"cannot read the note or the licence in {root or absolute}: {error}") from error
+    return Origin(
+        "published", benchmark, str(noted.get("commit", "")), str(noted.get("proven_by", "")), licence_files=licences
+    )
+
+
+@dataclass(frozen=True)
+class PublisherInfo:
+    """What only the publisher knows; empty fields are left out of the export.
+
+    Attributes:
+        licence: of items of the publisher's own: an SPDX id such as CC-BY-4.0, or an address.
+        creator: who made items of the publisher's own.
+        made: how they were made, in a sentence.
+        url: where the export will be found.
+        date: when it is published, as in 2026-01-31.
+
+    Raises:
+        FormalimgError: if one of them is not what it should be.
+    """
+
+    licence: str = ""
+    creator: str = ""
+    made: str = ""
+    url: str = ""
+    date: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text in vars(self).items():
+            if not text.isprintable():
+                raise FormalimgError(f"the {name} must be one line of readable text, not {text!r}")
+        if self.licence and not (_SPDX.fullmatch(self.licence) or _ADDRESS.fullmatch(self.licence)):
+            raise FormalimgError(f"the licence {self.licence!r}: give its SPDX id, such as CC-BY-4.0, or its address")
+        if self.url and not _ADDRESS.fullmatch(self.url):
+            raise FormalimgError(f"{self.url!r} is not an address: it must begin with https://")
+        if self.date and not _is_date(self.date):
+            raise FormalimgError(f"{self.date!r} is not a date: write it as in 2026-01-31")
+
+
+class LicenceTerms(NamedTuple):
+    """The creator of the items, and their licence.
+
+    Attributes:
+        licence: its short name, or its address.
+        licence_url: its address.
+        creator: who made the items; empty if not known.
+    """
+
+    licence: str
+    licence_url: str
+    creator: str
+
+
+def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
+    """Return the terms under which items may be redistributed.
+
+    Raises:
+        FormalimgError: if they are not known, or the publisher says what is not for them to say.
+    """
+    if origin.kind == "own":
+        if not imprint.licence:
+            raise FormalimgError(
+                "nobody but you knows under which licence these items may be given away: "
+                "say it with --license, as in --license CC-BY-4.0"
+            )
+        address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _address(imprint.licence)
+        return LicenceTerms(imprint.licence, address, imprint.creator)
+    for option, value in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
+        if value:
+            whose = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
+            raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {whose}")
+    if origin.kind == "shipped":
+        return LicenceTerms(_SHIPPED, _address(_SHIPPED), "The formalimg authors")
+    licence = origin.source.licence.split()[0]
+    doubt = "" if origin.proven_by else ", if the files are theirs"
+    return LicenceTerms(licence, _address(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _address(licence: str) -> str:
+    return f"https://spdx.org/licenses/{licence}"

@@ -1,0 +1,260 @@
+"""Open items files without holding their items: each line is found again by its place, and decoded when it is needed.
+
+Opening reads the head of each line: id, level, tags, version; the lines of known files, such as those of default items,
+are not even parsed. Specifications are checked by `require_valid`, of those items that are selected, or of a single one
+when it is first used. A large file that was checked as a whole is known by its digest from then on, in the user's cache
+folder, and is not checked again by the same version of formalimg.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import threading
+import weakref
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from sys import intern
+from typing import Any, BinaryIO
+
+from formalimg._util.io import atomic_write, refuse_special_file
+from formalimg.benchmarks.items_file import (
+    FiledItem,
+    ItemRecords,
+    UniqueIds,
+    encode_item,
+    in_order,
+    numbered_lines,
+    read_head,
+    read_line,
+)
+from formalimg.benchmarks.record import ItemFindings
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+_UNCHECKED, _VALID, _CANONICAL = range(3)
+_LARGE = 1_000_000
+"""Files of so many bytes are remembered once they are checked: smaller ones are checked at once anyway."""
+
+
+def _checksum(line: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "little")
+
+
+class LineRecords(ItemRecords):
+    """The lines of an items file, by their place; a line that has changed is an error."""
+
+    def __init__(self, file: BinaryIO, name: str, suite: str) -> None:
+        super().__init__()
+        self._file = file
+        weakref.finalize(self, file.close)
+        self._reading = threading.Lock()
+        self.checked_file: CheckedFile | None = None
+        self._name = name
+        self._suite = suite
+        self._starts, self._lengths, self._checksums = array("q"), array("q"), array("Q")
+        self._states = bytearray()
+        self._end = 0
+
+    def add(self, line: bytes, state: int = _UNCHECKED) -> int:
+        """Add the next line; return its number, from 0."""
+        return self.add_place(len(line), _checksum(line), state)
+
+    def add_place(self, length: int, checksum: int, state: int) -> int:
+        """Add the next line, by its length and checksum; return its number, from 0."""
+        self._starts.append(self._end)
+        self._lengths.append(length)
+        self._checksums.append(checksum)
+        self._states.append(state)
+        self._end += length
+        return len(self._states) - 1
+
+    def line(self, number: int) -> bytes:
+        """Return a line, without its end."""
+        with self._reading:
+            self._file.seek(self._starts[number])
+            line = self._file.read(self._lengths[number])
+        if _checksum(line) != self._checksums[number]:
+            raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
+        return line.removesuffix(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def is_canonical(self, number: int) -> bool:
+        """Return whether a line was checked, and is what `encode_item` would write."""
+        return self._states[number] == _CANONICAL
+
+    def read_spec(self, number: int) -> Any:
+        """Return the specification in a line."""
+        if self._states[number] == _UNCHECKED:
+            findings = ItemFindings()
+            self.check(number, findings)
+            findings.raise_any()
+        return get_suite(self._suite).form.known_spec(self.fields(number))
+
+    def check(self, number: int, findings: ItemFindings) -> None:
+        """Check a line, unless that was done; errors are added to the findings."""
+        if self._states[number] == _UNCHECKED:
+            line = self.line(number)
+            item = read_line(line, f"{self._name}, line {number + 1}", self._suite, findings)
+            if item is not None:
+                self._states[number] = _CANONICAL if encode_item(item).encode() == line else _VALID
+
+    @property
+    def state(self) -> int:
+        """How far all lines are checked."""
+        return min(self._states, default=_UNCHECKED)
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Return the length and the checksum of a line."""
+        return self._lengths[number], self._checksums[number]
+
+
+class CheckedFile:
+    """What is remembered of a large items file that was checked as a whole: the heads of its items, in their order."""
+
+    def __init__(self, path: Path, suite: str) -> None:
+        from importlib.metadata import version  # these here, because most files are small
+
+        from formalimg._util.cache_folder import cache_folder
+
+        with path.open("rb") as file:
+            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = hashlib.sha256(json.dumps([version("formalimg"), suite, self.digest]).encode()).hexdigest()
+        self._marker = cache_folder() / "checked-items" / f"{name}.json"
+
+    def remember(self, items: Sequence[FiledItem], records: LineRecords) -> None:
+        """Note that these items, all of the file in their order, are checked."""
+        if self._marker.exists():
+            return
+        heads = [
+            (item.number, item.id, item.level, item.tags, item.version, *records.place(item.number)) for item in items
+        ]
+        with contextlib.suppress(OSError, FormalimgError):  # it is checked again the next time
+            self._marker.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(self._marker, [json.dumps({"state": records.state, "heads": heads}).encode()])
+
+    def recall(self, records: LineRecords, suite: str) -> list[Item[Any]] | None:
+        """Return the items if an earlier process has checked the same file, else None."""
+        try:
+            stored = json.loads(self._marker.read_bytes())
+            state, heads = stored["state"], stored["heads"]
+            places = sorted((head[0], head[5], head[6]) for head in heads)
+            is_whole = bool(heads) and [place[0] for place in places] == list(range(len(heads)))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+        if state not in (_VALID, _CANONICAL) or not is_whole:
+            return None
+        for _, length, checksum in places:
+            records.add_place(length, checksum, state)
+        return [
+            FiledItem.of(records, number, suite, id_, level, tuple(map(intern, tags)), intern(version))
+            for number, id_, level, tags, version, *_ in heads
+        ]
+
+
+def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
+    """Return the items of an items file, their specifications unchecked; other errors are added to the findings."""
+    refuse_special_file(path)
+    try:
+        records = LineRecords(path.open("rb"), str(path), suite)
+        if path.stat().st_size >= _LARGE:
+            records.checked_file = CheckedFile(path, suite)
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return []
+    if records.checked_file and (items := records.checked_file.recall(records, suite)) is not None:
+        return items
+    items = []
+    ids, digest = UniqueIds(findings), hashlib.sha256()
+    for number, line in numbered_lines(path, findings):
+        digest.update(line)
+        head = read_head(line, f"{path}, line {number}", suite, findings)
+        place = records.add(line)
+        if head is not None and ids.add(head.id, head.tags, path, number):
+            tags = tuple(map(intern, head.tags))
+            items.append(FiledItem.of(records, place, suite, head.id, head.level, tags, intern(head.version)))
+    if records.checked_file and records.checked_file.digest != digest.hexdigest():
+        records.checked_file = None  # it was changed meanwhile
+    return in_order(items)
+
+
+class KnownLines(ItemRecords):
+    """The lines of an items file that is known to be as `write_items` wrote it, such as that of default items."""
+
+    def __init__(self, lines: Sequence[bytes], suite: str) -> None:
+        super().__init__()
+        self._lines = lines
+        self._suite = suite
+
+    def line(self, number: int) -> bytes:
+        """Return a line, without its end."""
+        return self._lines[number]
+
+    def read_spec(self, number: int) -> Any:
+        """Return the specification in a line."""
+        return get_suite(self._suite).form.known_spec(self.fields(number))
+
+    def is_canonical(self, number: int) -> bool:
+        """Return True: the file is known."""
+        return True
+
+
+_HEAD = re.compile(
+    rb'\{"format": \d+, "suite": "[^"\\]*", "version": "([^"\\]*)", "id": "([^"\\]*)", "level": (\d+), "prompt": '
+)
+_TAGS = b', "tags": '
+
+
+def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
+    """Return the items in the bytes of an items file that is known to be as `write_items` wrote it.
+
+    Of each line only its begin and its end are looked at: ids, levels, versions and tags stand there.
+    """
+    lines = data.splitlines()
+    records = KnownLines(lines, suite)
+    seen_tags: dict[bytes, tuple[str, ...]] = {b"": ()}
+    items: list[Item[Any]] = []
+    for number, line in enumerate(lines):
+        head = _HEAD.match(line)
+        assert head is not None, "what we ship was written by `write_items`"
+        version, id_, level = head.groups()
+        listed = _listed_tags(line)
+        tags = seen_tags.get(listed)
+        if tags is None:
+            tags = seen_tags[listed] = tuple(map(intern, json.loads(listed)))
+        items.append(FiledItem.of(records, number, suite, id_.decode(), int(level), tags, intern(version.decode())))
+    return items
+
+
+def _listed_tags(line: bytes) -> bytes:
+    """Return the list of tags at the end of a line that `encode_item` wrote, as JSON; empty if it has none."""
+    if not line.endswith(b'"]}'):
+        return b""
+    # The last field of the item, and not one inside of another: there would be a bracket or a brace behind it.
+    listed = line[line.rfind(_TAGS) + len(_TAGS) : -1]
+    return listed if listed.startswith(b"[") and listed.find(b"]") == len(listed) - 1 else b""
+
+
+def require_valid(items: Iterable[Item[Any]]) -> None:
+    """Check the specifications of items that were opened and not loaded.
+
+    Raises:
+        ItemsError: listing everything that is wrong with them, each with its place.
+    """
+    findings = ItemFindings()
+    checked: dict[LineRecords, list[FiledItem]] = {}
+    for item in items:
+        records = getattr(item, "records", None)
+        if isinstance(item, FiledItem) and isinstance(records, LineRecords):
+            records.check(item.number, findings)
+            checked.setdefault(records, []).append(item)
+    findings.raise_any()
+    for records, own in checked.items():
+        if records.checked_file and len(own) == len(records) and records.state != _UNCHECKED:
+            records.checked_file.remember(own, records)

@@ -1,0 +1,32 @@
+"""Authoring of items with formulas: their levels, and the task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
+from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan
+from formalimg.errors import FormalimgError
+
+_USUAL = AuthoringExtent(tuple(range(1, 11)), 200, 6)
+
+
+class FormulaWriting(Authoring):
+    """How items with formulas are written: words and a formula, and a check that they say the same."""
+
+    def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
+        """Return the size of the published suites.
+
+        Raises:
+            FormalimgError: if there are no such levels.
+        """
+        if not set(levels) <= set(_USUAL.levels):
+            raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
+        return _USUAL
+
+    def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+        """Return the task of a plan."""
+        from formalimg.benchmarks.formal.authoring.attempts import FormulaAuthoring  # heavy, and plans do without it
+
+        return FormulaAuthoring(plan, prompts)

@@ -1,0 +1,172 @@
+"""Assignments for writers (paper, 2.3: the generation configuration), and the prompt templates filled with them.
+
+An assignment fixes the level and the order of quantifiers, and offers classes, words and predicates to choose from.
+There is more on offer than needed, so that something sensible can be made of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.language.ontology.knowledge import COVERED
+from formalimg.logic.syntax import Formula
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.logic.vocabulary import Predicate, vocabulary
+from formalimg.prompts import load_prompts
+
+QuantifierWord = Literal["exists", "forall"]
+
+_HOLDERS = ("person", "man", "woman", "child")
+_STYLED = 0.97
+"""The share of natural instructions that ask for a style, as in the published ones."""
+
+_WITH_FORALL = 0.5
+_SPARE_CLASSES, _SPARE_PLAUSIBLE_CLASSES = 3, 6
+_WORDS_OF_A_KIND = 6
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Requirements for one item.
+
+    Attributes:
+        suite: whose vocabulary it is written in.
+        level: the K it must have.
+        quantifiers: one for each variable, from the outside in; a wish, since an order can be said in several ways.
+        classes: the classes on offer.
+        words: the words on offer for each kind of attribute.
+        predicates: the predicates on offer, besides `Is` and the style.
+        style: the style that the instruction must demand; None if it must not speak of style.
+    """
+
+    suite: str
+    level: int
+    quantifiers: tuple[QuantifierWord, ...]
+    classes: tuple[str, ...]
+    words: Mapping[str, tuple[str, ...]]
+    predicates: tuple[str, ...]
+    style: str | None = None
+
+
+def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment:
+    """The assignment of an item's n-th attempt: another for each attempt, and always the same for the same plan."""
+    chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
+    words = vocabulary(plan.suite)
+    predicates = _draw_predicates(plan.suite, slot.level, chance)
+    kinds = [kind for name in predicates for kind in words.predicates[name].arguments if kind in words.words]
+    style = None
+    if "style" in words.words and chance.random() < _STYLED:
+        style = chance.choice(words.words["style"])
+    return Assignment(
+        plan.suite,
+        slot.level,
+        _draw_quantifiers(slot.level, chance),
+        _draw_classes(plan.suite, slot.level, "Holding" in predicates, chance),
+        {kind: _some(words.words[kind], _WORDS_OF_A_KIND, chance) for kind in kinds},
+        predicates,
+        style,
+    )
+
+
+def _draw_predicates(suite: str, level: int, chance: random.Random) -> tuple[str, ...]:
+    """Something to say of single objects, and from K = 2 on something to relate them by."""
+    known = vocabulary(suite).predicates.values()
+    single = [entry.name for entry in known if _places(entry) == 1 and entry.name != "Is"]
+    relating = [entry.name for entry in known if _places(entry) == 2]
+    chosen = set(chance.sample(single, chance.randint(1, 3)))
+    if level > 1:
+        chosen |= set(chance.sample(relating, min(len(relating), chance.randint(1, 2) + level // 3)))
+    return tuple(entry.name for entry in known if entry.name in chosen)
+
+
+def _places(predicate: Predicate) -> int:
+    return 0 if predicate.name == STYLE_PREDICATE else predicate.arguments.count("variable")
+
+
+def _draw_quantifiers(level: int, chance: random.Random) -> tuple[QuantifierWord, ...]:
+    order: list[QuantifierWord] = ["exists"] * level
+    if chance.random() < _WITH_FORALL:
+        order[chance.randrange(level)] = "forall"
+    return tuple(order)
+
+
+def _draw_classes(suite: str, level: int, someone_holds: bool, chance: random.Random) -> tuple[str, ...]:
+    known = vocabulary(suite).words["class"]
+    spare = _SPARE_PLAUSIBLE_CLASSES if suite_of(suite).vocabulary in COVERED else _SPARE_CLASSES
+    chosen = set(_some(known, level + spare, chance))
+    if someone_holds and chosen.isdisjoint(_HOLDERS):
+        chosen.add(chance.choice(_HOLDERS))
+    return tuple(word for word in known if word in chosen)
+
+
+def _some(words: tuple[str, ...], most: int, chance: random.Random) -> tuple[str, ...]:
+    chosen = set(chance.sample(words, min(most, len(words))))
+    return tuple(word for word in words if word in chosen)
+
+
+_OURS = Path(__file__).parent / "prompts"
+
+
+class FormulaTemplates:
+    """The two prompt templates of a suite.
+
+    Attributes:
+        versions: of the texts, by name.
+    """
+
+    def __init__(self, suite: str, folder: Path | None = None) -> None:
+        """Read the texts.
+
+        Args:
+            suite: whose.
+            folder: where texts lie that replace ours.
+
+        Raises:
+            PromptError: if a text lacks a placeholder, or has one that nobody fills.
+        """
+        known = load_prompts(_OURS, folder)
+        self._write, self._check = known[f"write-{suite}"], known[f"check-{suite}"]
+        self._suite = suite
+        self.versions = {text.name: text.version for text in (self._write, self._check)}
+
+    def asking_to_write(self, assignment: Assignment) -> str:
+        """Return the prompt for the writer."""
+        words = [f"- {kind}: {', '.join(offered)}" for kind, offered in assignment.words.items()]
+        return self._write.fill(
+            {
+                "classes": ", ".join(assignment.classes),
+                "level": str(assignment.level),
+                "predicates": _listed(assignment.suite, ("Is", *assignment.predicates)),
+                "quantifiers": ", ".join(assignment.quantifiers),
+                "style": _style(assignment.style),
+                "words": "\n".join(words) or "- none",
+            }
+        )
+
+    def asking_to_check(self, prompt: str, formula: Formula) -> str:
+        """Return the prompt for the checker."""
+        every = tuple(vocabulary(self._suite).predicates)
+        return self._check.fill({"prompt": prompt, "formula": str(formula), "predicates": _listed(self._suite, every)})
+
+
+def _listed(suite: str, names: tuple[str, ...]) -> str:
+    known = vocabulary(suite).predicates
+    return "\n".join(f"- {_usage(known[name])}: {known[name].meaning}" for name in names)
+
+
+def _usage(predicate: Predicate) -> str:
+    variables = iter(("?a", "?b"))
+    arguments = [next(variables) if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
+    return f"({' '.join([predicate.name, *arguments])})"
+
+
+def _style(style: str | None) -> str:
+    if style is None:
+        return f"none: neither the words nor the formula speak of a style, and there is no {STYLE_PREDICATE}"
+    return f"{style}, written ({STYLE_PREDICATE} '{style}') as the first part of an and around the rest of the formula"

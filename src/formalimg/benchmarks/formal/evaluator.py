@@ -1,0 +1,322 @@
+"""Verdicts on formulas as the published evaluator of FormalImg gives them, on objects as a model wrote them.
+
+What sets them apart from verdicts on a `Scene`: labels and colours count as written, boxes may leave the canvas or have
+their corners swapped (then their area is 0), conjuncts are hoisted out of an `exists` that they do not speak of, and
+whatever the evaluator fails on, such as a box of three numbers, is a fail, if it gets that far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from formalimg._util.strict_json import dumps_storable
+from formalimg.judges.base import MAX_OBJECTS, Grounding
+from formalimg.judges.scene_judge import judge_grounding
+from formalimg.logic.syntax import (
+    DISTINCT,
+    And,
+    Atom,
+    Count,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    atoms,
+    children,
+    subformulas,
+)
+from formalimg.logic.variables import free_variables
+from formalimg.scenes.objects import CANVAS, Box, SceneError, SceneObject
+from formalimg.scenes.rules import ALIGNMENT, BINARY_RULES, UNARY_RULES
+from formalimg.scenes.scene import Scene
+from formalimg.types import Part, Unscored, Verdict
+
+SYNTAX_ERROR = "Syntax Error"
+"""What the published evaluator says of everything that it fails on."""
+
+_MAX_STEPS = 400_000
+"""Steps of the plain search through odd objects; published formulas take about a tenth of it at most."""
+
+_KINDS = ("color", "material", "shape")
+
+
+class _TooManySteps(Exception):  # noqa: N818  # never leaves this module
+    """The search takes too long."""
+
+
+def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
+    """Return the published verdict on a formula.
+
+    Its evidence has the objects under `scene` if they make one, otherwise under `objects`, as they were written.
+
+    Args:
+        formula: as it is; it is hoisted here.
+        objects: what a model listed, as plain data; None if its answer could not be read.
+    """
+    if isinstance(objects, list) and len(objects) > MAX_OBJECTS:
+        detail = f"{len(objects):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
+        return Unscored("not understood", detail)
+    if _counts_objects(formula):
+        return Unscored(
+            "not understood", "the published evaluator knows neither counts nor distinct: use another judge"
+        )
+    hoisted = hoist(formula)
+    scene = plain_scene(objects)
+    if scene is not None and _is_published(hoisted):
+        found = judge_grounding(hoisted, Grounding(scene))
+        return found if _is_readable(scene) else replace(found, evidence=_as_written(found.evidence, objects))
+    evidence = _as_written({}, objects)
+    try:
+        passed = _Search(objects).holds(hoisted)
+        explanation = "decided object by object, because some of them are not as they should be"
+    except _TooManySteps:
+        return Unscored("not understood", "some objects are odd, and deciding with them takes too many steps", evidence)
+    except Exception as error:  # the evaluator catches everything, and so must this
+        passed, explanation = False, f"{SYNTAX_ERROR} ({type(error).__name__})"
+    about = tuple(sorted({atom.predicate for atom in atoms(formula)}))
+    part = Part(str(hoisted), "formula", float(passed), about=about, reason=explanation)
+    return Verdict(passed, (part,), {**evidence, "explanation": explanation})
+
+
+def _is_readable(scene: Scene) -> bool:
+    """Return whether others can read the scene where it is stored: its boxes are on the canvas."""
+    try:
+        Scene.from_json(scene.to_json())
+    except SceneError:
+        return False
+    return True
+
+
+def _as_written(evidence: Mapping[str, object], objects: object) -> dict[str, object]:
+    kept = {name: value for name, value in evidence.items() if name != "scene"}
+    try:
+        dumps_storable(objects)
+    except (TypeError, ValueError):  # NaN; the raw answers have it
+        return kept
+    return {**kept, "objects": objects}
+
+
+@lru_cache(maxsize=4096)
+def hoist(formula: Formula) -> Formula:
+    """Return the formula with conjuncts moved out of each `exists` whose variable they do not mention.
+
+    An `exists` over a conjunction that nowhere mentions its variable disappears, and with it the demand for an object.
+    """
+    match formula:
+        case Exists(variable, body):
+            inner = hoist(body)
+            if not isinstance(inner, And):
+                return Exists(variable, inner)
+            bound = [part for part in inner.parts if _mentions(part, variable.name)]
+            free = [part for part in inner.parts if not _mentions(part, variable.name)]
+            if not bound and not free:
+                return formula
+            if bound:
+                free.append(Exists(variable, bound[0] if len(bound) == 1 else And(tuple(bound))))
+            return free[0] if len(free) == 1 else And(tuple(free))
+        case Forall(variable, body):
+            return Forall(variable, hoist(body))
+        case And(parts):
+            return And(tuple(map(hoist, parts)))
+        case Or(parts):
+            return Or(tuple(map(hoist, parts)))
+        case Not(part):
+            return Not(hoist(part))
+        case Implies(first, second):
+            return Implies(hoist(first), hoist(second))
+        case _:
+            return formula
+
+
+def plain_scene(objects: object) -> Scene | None:
+    """Return objects as a scene, with labels, colours and boxes as they are; None if one of them is odd.
+
+    Odd is what the published evaluator may fail on, and a box with swapped corners.
+    """
+    if not isinstance(objects, list):
+        return None
+    found = [_plain_object(entry) for entry in objects]
+    return Scene.of([obj for obj in found if obj is not None]) if None not in found else None
+
+
+def _plain_object(entry: object) -> SceneObject | None:
+    if not isinstance(entry, dict) or not isinstance(entry.get("label"), str):
+        return None
+    box = entry.get("box_2d")
+    if not isinstance(box, list) or len(box) != 4 or not all(type(edge) in (int, float) for edge in box):
+        return None
+    if not all(abs(edge) < 1e9 for edge in box) or box[0] > box[2] or box[1] > box[3]:
+        return None
+    words = {kind: entry[kind] for kind in _KINDS if isinstance(entry.get(kind), str)}
+    return SceneObject(entry["label"], Box(*box), **words)
+
+
+def _mentions(formula: Formula, name: str) -> bool:
+    if isinstance(formula, Atom):
+        return name in formula.variables
+    if isinstance(formula, Exists | Forall) and formula.variable.name == name:
+        return True
+    return any(_mentions(part, name) for part in children(formula))
+
+
+@lru_cache(maxsize=4096)
+def _counts_objects(formula: Formula) -> bool:
+    """Return whether a formula needs to tell objects apart, which the published language cannot say."""
+    return any(isinstance(part, Count) or _is_distinct(part) for part in subformulas(formula))
+
+
+def _is_distinct(part: Formula) -> bool:
+    return isinstance(part, Atom) and part.predicate == DISTINCT
+
+
+@lru_cache(maxsize=4096)
+def _is_published(formula: Formula) -> bool:
+    """Return whether the published evaluator can decide the formula in every scene."""
+    return (
+        not free_variables(formula)
+        and not any(isinstance(part, Iff) for part in subformulas(formula))
+        and all(_signature(atom) == _SIGNATURES.get(atom.predicate) for atom in atoms(formula))
+    )
+
+
+def _signature(atom: Atom) -> tuple[type, ...]:
+    return tuple(map(type, atom.arguments))
+
+
+_SIGNATURES: Mapping[str, tuple[type, ...]] = {
+    "Is": (Variable, Value),
+    "Has": (Variable, Value),
+    **dict.fromkeys(UNARY_RULES, (Variable,)),
+    **dict.fromkeys(BINARY_RULES, (Variable, Variable)),
+}
+
+
+class _Search:
+    """The published search: object by object and from left to right, so that it fails where the evaluator fails."""
+
+    def __init__(self, objects: Any) -> None:
+        self._objects: Sequence[Any] = objects
+        self._steps = 0
+        if len(objects) > 1:
+            self._measure_overlaps()
+
+    def holds(self, formula: Formula) -> bool:
+        """Return whether a formula holds."""
+        return self._holds(formula, {})
+
+    def _measure_overlaps(self) -> None:
+        """Compare all boxes that are there, as the evaluator does; its threshold is never reached."""
+        boxes = [obj.get("box_2d") for obj in self._objects]
+        for number, one in enumerate(boxes):
+            for other in boxes[number + 1 :]:
+                self._count()
+                if one and other:
+                    _overlap(one, other)
+
+    def _count(self) -> None:
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise _TooManySteps
+
+    def _holds(self, formula: Formula, bound: Mapping[str, Any]) -> bool:
+        self._count()
+        match formula:
+            case And(parts):
+                return all(self._holds(part, bound) for part in parts)
+            case Or(parts):
+                return any(self._holds(part, bound) for part in parts)
+            case Not(part):
+                return not self._holds(part, bound)
+            case Implies(first, second):
+                return not self._holds(first, bound) or self._holds(second, bound)
+            case Exists(variable, body):
+                return any(self._holds(body, {**bound, variable.name: obj}) for obj in self._objects)
+            case Forall(variable, body):
+                return self._holds_for_all(variable.name, body, bound)
+            case Atom(predicate, arguments):
+                values = [bound[one.name] if isinstance(one, Variable) else one.text for one in arguments]
+                return _RULES[predicate](*values)
+        raise KeyError(f"the published evaluator does not know {type(formula).__name__}")
+
+    def _holds_for_all(self, name: str, body: Formula, bound: Mapping[str, Any]) -> bool:
+        triggered = False
+        for obj in self._objects:
+            inner = {**bound, name: obj}
+            if isinstance(body, Implies) and not self._holds(body.antecedent, inner):
+                continue
+            if not self._holds(body.consequent if isinstance(body, Implies) else body, inner):
+                return False
+            triggered = True
+        return triggered
+
+
+# The rules, on objects as they were written: what they cannot compare raises, as it does in the published evaluator.
+
+
+def _center(obj: Any) -> tuple[float, float]:
+    box = obj["box_2d"]
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def _area(box: Any) -> float:
+    width, height = box[2] - box[0], box[3] - box[1]
+    return (width if width > 0 else 0) * (height if height > 0 else 0)
+
+
+def _overlap(one: Any, other: Any) -> None:
+    """Take the measures of an overlap, which fail on what is no box."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    if width > 0 and height > 0:
+        _area(one), _area(other)
+
+
+def _named(holds: bool, *objects: Any) -> bool:
+    """Return what holds; the evaluator names the objects of what does not, and fails on one without a label."""
+    if not holds:
+        for obj in objects:
+            obj["label"]
+    return holds
+
+
+def _is(obj: Any, word: str) -> bool:
+    return bool(obj.get("label") == word)
+
+
+def _has(obj: Any, word: str) -> bool:
+    return word in [obj.get(kind) for kind in _KINDS]
+
+
+def _in_center(obj: Any) -> bool:
+    x, y = _center(obj)
+    third = CANVAS / 3
+    return _named(third < x < 2 * third and third < y < 2 * third, obj)
+
+
+_HALF = CANVAS / 2
+
+_RULES: Mapping[str, Callable[..., bool]] = {
+    "Is": _is,
+    "Has": _has,
+    "OnLeftSide": lambda a: _named(_center(a)[0] < _HALF, a),
+    "OnRightSide": lambda a: _named(_center(a)[0] > _HALF, a),
+    "OnTopSide": lambda a: _named(_center(a)[1] < _HALF, a),
+    "OnBottomSide": lambda a: _named(_center(a)[1] > _HALF, a),
+    "InCenter": _in_center,
+    "LeftOf": lambda a, b: _named(a["box_2d"][2] < _center(b)[0], a, b),
+    "RightOf": lambda a, b: _named(a["box_2d"][0] > _center(b)[0], a, b),
+    "Above": lambda a, b: _named(a["box_2d"][3] < _center(b)[1], a, b),
+    "Below": lambda a, b: _named(a["box_2d"][1] > _center(b)[1], a, b),
+    "AlignedHorizontally": lambda a, b: abs(_center(a)[1] - _center(b)[1]) < ALIGNMENT,
+    "AlignedVertically": lambda a, b: abs(_center(a)[0] - _center(b)[0]) < ALIGNMENT,
+    "LargerThan": lambda a, b: _named(_area(a["box_2d"]) > _area(b["box_2d"]), a, b),
+    "SmallerThan": lambda a, b: _named(_area(a["box_2d"]) < _area(b["box_2d"]), a, b),
+}

@@ -1,0 +1,84 @@
+"""Figures of items with formulas: predicates of suites side by side, predicates by level, and classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from formalimg.benchmarks.formal.census import count_contents
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.logic.syntax import atoms
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
+from formalimg.reports.figures.heatmap import HeatMap, heat_map
+from formalimg.reports.figures.series import Chart, Point, Series, numbered_style
+from formalimg.reports.figures.svg import Figure
+from formalimg.types import Benchmark, Item
+
+
+def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
+    """Yield the figures of items, by suite; the predicates of all suites are side by side."""
+    yield from predicates_of_suites(suites)
+    for name, items in suites.items():
+        yield from formula_figures(suite_of(name), items)
+
+
+def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
+    """Yield the distribution of predicates (Figure 9 of FormalImg), with a bar for each suite."""
+    series = []
+    for number, (suite, items) in enumerate(suites.items()):
+        census = count_contents(suite, items)
+        drawn = {name: census.predicates[name] for name in census.predicate_shares}
+        if total := sum(drawn.values()):
+            shares = {name: Point(count / total) for name, count in drawn.items()}
+            series.append(Series(suite_of(suite).title, numbered_style(number), shares))
+    if series:
+        names = dict.fromkeys(name for one in series for name in one.points)
+        listed = " and ".join(one.name for one in series)
+        chart = Chart(
+            f"{listed}: predicates",
+            "Of all uses of predicates, but for those that every instruction needs. A dash: the suite has no such one.",
+            tuple(
+                sorted(
+                    names, key=lambda name: (-sum(one.points[name].value for one in series if name in one.points), name)
+                )
+            ),
+            tuple(series),
+            "of all uses (%)",
+            percent=True,
+        )
+        yield bar_chart("-".join((*suites, "predicates")), chart)
+
+
+def formula_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
+    """Yield predicates by level (Figure 4a of FormalImg), and classes (its Figures 7 and 8)."""
+    used: Counter[tuple[str, str]] = Counter()
+    levels = Counter(str(item.level) for item in items)
+    for item in items:
+        used.update({(atom.predicate, str(item.level)) for atom in atoms(item.spec.formula)})
+    predicates = [name for name in vocabulary(suite.vocabulary).predicates if any(name == one for one, _ in used)]
+    columns = tuple(sorted(levels, key=int))
+    shares = {(name, level): used[name, level] / levels[level] for name in predicates for level in columns}
+    yield heat_map(
+        f"{suite.name}-predicates-by-level",
+        HeatMap(
+            f"{suite.title}: items that use a predicate, by level, in percent",
+            f"{len(items):,} items; the darker, the more of a level use it.",
+            tuple(sorted(predicates, key=lambda name: (-sum(used[name, level] for level in columns), name))),
+            columns,
+            shares,
+            {place: f"{100 * share:.0f}" for place, share in shares.items()},
+            suite.level,
+        ),
+    )
+    census = count_contents(suite.name, items)
+    if total := census.classes.total():
+        yield share_list(
+            f"{suite.name}-classes",
+            ShareList(
+                f"{suite.title}: classes of objects, in percent",
+                f"Of the {total:,} times that an item names a class.",
+                {name: census.classes[name] / total for name in census.class_shares},
+            ),
+        )

@@ -1,0 +1,68 @@
+"""How FormalImg is judged: Knolling by boxes and logic, Natural by asking a chat model about each clause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.factory import ICONS, open_chat, open_grounder, open_published_chat, require_chat
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.logic.parser import parse
+from formalimg.types import Benchmark, Item, Judge
+
+if TYPE_CHECKING:
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+
+_CLAUSE_OPTIONS = ("decide", "answers", "prompts")
+
+
+def open_scene_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+    """Return the judge that looks for objects, and leaves the verdict to logic."""
+    if protocol == "default":
+        return SceneJudge(open_grounder(name or ICONS, options))
+    chat, _, own = open_published_chat(suite, name, options, protocol, temperature=0.1, max_tokens=2048)
+    from formalimg.benchmarks.formal.published_judge import PublishedSceneJudge
+
+    return PublishedSceneJudge(chat, "published", **own)  # here paper and code do not differ
+
+
+def open_clause_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+    """Return the judge that asks a chat model about each clause."""
+    if protocol == "default":
+        name = require_chat(suite, name, f"and {suite} asks for more")
+        from formalimg.judges.clause_judge import ANSWERS, ClauseJudge
+
+        chat, own = open_chat(name, options, _CLAUSE_OPTIONS, suite, {"answers": ANSWERS})
+        return ClauseJudge(chat, **own)
+    chat, followed, own = open_published_chat(suite, name, options, protocol, temperature=0.1)
+    from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge
+
+    return PublishedClauseJudge(chat, followed, **own)
+
+
+def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by what is on record."""
+    from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
+    from formalimg.judges.clause_judge import ClauseJudge
+
+    settings = recorded.settings
+    if "protocol" in settings:
+        judge = PublishedSceneJudge if suite.is_grounded else PublishedClauseJudge
+        return judge(recorded.chat, settings["protocol"])
+    if suite.is_grounded:
+        return SceneJudge(recorded.grounder)
+    return ClauseJudge(recorded.chat, decide=settings["decide"], answers=settings["answers"])
+
+
+def preflight_drawings(suite: Benchmark) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings: where is the bottle, or is there one, and is there a fork."""
+    from formalimg.judges import known_drawings as known
+
+    if suite.is_grounded:
+        spec = FormulaSpec.of(parse(f"(exists ?x (and (Is ?x '{known.BOTTLE}') (Has ?x 'red')))"))
+        return known.two_places(Item(suite.name, "preflight", 1, known.RED_BOTTLE, spec))
+    both = f"(exists ?x (exists ?y (and (Is ?x '{known.BOTTLE}') (Is ?y '{known.FORK}'))))"
+    item = Item(suite.name, "preflight", 1, known.BOTTLE_AND_FORK, FormulaSpec.of(parse(both)))
+    return known.bottle_and_fork(item)

@@ -1,0 +1,130 @@
+"""Chat models as judges under the published protocols of FormalImg: requests, answers and verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from formalimg.benchmarks.formal.evaluator import judge_objects
+from formalimg.benchmarks.formal.published_answers import ConstraintAnswer, ObjectsAnswer
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.chat_judge import NoValidAnswer, total_cost
+from formalimg.judges.clause_judge import normalize_clause
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.prenex import PrenexForm, to_prenex
+from formalimg.logic.syntax import atoms
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.chat import Message
+from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+
+class PublishedSceneJudge(PublishedJudge):
+    """Knolling: one request for each class, and the published verdict on the objects as they were written.
+
+    The system message is the instruction, the user message the image alone. Evidence, besides that of `judge_objects`:
+
+    - `answers`: for each request, the class in it (`asked_for`) and the answer, word for word (`raw`);
+    - `served`: what was actually used, as far as the provider says.
+    """
+
+    prompt_folder = PROMPTS
+
+    def __init__(self, chat: ChatModel, protocol: Followed = "published", prompts: Path | None = None) -> None:
+        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        super().__init__(chat, protocol, {"prompt": "published-grounder"}, prompts)
+        self._colors = json.dumps(list(vocabulary("knolling").words["color"]), indent=4)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return len(item.spec.object_classes) if isinstance(item.spec, FormulaSpec) else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image satisfies the formula of the item."""
+        spec = item.spec
+        if not isinstance(spec, FormulaSpec) or not spec.object_classes:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula that names a class")
+        attachment = await attach(image)
+        objects: list[object] = []
+        answers: list[dict[str, object]] = []
+        cost: float | None = 0.0
+        served: Mapping[str, Setting] = {}
+        for label in spec.object_classes:
+            values = {"classes": json.dumps([label], indent=4), "colors": self._colors}
+            messages = [
+                Message("system", (self._prompts["prompt"].fill(values),)),
+                Message("user", (attachment,)),
+            ]
+            reply = await self._ask(messages, ObjectsAnswer)
+            cost = total_cost((cost, reply.cost))
+            if isinstance(reply, NoValidAnswer):
+                answers.append({"asked_for": [label], "raw": list(reply.raw)})
+                return Unscored(reply.reason, f"{label}: {reply.detail}", {"answers": answers}, cost)
+            answers.append({"asked_for": [label], "raw": [reply.raw]})
+            objects += reply.value.objects
+            served = reply.served
+        found = await asyncio.to_thread(judge_objects, spec.formula, objects)
+        evidence = {**found.evidence, "answers": answers, "served": dict(served)}
+        return replace(found, evidence=evidence, cost=cost)
+
+
+class PublishedClauseJudge(PublishedJudge):
+    """Natural: one request with the prompt and the lifted formula; the model's verdict decides.
+
+    One user message, the text before the image. Evidence, all plain data:
+
+    - `fulfilled`: the verdict;
+    - `unknown_clauses`: clauses it says hold that are none of the formula; only if there are any;
+    - `answers`, `served`: as of the other judges.
+    """
+
+    prompt_folder = PROMPTS
+
+    def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
+        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        super().__init__(chat, protocol, {"prompt": "published-clause-judge"}, prompts)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return 1
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image satisfies the formula of the item."""
+        spec = item.spec
+        if not isinstance(spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        try:
+            prenex = to_prenex(spec.formula)
+        except FormulaError as error:
+            if any(problem.kind != "size" for problem in error.problems):
+                raise
+            return Unscored("not understood", error.problems[0].message)
+        text = self._prompts["prompt"].fill({"words": item.prompt, "formula": prenex.text})
+        reply = await self._ask([Message("user", (text, await attach(image)))], ConstraintAnswer)
+        if isinstance(reply, NoValidAnswer):
+            return Unscored(reply.reason, reply.detail, {"answers": list(reply.raw)}, reply.cost)
+        passed = reply.value.passed(as_code=self.as_code)
+        listed = {normalize_clause(clause): clause for clause in reply.value.clauses}
+        known = {normalize_clause(clause.text) for clause in prenex.clauses}
+        evidence: dict[str, object] = {"fulfilled": passed, "answers": [reply.raw], "served": dict(reply.served)}
+        if unknown := [clause for short, clause in listed.items() if short not in known]:
+            evidence["unknown_clauses"] = unknown
+        return Verdict(passed, _clause_parts(prenex, listed), evidence, reply.cost)
+
+
+def _clause_parts(prenex: PrenexForm, listed: Mapping[str, str]) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            clause.text,
+            clause.kind,
+            float(normalize_clause(clause.text) in listed),
+            about=tuple(sorted({atom.predicate for atom in atoms(clause.formula)})),
+        )
+        for clause in prenex.clauses
+    )

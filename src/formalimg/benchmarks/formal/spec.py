@@ -1,0 +1,238 @@
+"""FormulaSpec: what a FormalImg item asks for, and its fields in item records.
+
+In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
+scene in the published grounding format) if there is one. Published items that are odd (see `odd_records`) may have
+`object_classes` of their own, and a `dsl` that is no formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from formalimg.benchmarks.odd_records import (
+    CLASSES_DIFFER,
+    K_DIFFERS,
+    OUTSIDE_VOCABULARY,
+    UNKNOWN_PREDICATE,
+    UNREADABLE_FORMULA,
+    WRONG_ARITY,
+)
+from formalimg.benchmarks.record import Record
+from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import parse, try_parse
+from formalimg.logic.prenex import complexity
+from formalimg.logic.syntax import And, Atom, Formula, Value, atoms
+from formalimg.logic.verification import verify
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+
+NEEDED: tuple[str, ...] = ("dsl",)
+OPTIONAL: tuple[str, ...] = ("style", "witness", "object_classes")
+PROOF: tuple[str, ...] = ("witness",)
+
+TAG_OF_PROBLEM: Mapping[str, str] = {
+    "word": OUTSIDE_VOCABULARY,
+    "argument": OUTSIDE_VOCABULARY,
+    "unused": OUTSIDE_VOCABULARY,
+    "predicate": UNKNOWN_PREDICATE,
+    "arity": WRONG_ARITY,
+}
+"""The tag of an item whose formula has a problem of this kind; problems of other kinds make it no formula at all.
+
+The authors' own judge never looks at predicates, nor did their check at the attributes of natural scenes. Such items
+are kept and marked: they can still be judged, and no item vanishes from a score.
+"""
+
+NO_FORMULA = And(())
+"""The formula of an item whose published text is none: it claims nothing, and no judge goes by it."""
+
+
+@dataclass(frozen=True)
+class FormulaSpec:
+    """What an item of FormalImg asks for: a formula, optionally with a scene that proves it can be satisfied.
+
+    Attributes:
+        formula: the logic of the prompt.
+        witness: a scene that satisfies the formula, if one is known.
+        style: the style of image asked for; None if any will do.
+        classes: the published classes to look for, where they are not those of the formula; else None.
+        unreadable: the published text that is no formula; `formula` is then `NO_FORMULA`. None if there is a formula.
+    """
+
+    formula: Formula
+    witness: Scene | None = None
+    style: str | None = None
+    classes: tuple[str, ...] | None = None
+    unreadable: str | None = None
+
+    @classmethod
+    def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
+        """Return the spec of a formula, with the style that the formula demands outright."""
+        return cls(formula, witness, demanded_style(formula))
+
+    @cached_property
+    def object_classes(self) -> tuple[str, ...]:
+        """The classes that a grounder looks for: those that the formula mentions, sorted, or the published ones."""
+        return self.formula_classes if self.classes is None else self.classes
+
+    @property
+    def formula_classes(self) -> tuple[str, ...]:
+        """The classes that the formula mentions, sorted."""
+        named = (
+            atom.arguments[1] for atom in atoms(self.formula) if atom.predicate == "Is" and len(atom.arguments) == 2
+        )
+        return tuple(sorted({word.text for word in named if isinstance(word, Value)}))
+
+    @property
+    def stated_classes(self) -> tuple[str, ...]:
+        """The classes that train and test items may not have in common."""
+        return self.formula_classes
+
+    @property
+    def stated_relations(self) -> list[str]:
+        """The predicates between two objects."""
+        return [atom.predicate for atom in atoms(self.formula) if len(atom.variables) == 2]
+
+    @property
+    def text(self) -> str:
+        """The formula as text, or the published text that is none."""
+        return str(self.formula) if self.unreadable is None else self.unreadable
+
+    @property
+    def unreadable_because(self) -> str:
+        """Why nobody can judge by the published text; empty if there is a formula."""
+        if self.unreadable is None:
+            return ""
+        problem = formula_problem(self.unreadable)
+        return f"the published dsl is no formula to judge by: {problem or 'it is missing'}"
+
+
+def demanded_style(formula: Formula) -> str | None:
+    """Return the style that a formula demands outright: a conjunct `(IsStyle '…')` at its top."""
+    match formula:
+        case Atom("IsStyle", (Value(word),)):
+            return word
+        case And(parts):
+            return next((style for style in map(demanded_style, parts) if style is not None), None)
+    return None
+
+
+# --- the fields of an item record (see `ItemForm`)
+
+SPEC: type = FormulaSpec
+
+
+def fields_of(spec: FormulaSpec, *, with_proof: bool) -> dict[str, Any]:
+    """Return the spec as fields of an item record."""
+    fields: dict[str, Any] = {"dsl": spec.text}
+    if spec.style is not None and spec.style != demanded_style(spec.formula):
+        fields["style"] = spec.style
+    if spec.witness is not None and with_proof:
+        fields["witness"] = spec.witness.to_json()
+    if spec.classes is not None:
+        fields["object_classes"] = list(spec.classes)
+    return fields
+
+
+def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> FormulaSpec | None:
+    """Return the spec in the fields of a record; None, with findings, if they are not valid."""
+    classes = record.words("object_classes") if "object_classes" in record.fields else None
+    if UNREADABLE_FORMULA in tags:
+        text = record.text("dsl", empty=True)
+        if text is not None and formula_problem(text) is None:
+            record.wrong(f"dsl is a formula: take the tag {UNREADABLE_FORMULA} away")
+        return None if text is None else FormulaSpec(NO_FORMULA, classes=classes, unreadable=text)
+    formula = _read_formula(record, suite, level, tags)
+    if formula is None:
+        return None
+    style = record.text("style") if "style" in record.fields else demanded_style(formula)
+    witness = _read_witness(record, "witness", formula, style) if "witness" in record.fields else None
+    if classes is not None and CLASSES_DIFFER not in tags:
+        record.wrong(f"object_classes are those of dsl: leave the field out, or give the tag {CLASSES_DIFFER}")
+        return None
+    return FormulaSpec(formula, witness, style, classes)
+
+
+def known_spec(fields: dict[str, Any]) -> FormulaSpec:
+    """Return the spec in fields that are known to be valid, without checking them."""
+    classes = tuple(fields["object_classes"]) if "object_classes" in fields else None
+    if UNREADABLE_FORMULA in fields.get("tags", ()):
+        return FormulaSpec(NO_FORMULA, classes=classes, unreadable=fields["dsl"])
+    formula = parse(fields["dsl"])
+    witness = Scene.from_json(fields["witness"]) if "witness" in fields else None
+    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes)
+
+
+def asked_text(spec: FormulaSpec) -> str:
+    """Return the spec as one text for digests: the formula, and style and classes if the formula does not tell them."""
+    values = fields_of(spec, with_proof=False).values()
+    return "\n".join(value if isinstance(value, str) else ", ".join(value) for value in values)
+
+
+def formula_problem(text: str) -> str | None:
+    """Return why a text is no closed formula whose K is known; None if it is one."""
+    formula, problems = try_parse(text)
+    if formula is None:
+        return str(problems[0])
+    try:
+        complexity(formula)
+    except FormulaError as error:
+        return str(error.problems[0])
+    return None
+
+
+def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> Formula | None:
+    """Return the formula of complexity `k` in `dsl`; None, with findings, if it has problems that no tag tells of."""
+    from formalimg.benchmarks.registry import suite as suite_of  # here, because kinds of suites need specs
+
+    text = record.text("dsl")
+    if text is None:
+        return None
+    formula, problems = try_parse(text)
+    if formula is not None:
+        from formalimg.logic.checks import check  # here, because items that ship are known to be correct
+
+        found = check(formula, suite_of(suite).vocabulary)
+        problems = [problem for problem in found if TAG_OF_PROBLEM.get(problem.kind) not in tags]
+    for problem in problems:
+        record.wrong(f"dsl, {problem}")
+    if formula is None or problems or not _has_complexity(record, formula, None if K_DIFFERS in tags else k):
+        return None
+    return formula
+
+
+def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
+    from formalimg.scenes.spatial_axioms import (
+        axiom_violations,
+        is_natural_witness,
+    )  # here, because known items are not checked
+
+    try:
+        scene = Scene.from_json(record.fields[name])
+        if not verify(formula, scene, style=style):
+            record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
+        elif scene.relations is not None and not is_natural_witness(formula, scene, style=style):
+            broken = [*axiom_violations(scene), "a direction is not clear"]
+            record.wrong(f"{name} does not keep the spatial axioms ({broken[0]}): replace it, or leave it out")
+        else:
+            return scene
+    except FormulaError as error:
+        record.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
+    except SceneError as error:
+        record.wrong(f"{name}: {error}")
+    return None
+
+
+def _has_complexity(record: Record, formula: Formula, k: int | None) -> bool:
+    try:
+        found = complexity(formula)
+    except FormulaError as error:
+        record.wrong(f"dsl, {error.problems[0]}")
+        return False
+    if k is not None and found != k:
+        record.wrong(f"the level is {k}, but dsl has K = {found}: fix one of them")
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Synthesis: formulas drawn from a vocabulary, proven satisfiable, and put into English."""

@@ -1,0 +1,291 @@
+"""Item generator: draw a formula, prove that it can be satisfied, write its prompt.
+
+Every item has a random generator of its own, seeded by the recipe and the item's slot, so that items can be generated
+in any order and by several processes, and come out the same. A rejected draw is followed by the next one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from formalimg._util.processes import spawn_context
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
+from formalimg.benchmarks.formal.synthesis.natural import draw_natural
+from formalimg.benchmarks.formal.synthesis.skeleton import with_connectives
+from formalimg.benchmarks.registry import suite
+from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
+from formalimg.errors import FormalimgError
+from formalimg.language.lexicon import WordingError
+from formalimg.language.ontology.knowledge import COVERED
+from formalimg.language.ontology.plausibility import find_implausible
+from formalimg.language.realization import realize
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import And, Formula, atoms
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import verify
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.results import SolverLimitError, Witness
+from formalimg.scenes.solver.search import solve
+from formalimg.scenes.solver.spatial import solve_natural
+from formalimg.types import Item
+
+COUNTS = "knolling-counts"
+"""The suite whose formulas count objects, in the words of knolling."""
+
+VERSIONS = {"knolling": "1", COUNTS: "1", "natural": "2"}
+"""Version of the default items of each suite: to be raised whenever a change gives other items."""
+
+_DRAWS = "1"
+"""Part of every seed. Version 2 of natural is drawn like version 1, and only rejects more."""
+
+_MAX_DRAWS = 4000
+"""Limit for one item; most draws are rejected where many components must each have classes of their own."""
+
+_MAX_PROOFS = 400
+"""How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
+
+_MAX_LEVEL = 30
+_MAX_OBJECTS = 20
+_MAX_JOBS = 64
+
+
+class SynthesisError(FormalimgError):
+    """Items that cannot be generated."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which items to generate.
+
+    Attributes:
+        suite: `knolling`, `knolling-counts` or `natural`.
+        levels: the levels (K) to make items of.
+        per_level: how many items of each level.
+        seed: another seed, other items.
+        objects: if given, instructions are made of several components of their level, with so many objects in all:
+            the controlled set that tells complexity from sheer number of objects.
+        connectives: whether some instructions have an `or` or a `not`.
+    """
+
+    suite: str
+    levels: tuple[int, ...] = tuple(range(1, 11))
+    per_level: int = 200
+    seed: int = 1
+    objects: int | None = None
+    connectives: bool = False
+
+    def __post_init__(self) -> None:
+        if self.suite not in VERSIONS:
+            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(VERSIONS)}")
+        if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
+            raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
+        if self.per_level < 1:
+            raise SynthesisError("at least one item per level is needed")
+        if self.objects is not None and self.suite == COUNTS:
+            raise SynthesisError("a count has as many objects as it says: leave out the number of objects")
+        if self.objects is not None:
+            if not 1 <= self.objects <= _MAX_OBJECTS:
+                raise SynthesisError(f"objects must lie between 1 and {_MAX_OBJECTS}")
+            if any(self.objects % level for level in self.levels):
+                raise SynthesisError(f"{self.objects} objects cannot be divided into components of every level")
+
+
+class ItemSlot(NamedTuple):
+    """One item of a recipe: its id, its level, and the first draw to try."""
+
+    id: int
+    level: int
+    first_draw: int = 0
+
+
+@dataclass
+class SynthesisResult:
+    """The items of a recipe, and the number of rejected draws by reason."""
+
+    items: list[Item[FormulaSpec]] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class _SynthesisAttempt(NamedTuple):
+    item: Item[FormulaSpec]
+    draw: int
+    given_up: Counter[str]
+
+
+def make_items(
+    recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
+) -> SynthesisResult:
+    """Generate all items of a recipe; the same recipe gives the same items with any number of jobs.
+
+    Args:
+        recipe: what to make.
+        jobs: how many processes to use. Where processes cannot be forked (all but Linux), several jobs need a script
+            whose main part is guarded by `if __name__ == "__main__"`.
+        on_progress: is called with the number of items made so far.
+    """
+    slots = [
+        ItemSlot(number * recipe.per_level + index, level)
+        for number, level in enumerate(recipe.levels)
+        for index in range(recipe.per_level)
+    ]
+    made = SynthesisResult()
+    seen: set[str] = set()
+    for slot, attempt in zip(slots, _attempts(recipe, slots, jobs), strict=True):
+        while True:
+            made.rejected += attempt.given_up
+            if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
+                break
+            made.rejected["duplicate"] += 1
+            if attempt.draw >= _MAX_DRAWS:
+                raise SynthesisError(
+                    f"{attempt.draw:,} draws gave nothing new of level {slot.level}: "
+                    f"ask for at most {slot.id % recipe.per_level:,} items per level"
+                )
+            attempt = make_item(recipe, slot._replace(first_draw=attempt.draw + 1))
+        seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
+        made.items.append(attempt.item)
+        on_progress(len(made.items))
+    return made
+
+
+def _attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
+    if jobs < 1:
+        raise SynthesisError("at least one job is needed")
+    jobs = min(jobs, len(slots), _MAX_JOBS)
+    if jobs == 1:
+        yield from map(partial(make_item, recipe), slots)
+        return
+    # Forked processes, where there are any, do not run the caller's script again, as spawned ones would.
+    context = multiprocessing.get_context("fork") if sys.platform == "linux" else spawn_context()
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        # The hardest levels come last: small chunks keep all processes busy until the end.
+        yield from pool.map(partial(make_item, recipe), slots, chunksize=5)
+
+
+def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
+    """Generate one item: the first draw, from the given one on, that can be satisfied and worded."""
+    given_up: Counter[str] = Counter()
+    for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
+        if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
+            break
+        rng = random.Random(f"{recipe.suite} {_DRAWS} {recipe.seed} {slot.level} {slot.id} {draw}")
+        formula = _draw(recipe, slot.level, rng)
+        if formula is None:
+            given_up["draw"] += 1
+            continue
+        try:
+            spec = _prove(recipe.suite, formula, rng.randrange(2**31))
+            if isinstance(spec, str):
+                given_up[spec] += 1
+                continue
+            prompt = realize(formula, suite(recipe.suite).vocabulary, seed=rng.randrange(2**31))
+        except WordingError:
+            given_up["wording"] += 1
+            continue
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSIONS[recipe.suite])
+        return _SynthesisAttempt(item, draw, given_up)
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
+    raise SynthesisError(
+        f"no {recipe.suite} item of level {slot.level} came out of {given_up.total():,} draws ({reasons}): "
+        f"take another level or seed{', or fewer objects' if recipe.objects else ''}"
+    )
+
+
+def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
+    components = 1 if recipe.objects is None else recipe.objects // level
+    about = suite(recipe.suite)
+    if about.vocabulary == "knolling":
+        drawn = [draw_knolling(level, rng, counting=recipe.suite == COUNTS) for _ in range(components)]
+    else:
+        drawn = [draw_natural(level, rng, styled=None if number == 0 else False) for number in range(components)]
+    formulas = [formula for formula in drawn if formula is not None]
+    if len(formulas) < components:
+        return None
+    formula = formulas[0] if components == 1 else And(tuple(_conjuncts(formulas)))
+    if components > 1 and _classes_repeat(formula):
+        return None  # components that speak of one class would constrain each other
+    if recipe.connectives and rng.random() < 0.4:
+        formula = with_connectives(formula, about.vocabulary, rng)
+    formula = parse(str(rename_apart(formula)))
+    if about.vocabulary in COVERED and components > 1 and find_implausible(formula):
+        return None  # components that are plausible alone may not be together: every person kneels, every child runs
+    if recipe.suite == COUNTS and verify(formula, Scene.of([])):
+        return None  # "at most two cups": an empty image would do
+    problems = check(formula, about.vocabulary, k=level, single_component=components == 1)
+    return None if problems else formula
+
+
+def _conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        yield from formula.parts if isinstance(formula, And) else (formula,)
+
+
+def _classes_repeat(formula: Formula) -> bool:
+    return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
+
+
+def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
+    """Return the spec of a satisfiable formula with its witness; else the reason of rejection.
+
+    A formula that only a scene on a knife's edge satisfies is rejected too: no model could be blamed for missing it.
+    """
+    try:
+        if suite(name).vocabulary in COVERED:
+            result = solve_natural(formula, seed=seed)
+        else:
+            result = solve(formula, seed=seed, allow_fallback=False)
+    except SolverLimitError:
+        return "tight"
+    if not isinstance(result, Witness):
+        return "unsatisfiable"
+    return FormulaSpec.of(formula, result.scene)
+
+
+def _tags(recipe: Recipe) -> tuple[str, ...]:
+    return () if recipe.objects is None else (f"objects-{recipe.objects}",)
+
+
+class FormulaSynthesis(Synthesis):
+    """Sampling of items with formulas, as users ask for it."""
+
+    suites = "knolling and natural"
+    options = frozenset(("--objects", "--connectives", "--jobs"))
+
+    def __init__(self, name: str) -> None:
+        self._suite = name
+
+    @property
+    def counting(self) -> str | None:
+        """The suite that counts objects in the same words."""
+        return COUNTS if suite(self._suite).vocabulary == suite(COUNTS).vocabulary else None
+
+    def plan(
+        self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
+    ) -> SynthesisPlan:
+        """Return the recipe, ready to be made in one process per core unless the options say otherwise."""
+        recipe = Recipe(
+            self._suite,
+            levels or suite(self._suite).bands["Overall"],
+            per_level or Recipe.per_level,
+            seed,
+            options.get("--objects"),
+            options.get("--connectives", False),
+        )
+        jobs = options.get("--jobs") or os.cpu_count() or 1
+
+        def make(on_progress: Callable[[int], None]) -> SampledItems:
+            made = make_items(recipe, jobs=jobs, on_progress=on_progress)
+            return SampledItems(made.items, made.rejected)
+
+        return SynthesisPlan(self._suite, len(recipe.levels) * recipe.per_level, make)

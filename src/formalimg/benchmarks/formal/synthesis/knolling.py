@@ -1,0 +1,120 @@
+"""Synthesis of Knolling formulas: objects laid out flat, related by geometric rules (paper, 2.2 and appendix A)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from formalimg.benchmarks.formal.synthesis.counted_skeleton import draw_counted_skeleton
+from formalimg.benchmarks.formal.synthesis.geometry import GeometricFacts, find_redundant
+from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
+from formalimg.logic.syntax import Atom, Formula, Value, Variable
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+
+_TRIES_PER_RELATION = 12
+
+_COLOR_WEIGHT = 0.75
+"""A colour goes with everything and is never given up; drawn less often, it is said about as often as the rest."""
+
+_SAME_PAIR: tuple[frozenset[str], ...] = (
+    frozenset({"LeftOf", "RightOf", "AlignedVertically"}),
+    frozenset({"Above", "Below", "AlignedHorizontally"}),
+    frozenset({"LargerThan", "SmallerThan"}),
+)
+"""Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
+
+_SAME_THING: tuple[frozenset[str], ...] = (
+    frozenset({"Has"}),
+    frozenset({"OnLeftSide", "OnRightSide", "InCenter"}),
+    frozenset({"OnTopSide", "OnBottomSide", "InCenter"}),
+)
+"""Of these, at most one is said of the same object."""
+
+
+def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> Formula | None:
+    """Draw a formula of the given level, with counts or without; None if this draw is rejected.
+
+    It hangs together in one component, and says nothing that follows from the rest of it.
+    """
+    words = vocabulary("knolling").words
+    skeleton = (draw_counted_skeleton if counting else draw_skeleton)(level, rng.sample(words["class"], level), rng)
+    if skeleton is None:
+        return None
+    atoms: list[Atom] = []
+    geometry = GeometricFacts()
+    for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
+        for atom in candidates:
+            if _speaks_anew(atom, atoms) and geometry.allows(atom) and not geometry.implies(atom):
+                geometry.add(atom)
+                atoms.append(atom)
+                break
+    needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
+    if (
+        not _hangs_together(skeleton.names, needed)
+        or find_redundant(atoms)
+        or not skeleton.says_something_of_each(atoms)
+    ):
+        return None
+    return skeleton.formula(atoms)
+
+
+def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
+    """Yield, for each variable but the first, relations that connect it to an earlier one."""
+    names = skeleton.names
+    for place in range(1, len(names)):
+        nearest = place - 1 if rng.random() < 0.5 else rng.randrange(place)
+        if skeleton.forall_at is not None and skeleton.forall_at < place and rng.random() < 0.7:
+            nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is mostly about the instance
+        nearest = min(nearest, len(skeleton.plain) - 1)
+        yield _relations(names[place], names[nearest], skeleton, rng)
+
+
+def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
+    """Yield relations and properties beyond those that connect the variables.
+
+    Their numbers are chosen so that, over all levels, each predicate is said about equally often.
+    """
+    names = skeleton.names
+    level = len(names)
+    for _ in range(round(level * 0.35 + rng.random() - 0.5)):
+        if level > 1:
+            one, other = rng.sample(names, 2)
+            if one not in skeleton.amounts or other not in skeleton.amounts:
+                yield _relations(one, other, skeleton, rng)
+    for _ in range(max(1, round(level * 0.85 + rng.random() - 0.5))):
+        yield _properties(names, rng)
+
+
+def _relations(one: str, other: str, skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
+    for _ in range(_TRIES_PER_RELATION):
+        first, second = (one, other) if rng.random() < 0.5 else (other, one)
+        if second in skeleton.amounts:  # "two forks that the plate is above" is hard to read
+            first, second = second, first
+        yield Atom(rng.choice(list(BINARY_RULES)), (Variable(first), Variable(second)))
+
+
+def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
+    colors = vocabulary("knolling").words["color"]
+    for _ in range(_TRIES_PER_RELATION):
+        variable = Variable(rng.choice(names))
+        predicate = rng.choices(["Has", *UNARY_RULES], [_COLOR_WEIGHT] + [1] * len(UNARY_RULES))[0]
+        value = (Value(rng.choice(colors)),) if predicate == "Has" else ()
+        yield Atom(predicate, (variable, *value))
+
+
+def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
+    """Return whether nothing of the same group is asserted of these objects yet."""
+    about = set(atom.variables)
+    exclusive = _SAME_PAIR if len(about) == 2 else _SAME_THING
+    present = {other.predicate for other in atoms if set(other.variables) == about}
+    return not any(atom.predicate in group and group & present for group in exclusive)
+
+
+def _hangs_together(names: tuple[str, ...], pairs: set[frozenset[str]]) -> bool:
+    reached = {names[0]}
+    while True:
+        more = {name for pair in pairs if pair & reached for name in pair} - reached
+        if not more:
+            return len(reached) == len(names)
+        reached |= more

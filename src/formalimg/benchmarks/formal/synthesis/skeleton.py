@@ -1,0 +1,191 @@
+"""Formula skeletons: variables, their classes, quantifiers and counts; and optional `or` and `not`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.language.ontology.knowledge import COVERED, ontology
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Count,
+    CountBound,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    atoms,
+)
+from formalimg.logic.vocabulary import vocabulary
+
+Pattern = Literal["exists", "exists-forall", "forall"]
+"""All variables exist; some exist around a `forall`; a `forall` comes first."""
+
+_HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, "forall": 0.2}
+
+_COLORS = {"knolling": "Has", "natural": "HasColor"}
+
+
+class ObjectNumber(NamedTuple):
+    """How many objects a counted variable stands for: "exactly three", "at most two"."""
+
+    bound: CountBound
+    number: int
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The variables of one component, in the order of their quantifiers; those that are counted come last.
+
+    Attributes:
+        names: of the variables, made from their classes.
+        classes: what each variable is.
+        forall_at: which variable `forall` binds, if any; those after it exist for each of its instances.
+        amounts: the counted variables. Nothing is said of two of them at once: a count has no other count inside.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    forall_at: int | None
+    amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The variables that are not counted."""
+        return self.names[: len(self.names) - len(self.amounts)]
+
+    @property
+    def pattern(self) -> Pattern:
+        """The order of quantifiers."""
+        if self.forall_at is None:
+            return "exists"
+        return "exists-forall" if self.forall_at else "forall"
+
+    def depth(self, atom: Atom) -> int:
+        """Return the position of the last variable that an atom mentions."""
+        return max(self.names.index(name) for name in atom.variables)
+
+    def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
+        """Return whether something is asserted of the instances of the `forall`, if there is one."""
+        split = self.forall_at
+        if self.amounts and split is not None:
+            return any(self.names[split] in atom.variables for atom in atoms)
+        return split is None or split < len(self.names) - 1 or any(self.depth(atom) == split for atom in atoms)
+
+    def formula(self, atoms: Sequence[Atom]) -> Formula:
+        """Return the formula of the classes and the atoms, each as far out as possible."""
+        about = [
+            [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
+        ]
+        relations: list[Atom] = []
+        counted: dict[str, list[Atom]] = {name: [] for name in self.amounts}
+        for atom in atoms:
+            name = self.names[self.depth(atom)]
+            if len(atom.variables) == 1:
+                about[self.depth(atom)].append(atom)
+            else:
+                counted.get(name, relations).append(atom)
+        split = len(self.plain) if self.forall_at is None else self.forall_at
+        conjuncts: list[Formula] = [atom for known in about[:split] for atom in known]
+        conjuncts += [atom for atom in relations if self.depth(atom) < split]
+        inside: list[Formula] = [atom for atom in relations if self.depth(atom) >= split]
+        for place, (name, tied) in enumerate(counted.items(), start=len(self.plain)):
+            others = (self.names.index(other) for atom in tied for other in atom.variables if other != name)
+            bound, number = self.amounts[name]
+            count = Count(bound, number, Variable(name), _conjunction([*about[place], *tied]))
+            (conjuncts if max(others, default=-1) < split else inside).append(count)
+        if self.forall_at is not None:
+            conjuncts.append(self._forall(about, inside))
+        return _bound(self.plain[:split], _conjunction(conjuncts))
+
+    def _forall(self, about: list[list[Atom]], inside: list[Formula]) -> Formula:
+        assert self.forall_at is not None
+        split = self.forall_at
+        is_of_class, *of_instance = about[split]
+        inner: list[Formula] = [atom for atoms in about[split + 1 : len(self.plain)] for atom in atoms]
+        inner += [*of_instance, *inside]
+        consequence = _bound(self.plain[split + 1 :], _conjunction(inner))
+        return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
+
+
+def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
+    """Draw a skeleton with `level` variables of the given classes."""
+    pattern = rng.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
+    forall_at = {"exists": None, "forall": 0, "exists-forall": rng.randrange(1, level) if level > 1 else 0}[pattern]
+    names = tuple(word.replace(" ", "_") for word in classes)
+    return Skeleton(names, tuple(classes), forall_at)
+
+
+def _conjunction(parts: Sequence[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _bound(names: Sequence[str], formula: Formula) -> Formula:
+    for name in reversed(names):
+        formula = Exists(Variable(name), formula)
+    return formula
+
+
+def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:
+    """Replace one colour of the formula by a choice ("red or blue") or an exclusion ("not red"), if it has any.
+
+    Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
+    choice suits the object as well.
+    """
+    places = list(_colors(formula, _COLORS[suite]))
+    if not places:
+        return formula
+    chosen = rng.choice(places)
+    variable, value = chosen.arguments
+    if rng.random() < 0.5:
+        return _replaced(formula, chosen, Not(chosen))
+    others = [word for word in _colors_of(formula, variable, suite) if value != Value(word)]
+    if not others:
+        return formula
+    other = Atom(chosen.predicate, (variable, Value(rng.choice(others))))
+    return _replaced(formula, chosen, Or((chosen, other)))
+
+
+def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
+    """Return the colours that suit the class of a variable."""
+    if get_suite(suite).vocabulary in COVERED:
+        for atom in atoms(formula):
+            if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
+                return ontology().words_for(atom.arguments[1].text, "color")
+    return vocabulary(suite).words["color"]
+
+
+def _colors(formula: Formula, predicate: str) -> list[Atom]:
+    match formula:
+        case Atom():
+            return [formula] if formula.predicate == predicate else []
+        case And(parts):
+            return [atom for part in parts for atom in _colors(part, predicate)]
+        case Exists(_, body):
+            return _colors(body, predicate)
+        case Forall(_, Implies(_, consequent)):
+            return _colors(consequent, predicate)
+        case _:
+            return []
+
+
+def _replaced(formula: Formula, old: Atom, new: Formula) -> Formula:
+    match formula:
+        case Atom():
+            return new if formula is old else formula
+        case And(parts):
+            return And(tuple(_replaced(part, old, new) for part in parts))
+        case Exists(variable, body):
+            return Exists(variable, _replaced(body, old, new))
+        case Forall(variable, Implies(antecedent, consequent)):
+            return Forall(variable, Implies(antecedent, _replaced(consequent, old, new)))
+        case _:
+            return formula

@@ -1,0 +1,161 @@
+"""Tables of FormalImg below the main one: what a layout changes (Table 3), and long prompts of low K (Table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from formalimg.logic.syntax import COUNT_BOUNDS
+from formalimg.reports.comparison_model import HowCounted, SeenRun, name_with_task
+from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.model import Cell, Column, Number, TableRow
+from formalimg.stats.observations import Observation, Summary
+from formalimg.stats.summary import summarize
+from formalimg.types import Benchmark, Table
+
+if TYPE_CHECKING:
+    from formalimg.reports.reference import Published, ReferenceRow
+
+_OVERALL = "Overall"
+_SHORT_LEVELS, _LONGEST = (1, 2), 10
+_MANY_OBJECTS = 10
+"""The objects of the controlled subset of Table 4; at K = 10 an item has about as many."""
+
+
+def formula_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return the tables, without rows where the runs have nothing to show in them."""
+    return changes_by_layout(suite, runs, how), prompt_length_control(suite, runs, how)
+
+
+def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return the numbers of each run with a layout minus those of the same model's run with the words alone."""
+    pairs = [(run, plain) for run in runs if (plain := _plain_run(run, runs)) is not None]
+    levels = sorted({level for run, plain in pairs for level in run.summary.levels.keys() & plain.summary.levels})
+    rows = [TableRow((run.name, *_changes(run, plain, levels, how)), run.name) for run, plain in pairs]
+    conditions = dict.fromkeys(run.record.manifest.condition for run, _ in pairs)
+    published = [
+        row
+        for condition in conditions
+        for row in (_reference_rows(suite.name, condition=condition) if how.references else ())
+        if row.condition
+    ]
+    rows += _published_changes(suite.name, published, levels)
+    sources = "; ".join(dict.fromkeys(row.source for row in published))
+    return Table(
+        "changes by layout",
+        "What a layout changes",
+        (
+            Column("run"),
+            *(
+                Column(level_name(suite, level), "points", short=level_head(suite, level), group=level_word(suite))
+                for level in levels
+            ),
+            Column(_OVERALL, "points", starts=True),
+            Column("G", "steps"),
+            Column("same items", "points", starts=True),
+        ),
+        tuple(rows),
+        (
+            "Numbers of the main table, in percentage points (G: in levels), minus those of the same model's run with "
+            "the words alone; + is better with the layout. same items: the mean difference over the items that both "
+            f"runs have a verdict for, with its {100 * how.confidence:g} % interval."
+            + (f" Published: {sources}, minus Table 1." if sources else ""),
+        ),
+    )
+
+
+def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Return the rate at K 1 and 2 of items with ten objects, beside that at K = 10; for runs that have such items."""
+    rows = []
+    for run in runs:
+        chosen = {
+            item.id
+            for item in run.record.items.values()
+            if item.level in _SHORT_LEVELS and _objects(item.formula) >= _MANY_OBJECTS
+        }
+        if chosen:
+            observed = [seen for seen in _observations(run) if seen.item in chosen]
+            of_short = summarize(observed, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence)
+            longest = run.summary.levels.get(_LONGEST)
+            rows.append(TableRow((run.name, Number.of(of_short.overall), Number.of(longest)), run.name))
+    published = _reference_rows(suite.name, "controlled") if rows and how.references else ()
+    rows += [
+        TableRow((row.name, row.printed["controlled"], row.printed["full"]), row.name, row.model, row.judge, row.source)
+        for row in published
+    ]
+    sources = "; ".join(dict.fromkeys(row.source for row in published))
+    return Table(
+        "prompt length control",
+        "Long prompts of low complexity",
+        (
+            Column("run"),
+            Column(f"{suite.level} 1 and 2, {_MANY_OBJECTS} objects", "percent"),
+            Column(level_name(suite, _LONGEST), "percent"),
+        ),
+        tuple(rows),
+        (
+            f"Pass rates in percent of items of {suite.level} 1 and 2 that have {_MANY_OBJECTS} or more objects, and "
+            f"of all items of {suite.level} {_LONGEST}: what length and number of objects do without complexity."
+            + (f" Published: {sources}." if sources else ""),
+        ),
+    )
+
+
+def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:
+    """Return the run of the same model with the words alone, by the same judge where there is one."""
+    manifest = run.record.manifest
+    if not manifest.condition or manifest.task != "image":
+        return None
+    found = [
+        other
+        for other in runs
+        if (one := other.record.manifest).model == manifest.model and one.task == "image" and not one.condition
+    ]
+    return min(found, key=lambda other: other.record.manifest.judge != manifest.judge, default=None)
+
+
+def _changes(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowCounted) -> Iterator[Cell]:
+    here, there = run.summary, plain.summary
+    for level in levels:
+        yield _minus(*(_level_value(summary, level) for summary in (here, there)))
+    yield _minus(*(summary.bands[_OVERALL].value for summary in (here, there)))
+    yield _minus(*(held.value if (held := summary.generalizability) else None for summary in (here, there)))
+    from formalimg.stats.comparison import compare_paired  # here, because few runs are of one model
+
+    paired = compare_paired(_observations(run), _observations(plain), confidence=how.confidence)
+    yield Number(paired.estimate, paired.interval)
+
+
+def _published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Sequence[int]) -> Iterator[TableRow]:
+    """Yield the published rows minus those of the same model with the words alone."""
+    plain = {row.model: row for row in (_reference_rows(suite) if rows else ()) if not row.judge}
+    for row in rows:
+        if row.model in plain:
+            words = plain[row.model]
+            cells: list[Cell] = [_minus(row.rates.get(level), words.rates.get(level)) for level in levels]
+            cells += [_minus(row.printed.get(_OVERALL), words.printed.get(_OVERALL)), _minus(row.held, words.held)]
+            name = name_with_task(row.model, row.task, row.condition)
+            yield TableRow((name, *cells, None), name, row.model, row.judge, row.source)
+
+
+def _reference_rows(suite: str, what: Published = "rate", condition: str = "") -> Sequence[ReferenceRow]:
+    from formalimg.reports.reference import reference_rows  # here, because most reports are without published rows
+
+    return reference_rows(suite, what, condition=condition)
+
+
+def _minus(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _level_value(summary: Summary, level: int) -> float | None:
+    return summary.levels[level].value if level in summary.levels else None
+
+
+def _observations(run: SeenRun) -> list[Observation]:
+    return [Observation(image.item, image.level, image.passed) for image in run.images]
+
+
+def _objects(formula: str) -> int:
+    """Return the number of objects that a formula speaks of: its variables."""
+    return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

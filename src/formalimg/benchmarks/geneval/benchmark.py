@@ -1,0 +1,185 @@
+"""GenEval: prompts about the 80 classes of COCO, judged by a rule for detections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from formalimg.benchmarks.hooks import PartTerms
+from formalimg.benchmarks.record import ItemFindings, ItemForm
+from formalimg.types import Benchmark, Item, RunRecord, Table
+
+if TYPE_CHECKING:
+    from formalimg.benchmarks.export.sheets import Datasheet
+    from formalimg.human_eval.protocol import RatingRules
+    from formalimg.models.base import Failed, ImageRequest, Refused
+    from formalimg.models.folder.layouts import ImageLayout
+    from formalimg.reports.comparison_model import HowCounted, SeenRun
+    from formalimg.reports.reference import Published, ReferenceRow
+from formalimg.types import Judge, Part, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from formalimg.drawing.scene import DrawnScene
+    from formalimg.judges.clause_sentences import SceneSentence
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.reports.comparison_model import HowCounted, SeenRun
+    from formalimg.scenes.scene import Scene
+
+
+class GenEval(Benchmark):
+    """A benchmark whose items say which objects must be there, and which must not."""
+
+    # --- items
+
+    @property
+    def form(self) -> ItemForm:
+        """The fields of its items in records."""
+        from formalimg.benchmarks.geneval import form
+
+        return form
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Read the authors' metadata."""
+        from formalimg.benchmarks.geneval.published import read_published
+
+        return read_published(path, self.name, findings)
+
+    def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
+        """Write metadata in the authors' form."""
+        from formalimg.benchmarks.geneval.published import write_published
+
+        write_published(items, folder)
+
+    def drawn_items(self) -> list[Item[Any]]:
+        """Make items that built-in models can draw."""
+        from formalimg.benchmarks.geneval.drawn_items import make_drawn_items
+
+        return make_drawn_items(self.name)
+
+    def item_lines(self, item: Item[Any]) -> Iterable[str]:
+        """Yield what an item requires."""
+        from formalimg.benchmarks.geneval.texts import item_lines
+
+        return item_lines(item)
+
+    def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
+        """Return what an export says of items."""
+        from formalimg.benchmarks.geneval.texts import datasheet
+
+        return datasheet(self.name, items)
+
+    # --- judging
+
+    def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+        """Return the judge of this name."""
+        from formalimg.benchmarks.geneval.judge import open_judge
+
+        return open_judge(self.name, name, options)
+
+    def reopen_judge(self, recorded: RecordedModels) -> Judge:
+        """Return the judge of recorded settings."""
+        from formalimg.benchmarks.geneval.judge import reopen_judge
+
+        return reopen_judge(recorded)
+
+    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+        """Return the drawings that a judge is asked about before a run."""
+        from formalimg.benchmarks.geneval.drawings import preflight_drawings
+
+        return preflight_drawings(self.name)
+
+    def judge_drawn(self, item: Item[Any], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
+        """Judge the objects of a drawn scene by all profiles."""
+        from formalimg.benchmarks.geneval.drawings import judge_drawn
+
+        return judge_drawn(item, drawn, profile)
+
+    def arrange_scene(self, item: Item[Any], rng: Random) -> Scene | None:
+        """Return a scene with the objects of an item."""
+        from formalimg.benchmarks.geneval.drawings import arrange_scene
+
+        return arrange_scene(item, rng)
+
+    def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
+        """Return what a rule for boxes says of a part."""
+        from formalimg.benchmarks.geneval.failures import explain_failure
+
+        return explain_failure(part, verdict)
+
+    # --- reports
+
+    def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+        """Return the tables below the main one."""
+        from formalimg.benchmarks.geneval.tables import object_tables
+
+        return object_tables(self, runs, how)
+
+    def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
+        """Return the numbers of the paper."""
+        from formalimg.reports.reference import read_reference_rows
+
+        return read_reference_rows(self.name, __package__, "reference.toml")
+
+    # --- people
+
+    def rating(self) -> RatingRules:
+        """Return how people rate its images."""
+        from formalimg.human_eval.instructions import written_examples
+        from formalimg.human_eval.protocol import RatingRules
+
+        return RatingRules(partial(written_examples, "objects"))
+
+    def subjects(self, run: RunRecord) -> set[str]:
+        """Return the classes that its items ask for."""
+        from formalimg.benchmarks.object_spec import ObjectSpec
+
+        specs = (item.spec for item in run.suite_items())
+        return {asked.label for spec in specs if isinstance(spec, ObjectSpec) for asked in spec.include}
+
+    # --- models and rewards
+
+    def image_layout(self) -> ImageLayout:
+        """Return how the authors' scripts lay out images."""
+        from formalimg.benchmarks.geneval.image_files import LAYOUT
+
+        return LAYOUT
+
+    def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
+        """Arrange the objects that an item asks for."""
+        from formalimg.benchmarks.geneval.arrangement import compose_objects
+        from formalimg.benchmarks.object_spec import ObjectSpec
+
+        assert isinstance(request.spec, ObjectSpec)
+        return compose_objects(request.spec, request)
+
+
+BENCHMARKS = (
+    GenEval(
+        name="geneval",
+        title="GenEval",
+        level="task",  # in the order of the paper's tables; 7 is for records whose tag is none of the six
+        terms=PartTerms("check", "kind of check", "word", "class", "passes", "pass", "that failed"),
+        part_kinds=("object", "count", "attribute", "relation"),
+        bands={"Overall": (1, 2, 3, 4, 5, 6)},
+        level_names={
+            1: "single object",
+            2: "two object",
+            3: "counting",
+            4: "colors",
+            5: "position",
+            6: "color attribution",
+            7: "other",
+        },
+        source="geneval",
+        world="icons",
+        published_lines=True,
+        level_format="{name} {level}",
+        judge_needs="needs a detector, or a chat model that can see, to find the objects in them",
+        judge_profiles=("official", "strict", "logic"),
+        judged_by_boxes=True,
+    ),
+)

@@ -1,0 +1,221 @@
+"""The object judge: a grounder finds the objects in an image, and a rule for boxes, or logic, decides.
+
+All profiles go by one grounding, so that they can be compared item by item; the verdict is that of the chosen one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from formalimg.benchmarks.geneval.rule import DetectionVerdict, official_verdict
+from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
+from formalimg.judges.box_rules import (
+    ColorReading,
+    ProfileVerdict,
+    colored_objects,
+    confidences,
+    logic_verdict,
+    open_rule_grounder,
+    pixel_detections,
+    read_color_options,
+)
+from formalimg.judges.chat_judge import check_option
+from formalimg.judges.factory import ICONS
+from formalimg.logic.errors import FormulaError
+from formalimg.models.options import Options
+from formalimg.models.pricing import Price, price_of
+from formalimg.scenes.objects import CANVAS, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from formalimg.judges.grounders.clip_colors import ClipColors
+    from formalimg.judges.recorded_models import RecordedModels
+
+RuleProfile: TypeAlias = Literal["official", "strict", "logic"]
+RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)
+"""What decides: the authors' rule; its strict variant, with exact numbers of boxes; or formulas."""
+
+
+_OPTIONS = ("profile", "colors", "clip", "confidence", "counting_confidence")
+
+
+_VERSION = 1
+"""The version of the rules from groundings to verdicts: raise it whenever a verdict may come out differently."""
+
+
+@dataclass(frozen=True)
+class ObjectJudge:
+    """Judge images of items that ask for objects, by what a grounder finds in them.
+
+    Evidence, all plain data:
+
+    - `scene`: what the grounder found, in the grounding format, with the colours that were used;
+    - `scores`: the confidence of each object, where the grounder gives any;
+    - `profiles`: for each profile whether the image passes, and the reasons if not; for `strict` its graded score;
+    - `explanation`: the reasons of the chosen profile, as text;
+    - `confidence`, `grounder`: as those of `SceneJudge`.
+
+    Attributes:
+        grounder: finds the objects in the images.
+        profile: what decides.
+        colors: who says which colour an object has.
+        threshold: the confidence that a box must exceed.
+        counting_threshold: the same for items of the task counting.
+        clip: the CLIP model, if it says which colour an object has.
+    """
+
+    grounder: Grounder
+    profile: RuleProfile = "official"
+    colors: ColorReading = "grounder"
+    threshold: float = 0.3
+    counting_threshold: float = 0.9
+    clip: ClipColors | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the grounder."""
+        return self.grounder.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the grounder, the profile, the thresholds, and the version of the rules."""
+        return {
+            **self.grounder.settings,
+            **(self.clip.settings if self.clip else {}),
+            "profile": self.profile,
+            "color_reading": self.colors,
+            "min_confidence": self.threshold,
+            "min_counting_confidence": self.counting_threshold,
+            "object_rules": _VERSION,
+        }
+
+    @property
+    def price(self) -> Price:
+        """The price of what the grounder asks."""
+        return price_of(self.grounder)
+
+    @property
+    def concurrency(self) -> int:
+        """As many images at a time as the grounder takes."""
+        return self.grounder.concurrency
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests to a chat model are sent per image of this item."""
+        count = getattr(self.grounder, "questions", None)
+        return int(count(item.spec.object_classes)) if count and isinstance(item.spec, ObjectSpec) else 0
+
+    def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
+        unknown = getattr(self.grounder, "unknown_classes", None)
+        return tuple(unknown(item.spec.object_classes)) if unknown and isinstance(item.spec, ObjectSpec) else ()
+
+    def goes_by_boxes(self, item: Item[object]) -> bool:
+        """Return whether boxes decide, and no answers to questions: always."""
+        return True
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image shows the objects that the item asks for."""
+        spec = item.spec
+        if not isinstance(spec, ObjectSpec) or not spec.object_classes:
+            return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
+        grounding = await self.grounder.ground(image, spec.object_classes)
+        if isinstance(grounding, Unscored):
+            return grounding
+        return await asyncio.to_thread(self._judge_grounding, spec, grounding, image.pil)
+
+    def _judge_grounding(self, spec: ObjectSpec, grounding: Grounding, image: Image) -> Verdict | Unscored:
+        if len(grounding.scene) > MAX_OBJECTS:
+            detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
+            return Unscored("not understood", detail, {}, grounding.cost)
+        objects = colored_objects(spec, grounding.scene.objects, image, self.colors, self.clip)
+        scores = confidences(grounding)
+        evidence: dict[str, object] = {
+            "scene": Scene.of(objects).to_json(),
+            "confidence": grounding.confidence,
+        }
+        if scores:
+            evidence["scores"] = scores
+        if grounding.evidence:
+            evidence["grounder"] = dict(grounding.evidence)
+        try:
+            verdicts = judge_by_profiles(spec, objects, scores, image.size, self.threshold, self.counting_threshold)
+        except FormulaError as error:
+            return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
+        chosen = verdicts[self.profile]
+        evidence["profiles"] = {name: {"passed": found.passed, **found.evidence} for name, found in verdicts.items()}
+        reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
+        evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
+        return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
+
+
+def judge_by_profiles(
+    spec: ObjectSpec,
+    objects: Sequence[SceneObject],
+    scores: Sequence[float] = (),
+    size: tuple[int, int] = (CANVAS, CANVAS),
+    threshold: float = 0.3,
+    counting_threshold: float = 0.9,
+) -> dict[RuleProfile, ProfileVerdict]:
+    """Return what each profile says about objects on the canvas.
+
+    Args:
+        spec: what is asked for.
+        objects: the objects.
+        scores: the confidence of each; empty if all are certain.
+        size: width and height of the image in pixels: the rule for positions depends on its proportions.
+        threshold: the confidence that a box must exceed.
+        counting_threshold: the same for items of the task counting.
+    """
+    scores = scores or [1.0] * len(objects)
+    detections = pixel_detections(objects, scores, size)
+    official, strict = (
+        official_verdict(spec, detections, strict=exact, threshold=threshold, counting_threshold=counting_threshold)
+        for exact in (False, True)
+    )
+    above = counting_threshold if spec.tag == "counting" else threshold
+    counted = [number for number, score in enumerate(scores) if score > above]
+    return {
+        "official": _by_rule(official, {"reasons": list(official.reasons)}),
+        "strict": _by_rule(strict, {"reasons": list(strict.reasons), "score": round(strict.score, 6)}),
+        "logic": logic_verdict(spec, objects, counted),
+    }
+
+
+def _by_rule(found: DetectionVerdict, evidence: Mapping[str, object]) -> ProfileVerdict:
+    parts = tuple(
+        Part(check.name, check.kind, float(check.passed), about=check.about, reason=check.reason)
+        for check in found.checks
+    )
+    return ProfileVerdict(found.passed, parts, evidence)
+
+
+def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
+    """Return the judge that looks for objects, and decides by a rule."""
+    name = name or ICONS
+    given = dict(options)
+    reader = Options(suite, {key: given.pop(key) for key in _OPTIONS if key in given})
+    own: dict[str, Any] = {
+        "profile": reader.choice("profile", RULE_PROFILES, "official"),
+        **read_color_options(reader, name),
+        "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
+        "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
+    }
+    return ObjectJudge(open_rule_grounder(suite, name, given, own["threshold"]), **own)
+
+
+def reopen_judge(recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by what is on record."""
+    settings = recorded.settings
+    if "protocol" in settings:
+        raise FormalimgError("it has no published protocol")
+    check_option("profile", settings["profile"], RULE_PROFILES)
+    thresholds = settings["min_confidence"], settings["min_counting_confidence"]
+    return ObjectJudge(recorded.grounder, settings["profile"], "grounder", *thresholds)

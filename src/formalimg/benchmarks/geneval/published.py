@@ -1,0 +1,117 @@
+"""GenEval's published file, `evaluation_metadata.jsonl`: one prompt per line, with the objects that it asks for.
+
+The id of an item is the number of its line, from 0, as in the names of the image folders. What is odd is tagged; a line
+is skipped only if it is no object, or has neither prompt nor objects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from formalimg._util.io import atomic_write_text
+from formalimg._util.record_files import read_file_bytes
+from formalimg.benchmarks.geneval.spec import TAGS, parse_metadata
+from formalimg.benchmarks.object_spec import OBJECT_COLORS, ObjectSpec
+from formalimg.benchmarks.odd_records import (
+    BROKEN_TEXT,
+    DUPLICATE_PROMPT,
+    EXTRA_FIELDS,
+    NO_PROMPT,
+    OUTSIDE_VOCABULARY,
+    UNKNOWN_TASK,
+    UNREADABLE_OBJECTS,
+    clean_text,
+    ordered_tags,
+)
+from formalimg.benchmarks.record import ItemFindings, decode_leniently
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+METADATA_FILE = "evaluation_metadata.jsonl"
+_PLACES = (METADATA_FILE, f"prompts/{METADATA_FILE}")
+_FIELDS = {"tag", "include", "exclude", "prompt"}
+_OTHER_LEVEL = len(TAGS) + 1
+
+
+def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
+    """Return the items in a metadata file, or in the folder that holds it, as `formalimg pull` makes it."""
+    place = path
+    if path.is_dir():
+        found = [path / name for name in _PLACES if (path / name).is_file()]
+        if not found:
+            findings.add(str(path), f"there is no {METADATA_FILE}: give the file, or the folder that was pulled")
+            return []
+        place = found[0]
+    items: list[Item[Any]] = []
+    prompts: set[str] = set()
+    for number, line in enumerate(read_file_bytes(place).splitlines()):
+        if not line.strip():
+            continue
+        item = _read_line(line, number, suite, prompts, f"{place}, line {number + 1}", findings)
+        if item is not None:
+            items.append(item)
+    return items
+
+
+def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
+    """Write items as a metadata file; the line of an item is its place in the order of ids.
+
+    Raises:
+        FormalimgError: if the folder is not empty.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
+    lines = [
+        json.dumps({**item.spec.to_metadata(), "prompt": item.prompt}, ensure_ascii=False) + "\n" for item in items
+    ]
+    atomic_write_text(folder / METADATA_FILE, "".join(lines))
+
+
+def _read_line(
+    line: bytes, number: int, suite: str, prompts: set[str], where: str, findings: ItemFindings
+) -> Item[Any] | None:
+    try:
+        fields, tags = decode_leniently(line)
+    except ValueError as error:
+        findings.skip(where, str(error))
+        return None
+    if not isinstance(fields, dict):
+        findings.skip(where, "it is no object with tag, include and prompt")
+        return None
+    odd = set(tags)
+    given = fields.get("prompt")
+    prompt, broken = clean_text(" ".join(given.split())) if isinstance(given, str) else ("", False)
+    if broken or not prompt.isprintable():
+        odd.add(BROKEN_TEXT)
+    spec = _read_spec(fields, odd)
+    if not prompt and not spec.include:
+        findings.skip(where, "it has neither a prompt nor objects")
+        return None
+    if not prompt:
+        odd.add(NO_PROMPT)
+    elif prompt in prompts:
+        odd.add(DUPLICATE_PROMPT)
+    prompts.add(prompt)
+    if set(fields) - _FIELDS:
+        odd.add(EXTRA_FIELDS)
+    level = TAGS.index(spec.tag) + 1 if spec.tag in TAGS else _OTHER_LEVEL
+    if level == _OTHER_LEVEL:
+        odd.add(UNKNOWN_TASK)
+    plain = (spec.tag,) if spec.tag in TAGS else ()
+    return Item(suite, str(number), level, prompt, spec, (*plain, *ordered_tags(odd)))
+
+
+def _read_spec(fields: dict[str, Any], odd: set[str]) -> ObjectSpec:
+    tag = fields.get("tag")
+    known = tag if isinstance(tag, str) and tag in TAGS else "other"
+    try:
+        spec = parse_metadata({**fields, "tag": known})
+    except FormalimgError:
+        odd.add(UNREADABLE_OBJECTS)
+        return ObjectSpec(known, ())
+    if any(one.color and one.color not in OBJECT_COLORS for one in spec.include):
+        odd.add(OUTSIDE_VOCABULARY)
+    return spec

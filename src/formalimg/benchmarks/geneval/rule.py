@@ -1,0 +1,232 @@
+"""The authors' rule for detections: what passes, and for which reasons an image fails.
+
+Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
+have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.object_spec import RELATIONS, IncludedObjects, ObjectSpec
+from formalimg.errors import FormalimgError
+
+THRESHOLD = 0.3
+COUNTING_THRESHOLD = 0.9
+"""Boxes count if their confidence is higher; for the tag `counting`, higher than the second."""
+MAX_OBJECTS = 16
+"""The most boxes of a class that count, those of the highest confidence."""
+
+_MARGIN = 0.1
+_SAME_PLACE = 1e-3
+_DIRECTION = 0.5
+
+
+class _Detected(NamedTuple):
+    """A box in pixels, its confidence and its colour."""
+
+    box: tuple[float, float, float, float]
+    score: float
+    color: str | None
+
+
+class RuleCheck(NamedTuple):
+    """One thing that was checked.
+
+    Attributes:
+        name: what is asked for, such as `2 cups` or `cup left of dog`.
+        kind: object, count, attribute or relation.
+        about: the words it is about: classes, colours, relations.
+        passed: whether the detections have it.
+        reason: why it failed; empty if it passed, or was not looked at because something before it had failed.
+    """
+
+    name: str
+    kind: str
+    about: tuple[str, ...]
+    passed: bool
+    reason: str = ""
+
+
+class DetectionVerdict(NamedTuple):
+    """The verdict of the rule on the detections of one image.
+
+    Attributes:
+        passed: whether all is there, and nothing that must not be.
+        reasons: why not, one line each; empty if it passed.
+        score: 1 or 0; of the strict variant its graded score, which can be below 0 if far too much is there.
+        checks: everything that was asked for, in the order of the metadata.
+    """
+
+    passed: bool
+    reasons: tuple[str, ...]
+    score: float
+    checks: tuple[RuleCheck, ...]
+
+
+def official_verdict(
+    metadata: Mapping[str, Any] | ObjectSpec,
+    detections: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    strict: bool = False,
+    threshold: float = THRESHOLD,
+    counting_threshold: float = COUNTING_THRESHOLD,
+) -> DetectionVerdict:
+    """Judge the detections of one image by GenEval's rule.
+
+    Args:
+        metadata: a line of `evaluation_metadata.jsonl`.
+        detections: by class, `{"box": [x0, y0, x1, y1], "score": 0.9, "color": "red"}` in pixels, in any order. A box
+            without `score` is certain; one without `color` has none of the colours.
+        strict: whether to judge as flow_grpo does: a class has exactly the number of boxes that is asked for.
+        threshold: the confidence that boxes must exceed.
+        counting_threshold: the same for the tag `counting`.
+
+    Raises:
+        FormalimgError: if the metadata or a detection is malformed.
+    """
+    spec = metadata if isinstance(metadata, ObjectSpec) else parse_metadata(metadata)
+    above = counting_threshold if spec.tag == "counting" else threshold
+    found = {label: _confident(label, detections.get(label, ()), above) for label in spec.object_classes}
+    judged = _RuleRun(spec, found, strict)
+    reasons = tuple(check.reason for check in judged.checks if check.reason)
+    score = judged.mean_reward() if strict else float(not reasons)
+    return DetectionVerdict(not reasons, reasons, score, tuple(judged.checks))
+
+
+def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[str, ...]:
+    """Return where a box is as seen from a target: none, one or two of `RELATIONS`.
+
+    The offset of the centres is shortened along each axis by a tenth of both widths (or heights); a relation holds if
+    what is left is more than half of the whole offset.
+    """
+    offsets, shortened = [], []
+    for low in (0, 1):
+        offset = (box[low] + box[low + 2]) / 2 - (target[low] + target[low + 2]) / 2
+        sides = abs(box[low + 2] - box[low]) + abs(target[low + 2] - target[low])
+        offsets.append(offset)
+        shortened.append(math.copysign(max(abs(offset) - _MARGIN * sides, 0.0), offset))
+    if all(abs(length) < _SAME_PLACE for length in shortened):
+        return ()
+    distance = math.sqrt(offsets[0] * offsets[0] + offsets[1] * offsets[1])
+    across, down = shortened[0] / distance, shortened[1] / distance
+    holds = (across < -_DIRECTION, across > _DIRECTION, down < -_DIRECTION, down > _DIRECTION)
+    return tuple(relation for relation, there in zip(RELATIONS, holds, strict=True) if there)
+
+
+class _RuleRun:
+    """One pass of the rule over the metadata, with the checks and rewards that it collects."""
+
+    def __init__(self, spec: ObjectSpec, found: Mapping[str, Sequence[_Detected]], strict: bool) -> None:
+        self.checks: list[RuleCheck] = []
+        self._rewards: list[float] = []
+        self._strict = strict
+        groups: list[Sequence[_Detected] | None] = []
+        for asked in spec.include:
+            boxes = found[asked.label]
+            group = boxes if strict else boxes[: asked.count]
+            matched = self._check_count(asked, len(boxes))
+            if not matched and (asked.color or asked.relation):
+                self._rewards.append(0.0)
+            if asked.color:
+                matched = self._check_color(asked, group, matched)
+            if asked.target is not None:
+                target = spec.include[asked.target].label
+                matched = self._check_position(asked, group, target, groups[asked.target], matched)
+            groups.append(group if matched else None)
+        # Where numbers are exact there is nothing to exclude, and flow_grpo does not look at it.
+        for absent in () if strict else spec.exclude:
+            number = len(found[absent.label])
+            few = number < absent.count
+            reason = "" if few else f"fewer than {absent.count} {absent.label} wanted, {number} found"
+            name = f"fewer than {absent.count} {absent.label}"
+            self.checks.append(RuleCheck(name, "count", (absent.label,), few, reason))
+
+    def mean_reward(self) -> float:
+        """Return the graded score of flow_grpo."""
+        return sum(self._rewards) / len(self._rewards) if self._rewards else 0.0
+
+    def _check_count(self, asked: IncludedObjects, number: int) -> bool:
+        enough = number == asked.count if self._strict else number >= asked.count
+        self._rewards.append(1 - abs(asked.count - number) / asked.count)
+        how = "exactly " if self._strict else ""
+        reason = "" if enough else f"{how}{asked.count} {asked.label} wanted, {number} found"
+        kind = "object" if asked.count == 1 else "count"
+        self.checks.append(RuleCheck(f"{asked.count} {asked.label}", kind, (asked.label,), enough, reason))
+        return enough
+
+    def _check_color(self, asked: IncludedObjects, group: Sequence[_Detected], matched: bool) -> bool:
+        about = (asked.color, asked.label)
+        name = f"{asked.color} {asked.label}"
+        if not matched:
+            self.checks.append(RuleCheck(name, "attribute", about, False))
+            return False
+        right = sum(one.color == asked.color for one in group)
+        self._rewards.append(1 - abs(asked.count - right) / asked.count)
+        reason = ""
+        if right < asked.count:
+            reason = f"{asked.count} {name} wanted, {right} found: {_color_list(group)}"
+        self.checks.append(RuleCheck(name, "attribute", about, not reason, reason))
+        return not reason
+
+    def _check_position(
+        self,
+        asked: IncludedObjects,
+        group: Sequence[_Detected],
+        target: str,
+        targets: Sequence[_Detected] | None,
+        matched: bool,
+    ) -> bool:
+        about = (asked.relation, asked.label, target)
+        name = f"{asked.label} {asked.relation} {target}"
+        if not matched:
+            self.checks.append(RuleCheck(name, "relation", about, False))
+            return False
+        if targets is None:
+            self._rewards.append(0.0)
+            reason = f"{name} wanted, and the {target} it refers to was not found as asked"
+        else:
+            reason = next(_misplaced(asked, group, targets, name), "")
+            # A wrong place adds 0 and, as in the published code, 1 behind it.
+            self._rewards += [0.0, 1.0] if reason else [1.0]
+        self.checks.append(RuleCheck(name, "relation", about, not reason, reason))
+        return not reason
+
+
+def _misplaced(
+    asked: IncludedObjects, group: Sequence[_Detected], targets: Sequence[_Detected], name: str
+) -> Iterator[str]:
+    """Yield a reason for each pair that does not stand in the relation."""
+    for one in group:
+        for other in targets:
+            there = relations_between(one.box, other.box)
+            if asked.relation not in there:
+                yield f"{name} wanted, found {' and '.join(there) or 'in no clear direction'}"
+
+
+def _color_list(group: Sequence[_Detected]) -> str:
+    names = [one.color or "no colour" for one in group]
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
+
+
+def _confident(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:
+    """Return the boxes that count, the most confident first; of equal ones, in the order in which they came."""
+    read = [_read_detection(label, one) for one in detections]
+    kept = sorted((one for one in read if one.score > above), key=lambda one: -one.score)
+    return tuple(kept[:MAX_OBJECTS])
+
+
+def _read_detection(label: str, detection: Mapping[str, Any]) -> _Detected:
+    try:
+        left, top, right, bottom = (float(number) for number in detection["box"])
+        score = float(detection.get("score", 1.0))
+        color = detection.get("color")
+    except (KeyError, TypeError, ValueError, AttributeError):
+        left = top = right = bottom = score = math.nan
+        color = None
+    if not all(map(math.isfinite, (left, top, right, bottom, score))):
+        raise FormalimgError(f"a detection of {label!r} is malformed: give box (4 numbers in pixels), score and color")
+    return _Detected((left, top, right, bottom), score, None if color is None else str(color))

@@ -1,0 +1,116 @@
+"""Tables of suites that ask for objects: what each profile says of the same groundings, by task, image and prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
+from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.model import Cell, Column, Number, TableRow
+from formalimg.stats.observations import Observation, Summary
+from formalimg.stats.summary import summarize
+from formalimg.types import Benchmark, RunRecord, Table, Verdict
+
+_OVERALL = "Overall"
+
+
+def object_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return the tables, without rows where no verdict holds several profiles."""
+    levels = sorted({level for run in runs for level in run.summary.levels})
+    rows = [row for run in runs for row in _profile_rows(suite, run, runs, levels, how)]
+    columns = (
+        *run_column(runs),
+        Column("profile"),
+        *(
+            Column(level_name(suite, level), "percent", short=level_head(suite, level), group=level_word(suite))
+            for level in levels
+        ),
+        Column(_OVERALL, "percent", starts=True),
+        Column("images", "percent", starts=True),
+        Column("prompts", "percent"),
+        Column("mean score", "score"),
+    )
+    note = (
+        "All profiles judge the same boxes: official is the authors' rule, strict asks for exact numbers of boxes (as "
+        "flow_grpo does), logic verifies the translated formulas. Overall is the mean of the tasks, images the share "
+        "of all scored images that pass, prompts the share of prompts with an image that passes; mean score is the "
+        "graded score of strict."
+    )
+    return (Table("profiles", "By profile", columns, tuple(rows), (note,)),)
+
+
+def _profile_rows(
+    suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], levels: Sequence[int], how: HowCounted
+) -> Iterator[TableRow]:
+    found = _verdicts(run.record)
+    for profile, observations in found.items():
+        summary = summarize(
+            [one for one, _ in observations],
+            bands=suite.bands,
+            epsilon=None,
+            missing=how.missing,
+            confidence=how.confidence,
+        )
+        scores = [score for _, score in observations if score is not None]
+        yield TableRow(
+            (
+                *run_cell(run.name, runs),
+                profile,
+                *(_level(summary, level) for level in levels),
+                _overall(summary),
+                _share([one.passed for one, _ in observations]),
+                _share(_any_of_prompt([one for one, _ in observations])),
+                Number(sum(scores) / len(scores)) if scores else "",
+            ),
+            run.name,
+        )
+
+
+def _verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float | None]]]:
+    """Return, for each profile, its verdict on each image, None if unscored, and its graded score where it has one."""
+    judged = [(one.outcome, one.verdict) for one in record.judged()]
+    names = dict.fromkeys(
+        name for _, verdict in judged if isinstance(verdict, Verdict) for name in _profiles(verdict.evidence)
+    )
+    found: dict[str, list[tuple[Observation, float | None]]] = {name: [] for name in names}
+    for outcome, verdict in judged:
+        said = _profiles(verdict.evidence) if isinstance(verdict, Verdict) else {}
+        for name in names:
+            about = said.get(name, {})
+            passed, score = about.get("passed"), about.get("score")
+            observation = Observation(outcome.item, outcome.level, passed if isinstance(passed, bool) else None)
+            found[name].append((observation, float(score) if isinstance(score, int | float) else None))
+    return found
+
+
+def _profiles(evidence: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
+    """Return what each profile says; of a damaged run, what can be read of it."""
+    profiles = evidence.get("profiles")
+    if not isinstance(profiles, Mapping):
+        return {}
+    return {str(name): about for name, about in profiles.items() if isinstance(about, Mapping)}
+
+
+def _any_of_prompt(observations: Sequence[Observation]) -> list[bool | None]:
+    """Return for each prompt whether one of its images passes; None if none is scored."""
+    by_item: dict[str, list[bool]] = {}
+    for one in observations:
+        scored = by_item.setdefault(one.item, [])
+        if one.passed is not None:
+            scored.append(one.passed)
+    return [any(scored) if scored else None for scored in by_item.values()]
+
+
+def _share(passed: Sequence[bool | None]) -> Cell:
+    scored = [one for one in passed if one is not None]
+    return Number(sum(scored) / len(scored), passed=sum(scored), scored=len(scored)) if scored else ""
+
+
+def _level(summary: Summary, level: int) -> Cell:
+    rate = summary.levels.get(level)
+    return "" if rate is None else Number(rate.value, rate.interval)
+
+
+def _overall(summary: Summary) -> Cell:
+    band = summary.bands.get(_OVERALL)
+    return "" if band is None else Number(band.value, band.interval)

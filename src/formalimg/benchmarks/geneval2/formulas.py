@@ -1,0 +1,159 @@
+"""Questions of GenEval 2 as formulas: which of them boxes and colours decide, and what logic answers in a scene.
+
+Counts, presence, colours and positions in the plane are decided by what a grounder finds. Materials and patterns,
+depth (in front of, behind) and verbs are not: such questions have no formula.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg.benchmarks.questions.spec import COUNT_WORDS, GraphQuestion, QuestionSpec
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Formula, Value, atoms
+from formalimg.logic.verification import verify
+from formalimg.logic.world import World
+from formalimg.types import Item
+
+DecidedBy: TypeAlias = Literal["boxes", "colors", "positions", "materials", "depth", "verbs"]
+"""What it takes to decide a question. The first three have formulas."""
+
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray")
+"""The colours that formulas ask for; every other attribute is a material or a pattern."""
+
+_POSITIONS = {
+    "to the left of": "LeftOf",
+    "to the right of": "RightOf",
+    "above": "Above",
+    "on top of": "Above",
+    "below": "Below",
+    "under": "Below",
+}
+_DEPTH = ("in front of", "behind")
+_HOW_MANY = re.compile(r"How many (?P<things>[\w -]+) are in the image\?")
+_ANY = re.compile(r"Are there any (?P<things>[\w -]+) in the image\?")
+_RELATED = re.compile(
+    rf"(?:Is|Are) the (?P<first>[\w -]+?) (?P<how>{'|'.join((*_POSITIONS, *_DEPTH))}) the (?P<second>[\w -]+)\?"
+)
+_ATTRIBUTE = re.compile(r"(?:Is|Are) the (?P<things>[\w -]+) (?P<attribute>[\w-]+)\?")
+_IRREGULAR = {"cookies": "cookie", "people": "person", "mice": "mouse", "knives": "knife", "bus": "bus", "buses": "bus"}
+_HAVE_FORMULAS: tuple[DecidedBy, ...] = get_args(DecidedBy)[:3]
+
+
+def decided_by(question: GraphQuestion) -> DecidedBy:
+    """Return what it takes to decide a question; what is not understood counts as a verb."""
+    if question.expected in COUNT_WORDS or _ANY.fullmatch(question.question):
+        return "boxes"
+    if found := _RELATED.fullmatch(question.question):
+        return "depth" if found["how"] in _DEPTH else "positions"
+    found = _ATTRIBUTE.fullmatch(question.question)
+    if found and question.category == "attribute":
+        return "colors" if found["attribute"].lower() in COLORS else "materials"
+    return "verbs"
+
+
+def question_formula(question: GraphQuestion) -> Formula | None:
+    """Return the formula that holds where a question has its expected answer; None if boxes cannot decide it.
+
+    A number is exact. A colour or a position must hold for all things of the class, and there must be some.
+    """
+    text = question.question
+    if question.expected in COUNT_WORDS and (found := _HOW_MANY.fullmatch(text)):
+        number = COUNT_WORDS.index(question.expected)
+        return parse(f"(exactly {number} ?x (Is ?x '{singular(found['things'])}'))")
+    if question.expected != "yes" or decided_by(question) not in _HAVE_FORMULAS:
+        return None
+    if found := _ANY.fullmatch(text):
+        return parse(f"(exists ?x (Is ?x '{singular(found['things'])}'))")
+    if found := _RELATED.fullmatch(text):
+        first, second = (f"(Is ?{name} '{singular(found[of])}')" for name, of in (("x", "first"), ("y", "second")))
+        # One condition after the other: a strict forall needs something that its own condition is about.
+        of_all = f"(forall ?y (implies {second} ({_POSITIONS[found['how']]} ?x ?y)))"
+        every = f"(forall ?x (implies {first} {of_all}))"
+        return parse(f"(and (exists ?x {first}) (exists ?y {second}) {every})")
+    if found := _ATTRIBUTE.fullmatch(text):
+        thing = f"(Is ?x '{singular(found['things'])}')"
+        every = f"(forall ?x (implies {thing} (Has ?x '{found['attribute'].lower()}')))"
+        return parse(f"(and (exists ?x {thing}) {every})")
+    return None
+
+
+def question_classes(questions: Iterable[GraphQuestion]) -> tuple[str, ...]:
+    """Return the classes that the formulas of questions are about, each once: what a grounder looks for."""
+    return tuple(dict.fromkeys(label for one in questions for label in _classes(question_formula(one))))
+
+
+def _classes(formula: Formula | None) -> tuple[str, ...]:
+    stated = (atom.arguments[1] for atom in atoms(formula) if atom.predicate == "Is") if formula else ()
+    return tuple(str(word.text) for word in stated if isinstance(word, Value))
+
+
+def is_decidable(item: Item[QuestionSpec]) -> bool:
+    """Return whether boxes and colours decide every question of an item."""
+    return bool(item.spec.questions) and all(question_formula(one) is not None for one in item.spec.questions)
+
+
+def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
+    """Return how many items can be decided once each of these can be, in this order; the last are all."""
+    order = get_args(DecidedBy)
+    last = (max((order.index(decided_by(one)) for one in item.spec.questions), default=0) for item in items)
+    needed = Counter(last)
+    return Counter({kind: sum(needed[n] for n in range(place + 1)) for place, kind in enumerate(order)})
+
+
+class ComparedAnswer(NamedTuple):
+    """What logic and a judge say of a question; None if one of them does not decide it.
+
+    Attributes:
+        question: the question.
+        by_logic: whether its formula holds in the scene.
+        by_judge: whether the judge gave the expected answer.
+    """
+
+    question: GraphQuestion
+    by_logic: bool | None
+    by_judge: bool | None
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether both say the same; None if one of them says nothing."""
+        return None if self.by_logic is None or self.by_judge is None else self.by_logic == self.by_judge
+
+
+def compare_answers(
+    item: Item[QuestionSpec],
+    scene: World,
+    judged: Mapping[str, bool] | None = None,
+    unknown: Collection[str] = (),
+) -> tuple[ComparedAnswer, ...]:
+    """Answer the questions of an item by logic, beside the answers of a judge.
+
+    Args:
+        item: the item.
+        scene: what a grounder found in the image.
+        judged: whether the judge gave the expected answer, by the words of the questions, as the parts of a verdict
+            are named.
+        unknown: classes that the grounder cannot look for; questions about them are not decided.
+    """
+    found = []
+    for question in item.spec.questions:
+        formula = question_formula(question)
+        if formula is not None and not set(unknown).isdisjoint(_classes(formula)):
+            formula = None
+        by_logic = None if formula is None else bool(verify(formula, scene))
+        found.append(ComparedAnswer(question, by_logic, (judged or {}).get(question.question)))
+    return tuple(found)
+
+
+def singular(things: str) -> str:
+    """Return the class of things named in a question: `cherry` for `cherries`; what is singular stays."""
+    word = things.strip().lower()
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    for ending, instead in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes", "x")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    return word if word.endswith("ss") else word.removesuffix("s")

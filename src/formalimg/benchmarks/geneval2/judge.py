@@ -1,0 +1,134 @@
+"""How GenEval 2 is judged: each question is answered in one word, and counts by the probability of the expected one.
+
+This is Soft-TIFA. With a grounder, boxes and logic answer as well where they can. That changes no verdict: it is stored
+beside the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from formalimg.benchmarks.geneval2.formulas import compare_answers, question_classes
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.chat_judge import total_cost
+from formalimg.judges.factory import DETECTORS, open_grounder, require_chat
+from formalimg.judges.word_judge import WordJudge, open_word_chat
+from formalimg.scenes.objects import SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import ChatModel, Grounder, Item, Judge, Part, Setting, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from formalimg.judges.recorded_models import RecordedModels
+
+_BOX_RULES = 1
+"""The version of the rules from boxes to answers: raise it whenever one may come out differently."""
+
+
+class PublishedWordJudge(WordJudge):
+    """Ask a chat model each question of an item by itself, to be answered in one word.
+
+    Evidence is that of `WordJudge`; and with a grounder, `scene`: what it found; and `by_boxes`: its name (`grounder`),
+    for each question whether boxes say that it has the expected answer, None where they cannot decide (`answers`), and
+    why not if there is no scene (`unscored`).
+    """
+
+    prompt_folder = Path(__file__).parent / "prompts"
+    prompt = "published-word-judge"
+
+    def __init__(
+        self, chat: ChatModel, prompts: Path | None = None, grounder: Grounder | None = None, *, pixels: bool = False
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            prompts: a folder with prompts of the user that replace ours.
+            grounder: finds the boxes by which logic answers what it can.
+            pixels: whether colours are read from the pixels of the boxes, and not those that the grounder names.
+        """
+        options: dict[str, Setting] = {}
+        if grounder is not None:
+            options = {f"grounder_{key}": value for key, value in grounder.settings.items()}
+            options |= {"grounder": grounder.name, "grounder_pixel_colors": pixels, "box_rules": _BOX_RULES}
+        super().__init__(chat, prompts, options)
+        self._grounder = grounder
+        self._pixels = pixels
+
+    @property
+    def concurrency(self) -> int:
+        """As many images at a time as both the chat model and the grounder take."""
+        own = super().concurrency
+        return own if self._grounder is None else min(own, self._grounder.concurrency)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        if not isinstance(item.spec, QuestionSpec):
+            return 0
+        of_classes = getattr(self._grounder, "questions", lambda classes: 0)
+        return super().questions(item) + int(of_classes(question_classes(item.spec.questions)))
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge how likely every question about the image has its expected answer."""
+        verdict = await super().judge(item, image)
+        if self._grounder is None or isinstance(verdict, Unscored) or not isinstance(item.spec, QuestionSpec):
+            return verdict
+        found, cost = await self._answer_by_boxes(self._grounder, item, item.spec, image)
+        said = found["by_boxes"]["answers"]
+        parts = tuple(_beside_boxes(part, by_boxes) for part, by_boxes in zip(verdict.parts, said, strict=True))
+        evidence = {**verdict.evidence, **found}
+        return replace(verdict, parts=parts, evidence=evidence, cost=total_cost((verdict.cost, cost)))
+
+    async def _answer_by_boxes(
+        self, grounder: Grounder, item: Item[object], spec: QuestionSpec, image: LoadedImage
+    ) -> tuple[dict[str, Any], float | None]:
+        """Return what boxes and logic say of the questions, as evidence, and what it cost."""
+        classes = question_classes(spec.questions)
+        unknown = tuple(getattr(grounder, "unknown_classes", lambda words: ())(classes))
+        undecided: list[bool | None] = [None] * len(spec.questions)
+        found: dict[str, object] = {"grounder": grounder.name, "answers": undecided}
+        known = [label for label in classes if label not in unknown]
+        if not known:
+            return {"by_boxes": found}, 0.0
+        grounding = await grounder.ground(image, known)
+        if isinstance(grounding, Unscored):
+            return {"by_boxes": {**found, "unscored": grounding.detail or grounding.reason}}, grounding.cost
+        scene = grounding.scene
+        if self._pixels:
+            from formalimg.judges.grounders.pixel_colors import color_in
+
+            named = [color_in(image.pil, one.box, more_words=True).name for one in scene.objects]
+            scene = Scene.of(
+                [SceneObject(one.label, one.box, name) for one, name in zip(scene.objects, named, strict=True)]
+            )
+        asked = cast("Item[QuestionSpec]", item)
+        found["answers"] = [one.by_logic for one in compare_answers(asked, scene, unknown=unknown)]
+        return {"scene": scene.to_json(), "by_boxes": found}, grounding.cost
+
+
+def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
+    """Return a part whose reason also says what boxes say."""
+    if by_boxes is None:
+        return part
+    return replace(part, reason=f"{part.reason}; by boxes {'it is so' if by_boxes else 'it is not so'}")
+
+
+def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
+    """Return the judge that asks for words, which is as published under every protocol."""
+    name = require_chat(suite, name, "and cannot answer questions")
+    chat, own = open_word_chat(suite, name, options, ("prompts", "grounder"))
+    finder = own.pop("grounder", None)
+    if finder is not None:
+        own |= {"grounder": open_grounder(finder), "pixels": finder.startswith(DETECTORS)}
+    return PublishedWordJudge(chat, **own)
+
+
+def reopen_judge(recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by recorded answers."""
+    if "protocol" not in recorded.settings:
+        raise FormalimgError("it is asked as published")
+    return PublishedWordJudge(recorded.chat)

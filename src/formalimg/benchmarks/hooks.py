@@ -1,0 +1,105 @@
+"""What some benchmarks have besides the contract in `types.py`: words for tables and pages, and hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from formalimg.benchmarks.export.sheets import Datasheet
+    from formalimg.benchmarks.synthesis import Synthesis
+    from formalimg.drawing.scene import DrawnScene
+    from formalimg.human_eval.agreement.own_studies import OwnStudy, StudyName
+    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.models.base import Failed, ImageRequest, Refused
+    from formalimg.models.builtin.drawn_world import DrawnWorld
+    from formalimg.models.folder.layouts import ImageLayout
+    from formalimg.reports.comparison_model import Comparison, HowCounted, Section
+    from formalimg.reports.figures.svg import Figure
+    from formalimg.reports.reference import Published, ReferenceRow
+    from formalimg.reports.run_numbers import RunImages, RunNumbers
+    from formalimg.rewards.tasks import OwnQuestion
+    from formalimg.scenes.scene import Scene
+    from formalimg.types import Benchmark, Item, Judge, RunRecord, Unscored, Verdict
+
+
+class PartTerms(NamedTuple):
+    """Words for the parts of a verdict in tables, figures and pages."""
+
+    part: str  # such as clause
+    kind: str  # what groups of parts are called
+    about: str  # what failures are grouped by besides
+    subject: str  # what items are about, such as the class of an object
+    holds: str  # said of one part that an image shows
+    hold: str  # said of several
+    failed: str  # said of parts that an image does not show
+    is_code: bool = False  # parts are written in a formal language
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkHooks:
+    """Data and hooks with defaults; a hook that a benchmark does not have returns None."""
+
+    group: str = "group"  # what items are called whose levels are compared
+    value_has_kind: bool = False  # a value needs its kind to be unique: orange is a colour and a fruit
+    code_zeroes_missing: bool = False  # published code counts images without a verdict as 0
+    published_lines: bool = False  # published files may be JSON Lines, as items files are
+    has_scores: bool = False  # images have scores that are averaged; else they pass or fail
+    level_format: str = "{name} = {level}"  # a level in running text
+    numbers_heading: str = "Rates"  # of the main table
+    bands_heading: str = "mean"  # of the numbers after those of the levels
+    tables_heading: str = "More figures"  # of the tables below the main one
+    levels_note: str = ""  # what the levels are, where their names do not say it
+    rated_share: str = "images that pass (%)"  # the axis of what raters say
+    gate: float | None = None  # the score of its first level that makes a group count, unless users choose another
+    judged_offline: bool = False  # its judge needs no name: it looks by itself, and asks nobody
+    judged_by_clauses: bool = False  # a chat model decides clause by clause
+    judge_needs: str = "needs a chat model that can see"  # said where there is no judge
+    judge_profiles: tuple[str, ...] = ()  # of rules that decide by boxes, in place of protocols
+    judged_by_boxes: bool = False  # to find objects is all that is asked of a chat model
+    without_judge: str = ""  # what else can be done with images that nobody judges
+
+    @property
+    def scale(self) -> Literal["percent", "score"]:
+        """The scale of its numbers: rates in percent, or mean scores between 0 and 1."""
+        return "score" if self.has_scores else "percent"
+
+    # --- items
+    def warnings(self, items: Sequence[Item[Any]], census: str) -> Sequence[str] | None: ...  # on items of a run
+    def word_lines(self) -> Iterable[str] | None: ...  # its own words, where they are no vocabulary of formulas
+    def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet | None: ...  # what an export says of items
+    def synthesis(self) -> Synthesis | None: ...  # how new items are sampled
+    # --- judging
+    def reopen_judge(self, recorded: RecordedModels) -> Judge:  # by its settings, to go by what it has on record
+        raise FormalimgError("its verdicts cannot be made again from what is stored")
+
+    def adapt_drawn_judge(self, judge: Judge) -> Judge | None: ...  # by scenes in drawings; None: has none
+    def judge_drawn(self, item: Item[Any], drawn: DrawnScene, profile: str) -> Verdict | Unscored | None: ...  # scene
+    def judge_layout(self, item: Item[Any], objects: object) -> Verdict | Unscored | None: ...  # planned, as published
+    def arrange_scene(self, item: Item[Any], rng: Random) -> Scene | None: ...  # that shows an item without a formula
+    # --- reports
+    def item_figures(self, items: Mapping[str, Sequence[Item[Any]]]) -> Iterable[Figure] | None: ...  # items by suite
+    def run_figures(self, section: Section, comparison: Comparison) -> Iterable[Figure] | None: ...  # more than common
+    def score_numbers(self, run: RunRecord, found: RunImages, how: HowCounted) -> RunNumbers | None: ...  # for scores
+    def score_rules(self, how: HowCounted) -> Iterable[str] | None: ...  # how scores are counted, for captions
+    def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]] | None: ...  # published numbers
+    # --- people
+    def vote_questions(self, item: Item[Any]) -> Sequence[tuple[str, str]] | None: ...  # text and kind of each
+    def study(self, name: StudyName) -> OwnStudy | None: ...  # one that few benchmarks have
+    def subjects(self, run: RunRecord) -> Collection[str] | None: ...  # what its items are about; None: their tags
+    def gate_item(self, run: RunRecord, item: str) -> str | None: ...  # must be shown, or images of this one count 0
+    # --- models and rewards
+    def image_layout(self) -> ImageLayout | None: ...  # how the authors' scripts lay out images in folders
+    def drawn_world(self) -> DrawnWorld | None: ...  # what built-in models know of it, if its images are drawings
+    def arrange(self, request: ImageRequest) -> Scene | Refused | Failed | None: ...  # icons; None: by its formula
+    def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]] | None: ...  # users' questions
+
+
+def format_level(benchmark: Benchmark, level: int) -> str:
+    """Return a level as in running text: `K = 3`, or `L3`."""
+    return benchmark.level_format.format(name=benchmark.level, level=level)

@@ -1,0 +1,250 @@
+"""Load the items of a suite: the default items that ship with the package, an items file, or published files."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from formalimg._util.io import refuse_special_file
+from formalimg.benchmarks.filed_items import open_items_file, open_known_lines
+from formalimg.benchmarks.items_file import ITEMS_FILE, decode_known_item, in_order, read_lines
+from formalimg.benchmarks.odd_records import SkippedRecord, count_odd, odd_text
+from formalimg.benchmarks.record import MAX_RECORD_BYTES, ItemFindings, ItemsError
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+
+def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
+    """Load the items of a suite, sorted by id.
+
+    Published files may hold odd records. They are loaded, with tags that say what is odd (see `ODD_TAGS`); records of
+    which no item can be made are left out, and `load_with_skipped` names them.
+
+    Args:
+        suite: the name of the benchmark, such as `knolling`; `suite_names` lists them.
+        path: where the items are: an items file, `items.jsonl` or its folder; or files as their authors publish them,
+            in their repository or in what `formalimg pull` made of it, as a folder or one file (the documentation of
+            data formats says which, for each benchmark). None for the default items, which ship with the package; `@1`
+            for version 1 of them.
+
+    Raises:
+        ItemsError: listing everything that is wrong with the files, each with its place.
+        FormalimgError: if there is no such suite, or nothing to read at the path.
+    """
+    return load_with_skipped(suite, path).items
+
+
+@dataclass(frozen=True)
+class LoadedItems:
+    """The items of a suite, and what is to be said of the data they come from.
+
+    Attributes:
+        items: sorted by id.
+        skipped: the records of published data of which no item could be made.
+        repairs: what was mended in published data, in lines of text.
+    """
+
+    items: list[Item[Any]]
+    skipped: tuple[SkippedRecord, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+    @cached_property
+    def odd(self) -> str:
+        """The odd records of the data, counted by tag, as one line; empty if there are none."""
+        return odd_text(count_odd((item.tags for item in self.items), len(self.skipped)))
+
+
+def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems:
+    """Load the items of a suite, and what of published data was skipped; as `load` does.
+
+    Raises:
+        ItemsError: as `load` does; also if everything had to be skipped.
+        FormalimgError: as `load` does.
+    """
+    return _read_items(suite, path, load_default, read_lines)
+
+
+def open_items(suite: str, path: str | Path | None = None) -> LoadedItems:
+    """Open the items of a suite, as `load_with_skipped` does, but hold only their ids, levels, tags and versions.
+
+    Prompts and specifications stay in the file until they are needed. Specifications in an items file are not checked
+    yet: `require_valid` does it for those that are used.
+
+    Raises:
+        ItemsError: as `load_with_skipped` does.
+        FormalimgError: as `load` does.
+    """
+    return _read_items(suite, path, open_default, open_items_file)
+
+
+def _read_items(
+    suite: str,
+    path: str | Path | None,
+    read_default: Callable[[str, str], list[Item[Any]]],
+    read_file: Callable[[Path, str, ItemFindings], list[Item[Any]]],
+) -> LoadedItems:
+    known = get_suite(suite)
+    if path is None:
+        return LoadedItems(read_default(suite, ""))
+    if str(path).startswith("@"):
+        return LoadedItems(read_default(suite, str(path)[1:]))
+    findings = ItemFindings()
+    place = Path(path)
+    if lines := _items_file(place, other_lines=known.published_lines):
+        items = read_file(lines, suite, findings)
+    elif place.exists():
+        items = known.read_published(place, findings)
+    else:
+        raise FormalimgError(f"there is nothing at {place}: check the path")
+    findings.raise_any()
+    if not items and findings.skipped:
+        raise ItemsError([f"{each.where}: {each.why}" for each in findings.skipped])
+    if not items:
+        raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
+    return LoadedItems(in_order(items), tuple(findings.skipped), tuple(findings.repairs))
+
+
+def _items_file(place: Path, *, other_lines: bool) -> Path | None:
+    """Return the items file that a path means; None if it means published files.
+
+    Args:
+        place: the path.
+        other_lines: whether published files may be JSON Lines too; items files are then known by their first line.
+    """
+    if place.suffix == ".jsonl":
+        if not place.is_file():
+            raise FormalimgError(f"there is no file {place}: check the path")
+        return None if other_lines and not _begins_with_item(place) else place
+    inside = place / ITEMS_FILE
+    if not inside.is_file() or (other_lines and not _begins_with_item(inside)):
+        return None
+    if (place / "benchmarks").is_dir():
+        raise FormalimgError(f"{place} holds both {ITEMS_FILE} and benchmarks: give the one you mean")
+    return inside
+
+
+def _begins_with_item(path: Path) -> bool:
+    """Return whether the first line of a file is an item as `write_items` writes it, or tries to be one."""
+    refuse_special_file(path)
+    try:
+        with path.open("rb") as file:
+            first = json.loads(file.readline(MAX_RECORD_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and {"format", "suite"} <= first.keys()
+
+
+# --- default items, which ship with the package
+
+
+class DigestError(FormalimgError):
+    """Items that are not those of the suite they claim to be."""
+
+
+def load_default(suite: str, version: str = "") -> list[Item[Any]]:
+    """Load the default items of a suite, sorted by id.
+
+    Args:
+        suite: the suite.
+        version: an earlier version of its items; empty for the newest.
+
+    Raises:
+        FormalimgError: if the suite has none, or not in this version.
+        DigestError: if the file is not the one that this version of the package was made with.
+    """
+    data = _default_data(suite, version)
+    with no_garbage_collection():
+        items = [decode_known_item(line, suite) for line in data.splitlines()]
+    _require_version(suite, version, items[0].version)
+    return items
+
+
+def open_default(suite: str, version: str = "") -> list[Item[Any]]:
+    """Open the default items of a suite, as `load_default` does; each is decoded when it is needed.
+
+    Raises:
+        FormalimgError: as `load_default` does.
+    """
+    items = open_known_lines(_default_data(suite, version), suite)
+    _require_version(suite, version, items[0].version)
+    return items
+
+
+def _default_data(suite: str, version: str) -> bytes:
+    known = _digests()["files"]
+    if suite not in known:
+        source = get_suite(suite).source
+        pulled = f", which `formalimg pull {source}` brings" if source else ""
+        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items{pulled}")
+    name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
+    data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
+    if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:
+        raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
+    return gzip.decompress(data)
+
+
+def _require_version(suite: str, version: str, newest: str) -> None:
+    if version not in ("", newest):
+        earlier = sorted(key.partition("@")[2] for key in _digests()["files"] if key.startswith(f"{suite}@"))
+        raise FormalimgError(
+            f"the items of {suite} that ship with formalimg have no version {version}: "
+            f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"
+        )
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the search for garbage: thousands of new objects are none, and searching takes as long as making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def instruction_digest(items: Sequence[Item[Any]]) -> str:
+    """Return a digest of what items ask: ids, levels, prompts, and formulas, concepts or questions.
+
+    Witnesses are left out: they are proofs and not part of the question, each is verified when it is read, and another
+    version of the solver may find another one.
+    """
+    digest = hashlib.sha256()
+    for item in in_order(items):
+        spec = get_suite(item.suite).form.asked_text(item.spec)
+        for part in (item.suite, item.version, item.id, str(item.level), item.prompt, spec):
+            digest.update(part.encode())
+            digest.update(b"\0")
+    return f"sha256:{digest.hexdigest()}"
+
+
+def default_digest(suite: str, version: str = "") -> str:
+    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none.
+
+    Args:
+        suite: the suite.
+        version: an earlier version of its items; empty, or one that has no file of its own, for the newest.
+    """
+    known = _digests()["instructions"]
+    return known.get(f"{suite}@{version}", known.get(suite, ""))
+
+
+def _default_items() -> Traversable:
+    return files("formalimg.benchmarks") / "default_items"
+
+
+def _digests() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_default_items() / "digests.toml").read_text(encoding="utf-8"))

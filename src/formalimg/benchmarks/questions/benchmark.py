@@ -1,0 +1,167 @@
+"""Questions about any prompt: free prompts that `formalimg score` makes items of, and question graphs from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formalimg.benchmarks.hooks import PartTerms
+from formalimg.benchmarks.record import ItemFindings, ItemForm
+from formalimg.types import Benchmark, Item, Judge, Table
+
+if TYPE_CHECKING:
+    from formalimg.benchmarks.export.sheets import Datasheet
+    from formalimg.human_eval.protocol import RatingRules
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.models.folder.layouts import ImageLayout
+    from formalimg.reports.comparison_model import HowCounted, SeenRun
+
+TERMS = PartTerms("question", "category", "word", "form", "has its answer", "have their answers", "that failed")
+PART_KINDS = (  # those of questions, and those of the clauses of prompts that were read as formulas
+    "object",
+    "attribute",
+    "count",
+    "relation",
+    "action",
+    "text",
+    "condition",
+    "style",
+    "other",
+    "whole",
+    "formula",
+)
+
+
+class QuestionBenchmark(Benchmark):
+    """A benchmark whose items have yes/no questions that may depend on each other."""
+
+    # --- items
+
+    @property
+    def form(self) -> ItemForm:
+        """The fields of its items in records."""
+        from formalimg.benchmarks.questions import form
+
+        return form
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Say that there is nothing published to read."""
+        findings.add(
+            str(path), f"{self.name} has no published files: give an items.jsonl, or use `formalimg score` for images"
+        )
+        return []
+
+    def item_lines(self, item: Item[Any]) -> Iterable[str]:
+        """Yield what an item requires."""
+        from formalimg.benchmarks.questions.texts import item_lines
+
+        return item_lines(item)
+
+    def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
+        """Yield what items are made of."""
+        from formalimg.benchmarks.questions.texts import census_lines
+
+        return census_lines(self.name, items)
+
+    def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
+        """Return what an export says of items."""
+        from formalimg.benchmarks.questions.texts import datasheet
+
+        return datasheet(self.name, items)
+
+    # --- judging
+
+    def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+        """Return the judge of this name."""
+        from formalimg.benchmarks.questions.judge import open_judge
+
+        return open_judge(self.name, name, options, protocol)
+
+    def reopen_judge(self, recorded: RecordedModels) -> Judge:
+        """Return the judge of recorded settings."""
+        from formalimg.benchmarks.questions.judge import reopen_judge
+
+        return reopen_judge(recorded)
+
+    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+        """Return the drawings that a judge is asked about before a run."""
+        from formalimg.benchmarks.questions.judge import preflight_drawings
+
+        return preflight_drawings(self.name)
+
+    def adapt_drawn_judge(self, judge: Judge) -> Judge | None:
+        """Return the judge of drawn scenes for prompts that were read as formulas."""
+        from formalimg.judges.prompt_judge import PromptJudge
+
+        return PromptJudge(judge)
+
+    # --- people
+
+    def rating(self) -> RatingRules:
+        """Return how people rate its images."""
+        from formalimg.human_eval.instructions import written_examples
+        from formalimg.human_eval.protocol import RatingRules
+
+        return RatingRules(partial(written_examples, "questions"))
+
+    # --- models and rewards
+
+    def image_layout(self) -> ImageLayout:
+        """Return how the authors' scripts lay out images."""
+        from formalimg.benchmarks.questions.image_files import LAYOUT
+
+        return LAYOUT
+
+
+class QuestionGraphs(QuestionBenchmark):
+    """Question graphs from files: one's own, or those of published benchmarks."""
+
+    # --- items
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Read a file of question graphs."""
+        from formalimg.benchmarks.questions.published import read_published
+
+        return read_published(path, self.name, findings)
+
+    def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
+        """Write a file of question graphs."""
+        from formalimg.benchmarks.questions.published import write_published
+
+        write_published(items, folder)
+
+    # --- reports
+
+    def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+        """Return the tables below the main one."""
+        from formalimg.benchmarks.questions.tables import question_tables
+
+        return question_tables(runs, how)
+
+
+BENCHMARKS = (
+    QuestionBenchmark(
+        name="free-prompts",
+        title="Free prompts",
+        level="level",
+        terms=TERMS,
+        part_kinds=PART_KINDS,
+        level_names={1: "all"},
+        code_zeroes_missing=True,
+        judge_needs="needs a chat model that can see, which is asked about the prompt",
+    ),
+    QuestionGraphs(
+        name="questions",
+        title="Question graphs",
+        level="level",
+        terms=TERMS,
+        part_kinds=PART_KINDS,
+        level_names={1: "all"},
+        published_lines=True,
+        code_zeroes_missing=True,
+        judge_needs="needs a chat model that can see, which is asked about the prompt",
+    ),
+)

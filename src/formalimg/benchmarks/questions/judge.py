@@ -1,0 +1,62 @@
+"""How questions are judged: by the formula that a prompt was read as, or by asking a chat model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, get_args
+
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
+from formalimg.errors import FormalimgError
+from formalimg.judges.factory import DETECTORS, open_chat, open_grounder, open_prompt_judge
+from formalimg.judges.prompt_judge import PromptJudge
+from formalimg.judges.scene_judge import SceneJudge
+from formalimg.types import Item, Judge
+
+if TYPE_CHECKING:
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+
+_OPTIONS = ("requests", "zeroing", "prompts")
+
+
+def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
+    """Return the judge of prompts that goes by a grounder, or asks a chat model."""
+    if protocol != "default":
+        raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
+    if name is None:
+        raise FormalimgError(
+            "nothing here can look at these images: name a chat model that can see, as in "
+            "--judge gemini/gemini-3-pro-preview, or set FORMALIMG_JUDGE"
+        )
+    if name.startswith((DETECTORS, "builtin/")):
+        return open_prompt_judge(open_grounder(name, options))
+    from formalimg.judges.question_judge import REQUESTS
+
+    choices = {"requests": REQUESTS, "zeroing": get_args(Zeroing)}
+    chat, own = open_chat(name, options, _OPTIONS, suite, choices)
+    return open_prompt_judge(chat, **own)
+
+
+def reopen_judge(recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by what is on record."""
+    from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+
+    settings = recorded.settings
+    if "protocol" in settings:
+        raise FormalimgError("it has no published protocol")
+    if not recorded.asks_chat:
+        return PromptJudge(SceneJudge(recorded.grounder))
+    zeroing = settings.get("questions.zeroing")
+    graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing)
+    return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
+
+
+def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings about which both questions are asked."""
+    from formalimg.judges import known_drawings as known
+
+    words = enumerate((known.BOTTLE, known.FORK), 1)
+    questions = (GraphQuestion(str(number), f"Does the image contain a {word}?") for number, word in words)
+    item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec(tuple(questions)))
+    return known.bottle_and_fork(item)

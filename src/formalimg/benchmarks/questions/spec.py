@@ -1,0 +1,164 @@
+"""Specs of items that are judged by yes/no questions: a graph of questions, or the formula that a prompt was read as.
+
+A question may have parents: other questions without whose expected answer it makes no sense. Whether the cup is red is
+asked only of an image that shows a cup. A question whose parent failed counts as failed. Benchmarks differ in what that
+means (`Zeroing`), so an item says which rule is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+from formalimg.benchmarks.formal.spec import FormulaSpec
+
+ExpectedAnswer: TypeAlias = Literal[
+    "yes", "no", "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
+]
+"""The answer that is good: yes or no, or a number where a question asks how many."""
+
+COUNT_WORDS: tuple[str, ...] = get_args(ExpectedAnswer)[2:]
+"""The numbers that can be expected, in order from zero."""
+
+Zeroing: TypeAlias = Literal["transitive", "direct"]
+"""Which parents fail a question: those that failed or count as failed themselves, as in DPG, so that one missing object
+fails all that follows from it; or those whose own answer is not the expected one, as in DSG and OneIG."""
+
+MAX_QUESTIONS = 30
+"""The most questions that a prompt is taken apart into: each is paid for, and a longer list is a slip."""
+
+MAX_GRAPH_QUESTIONS = 200
+"""The most questions of one item: published graphs are longer than what we would write."""
+
+MAX_QUESTION_LENGTH = 12_000
+"""The most characters of a question: one may ask for a whole prompt."""
+
+MAX_WEIGHT = 1_000.0
+
+QUESTION_CATEGORIES = ("object", "attribute", "count", "relation", "action", "text", "style", "other", "whole")
+"""The categories that questions of ours have, in the order in which they are listed; others are allowed."""
+
+
+@dataclass(frozen=True)
+class GraphQuestion:
+    """A question about an image that is answered by yes or no, or by a number.
+
+    Attributes:
+        id: its name among the questions of the item.
+        question: the question.
+        parents: the ids of the questions that must have their expected answers before this one is asked.
+        expected: the answer that is good.
+        category: what it is about; the kind of its part in a verdict.
+        weight: how much it counts in the score.
+    """
+
+    id: str
+    question: str
+    parents: tuple[str, ...] = ()
+    expected: ExpectedAnswer = "yes"
+    category: str = "other"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class QuestionSpec:
+    """What an item asks for: the answers to questions, or a formula in their place.
+
+    Attributes:
+        questions: the questions; none if there is a formula.
+        formula: the formula that the prompt was read as; None if there are questions.
+        vocabulary: the name of the formula's vocabulary; empty without a formula.
+        zeroing: which parents fail a question.
+    """
+
+    questions: tuple[GraphQuestion, ...] = ()
+    formula: FormulaSpec | None = None
+    vocabulary: str = ""
+    zeroing: Zeroing = "transitive"
+
+    @property
+    def text(self) -> str:
+        """The formula as text; empty if there is none."""
+        return "" if self.formula is None else self.formula.text
+
+    def with_zeroing(self, zeroing: Zeroing) -> QuestionSpec:
+        """Return the same questions by another rule; transitive, without the parents that lead in a circle."""
+        questions = without_circles(self.questions) if zeroing == "transitive" else self.questions
+        return replace(self, questions=questions, zeroing=zeroing)
+
+    def failed_parents(self, met: Mapping[str, bool]) -> dict[str, str]:
+        """Return, for each question that counts as failed whatever its own answer, the parent that fails it.
+
+        Args:
+            met: whether the answer to each question is the expected one. A question that was not asked may be missing:
+                under transitive zeroing none is asked whose parent failed.
+        """
+        by_id = {question.id: question for question in self.questions}
+        found: dict[str, str | None] = {}
+
+        def failing(question: GraphQuestion) -> str | None:
+            if question.id not in found:
+                found[question.id] = next(filter(has_failed, question.parents), None)
+            return found[question.id]
+
+        def has_failed(parent: str) -> bool:
+            own = not met.get(parent, False)
+            return own or (self.zeroing == "transitive" and failing(by_id[parent]) is not None)
+
+        return {question.id: parent for question in self.questions if (parent := failing(question)) is not None}
+
+
+def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
+    """Return the one question that asks for a prompt as a whole."""
+    return (GraphQuestion("1", f"Does the image show: {' '.join(prompt.split())}", category="whole"),)
+
+
+def find_graph_problem(
+    questions: Sequence[GraphQuestion], *, most: int = MAX_QUESTIONS, zeroing: Zeroing = "transitive"
+) -> str | None:
+    """Return what is wrong with a list of questions, in one sentence; None if nothing is.
+
+    There must be 1 to `most` of them, each with words and an id of its own, and their parents must exist. Under
+    transitive zeroing they may lead in no circle.
+    """
+    if not questions:
+        return "there are no questions"
+    if len(questions) > most:
+        return f"there are {len(questions)} questions, and {most} are the most"
+    ids = [question.id for question in questions]
+    twice = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    if twice is not None:
+        return f"two questions have the id {twice[:40]!r}"
+    for question in questions:
+        if not question.id.strip() or not question.question.strip():
+            return "a question has no words, or an empty id"
+        if len(question.question) > MAX_QUESTION_LENGTH or len(question.id) > MAX_QUESTION_LENGTH:
+            return f"the question {question.id[:40]!r} is longer than {MAX_QUESTION_LENGTH:,} characters"
+        unknown = next((parent for parent in question.parents if parent not in ids), None)
+        if unknown is not None:
+            return f"the question {question.id[:40]!r} depends on {unknown[:40]!r}, which is not there"
+    circle = [] if zeroing == "direct" else _in_circles({question.id: question.parents for question in questions})
+    return f"the question {circle[0][:40]!r} depends on itself, through its parents" if circle else None
+
+
+def without_circles(questions: Sequence[GraphQuestion]) -> tuple[GraphQuestion, ...]:
+    """Return the questions without those parents that lead in a circle, or into one."""
+    circle = set(_in_circles({question.id: question.parents for question in questions}))
+    return tuple(
+        replace(question, parents=tuple(parent for parent in question.parents if parent not in circle))
+        if question.id in circle
+        else question
+        for question in questions
+    )
+
+
+def _in_circles(parents: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the questions whose parents lead in a circle; none if there is no circle."""
+    left = {name: set(above) for name, above in parents.items()}
+    while free := [name for name, above in left.items() if not above]:
+        for name in free:
+            del left[name]
+        for above in left.values():
+            above.difference_update(free)
+    return list(left)

@@ -1,0 +1,248 @@
+"""Strict reading of item records: JSON objects whose fields are checked one by one, with every error reported."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from formalimg._util.strict_json import is_text, is_utf8, loads_strict
+from formalimg._util.text import truncate
+from formalimg.benchmarks.odd_records import BROKEN_TEXT, REPEATED_FIELD, SkippedRecord
+from formalimg.errors import FormalimgError
+
+MAX_FINDINGS = 20
+"""Reading stops after this many findings."""
+
+MAX_RECORD_BYTES = 1_000_000
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class ItemsError(FormalimgError, ValueError):
+    """Items that cannot be read or written; `findings` says what is wrong and where, one line each."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        self.findings = tuple(findings)
+        shown = list(self.findings[:MAX_FINDINGS])
+        if len(self.findings) >= MAX_FINDINGS:
+            shown.append(f"(stopped after {MAX_FINDINGS} problems)")
+        super().__init__("\n".join(shown))
+
+    def __reduce__(self) -> tuple[type[ItemsError], tuple[tuple[str, ...]]]:
+        return type(self), (self.findings,)
+
+
+class ItemFindings:
+    """Collects what is wrong with items; raises it all once there is too much, or at the end.
+
+    Attributes:
+        skipped: records of published data of which no item could be made; these are no errors.
+        repairs: what was mended in published data, in lines of text.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self.skipped: list[SkippedRecord] = []
+        self.repairs: list[str] = []
+
+    def add(self, where: str, message: str) -> None:
+        """Add an error at a place: a file, or a file and a line."""
+        self._found.append(truncate(f"{where}: {message}", 200, 200))
+        if len(self._found) >= MAX_FINDINGS:
+            raise ItemsError(self._found)
+
+    def skip(self, where: str, why: str) -> None:
+        """Note a record of published data of which no item can be made."""
+        self.skipped.append(SkippedRecord(truncate(where, 200, 200), truncate(why, 200, 200)))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def raise_any(self) -> None:
+        """Raise ItemsError if anything was found."""
+        if self._found:
+            raise ItemsError(self._found)
+
+
+@dataclass(frozen=True)
+class Record:
+    """The fields of one item as read, where they stand, and where to report errors in them.
+
+    Attributes:
+        where: file and line.
+        fields: the JSON object.
+        findings: collects the errors.
+        called: what messages call the record; not every record is an item.
+    """
+
+    where: str
+    fields: dict[str, Any]
+    findings: ItemFindings
+    called: str = "an item"
+
+    def wrong(self, message: str) -> None:
+        """Report an error in this record."""
+        self.findings.add(self.where, message)
+
+    def has_all(self, needed: Sequence[str], known: Collection[str] | None = None) -> bool:
+        """Return whether all needed fields are there, and no others than `known` if given; report it if not."""
+        missing = [name for name in needed if name not in self.fields]
+        if missing:
+            self.wrong(f"{', '.join(missing)} missing: {self.called} has {', '.join(needed)}")
+        unknown = [name for name in self.fields if known is not None and name not in known]
+        if unknown:
+            self.wrong(f"unknown field {', '.join(unknown[:5])}: {self.called} has {', '.join(known or ())}")
+        return not missing and not unknown
+
+    def text(self, name: str, *, empty: bool = False) -> str | None:
+        """Return a text field; None, with a finding, if it is not text."""
+        found = self.fields[name]
+        if not isinstance(found, str) or not (found.strip() or empty):
+            self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
+            return None
+        if not is_utf8(found):
+            self.wrong(f"{name} holds half a character (a lone surrogate): write it again")
+            return None
+        return found
+
+    def name(self, name: str) -> str | None:
+        """Return a text field that is valid as a file name."""
+        found = self.fields[name]
+        if isinstance(found, int) and not isinstance(found, bool):
+            self.wrong(f'{name} must be text: write "{str(found)[:40]}", in quotes')
+            return None
+        found = self.text(name)
+        if found is not None and not _NAME.fullmatch(found):
+            self.wrong(
+                f"{name} {found[:40]!r} must be letters, digits, . _ - (at most 100, the first a letter or digit)"
+            )
+            return None
+        return found
+
+    def number(self, name: str) -> int | None:
+        """Return a field that is a whole number, 0 or more."""
+        found = self.fields[name]
+        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 10**9:
+            self.wrong(f"{name} must be a whole number")
+            return None
+        return found
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """Return a field that is a list of different words."""
+        found = self.fields[name]
+        if not isinstance(found, list) or not all(is_text(word) and word for word in found):
+            self.wrong(f"{name} must be a list of words")
+            return None
+        if len(set(found)) < len(found):
+            self.wrong(f"{name} lists {next(word for word in found if found.count(word) > 1)!r} twice")
+            return None
+        return tuple(found)
+
+
+def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | None:
+    """Return the record in some bytes; None, with a finding, if not valid (UTF-8, no duplicate field, no NaN)."""
+    if len(data) > MAX_RECORD_BYTES:
+        findings.add(where, f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
+        return None
+    try:
+        fields = loads_strict(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        findings.add(where, "not UTF-8: save it with that encoding")
+    except RecursionError:
+        findings.add(where, "not valid JSON: nested too deep")
+    except ValueError as error:
+        findings.add(where, f"not valid JSON: {error}")
+    else:
+        if isinstance(fields, dict):
+            return Record(where, fields, findings)
+        findings.add(where, "an item is a JSON object: {…}")
+    return None
+
+
+_MAX_DIGITS = 18
+
+
+class RepeatedFields(dict[str, Any]):
+    """An object of published data in which a field is there twice: the last one counts, as in the authors' programs."""
+
+
+def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
+    """Return the JSON in some bytes of published data, and the tags of what is odd about its text.
+
+    A byte order mark is no matter, and other bytes that are not UTF-8 are replaced.
+
+    Raises:
+        ValueError: if it is no JSON at all, or longer than any record.
+    """
+    if len(data) > MAX_RECORD_BYTES:
+        raise ValueError(f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
+    try:
+        text, tags = data.decode("utf-8-sig"), set[str]()
+    except UnicodeDecodeError:
+        text, tags = data.decode("utf-8", "replace"), {BROKEN_TEXT}
+    found = parse_leniently(text)
+    if isinstance(found, RepeatedFields):
+        tags.add(REPEATED_FIELD)
+    return found, frozenset(tags)
+
+
+def parse_leniently(text: str) -> Any:
+    """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`.
+
+    Raises:
+        ValueError: if it is no JSON at all.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("not valid JSON: nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {error}") from None
+
+
+def _integer(digits: str) -> int | None:
+    """Return a number, if it has a length that a database can store."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else RepeatedFields(fields)
+
+
+def free_name(text: str, taken: Collection[str]) -> str:
+    """Return a valid name of an item that is like a text of published data and not taken."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:40] or "item"
+    number = 1
+    while (name := plain if number == 1 else f"{plain}-{number}") in taken:
+        number += 1
+    return name
+
+
+class ItemForm(Protocol):
+    """The fields of one kind of suite in an item record, besides those that all items have."""
+
+    NEEDED: tuple[str, ...]
+    OPTIONAL: tuple[str, ...]
+    PROOF: tuple[str, ...]
+    """Those that only show that the spec can be satisfied."""
+    SPEC: type
+
+    def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:
+        """Return a spec as fields; `with_proof` adds what only shows that it can be satisfied."""
+        ...
+
+    def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Any | None:
+        """Return the spec in the fields of a record; None, with findings, if they are not valid."""
+        ...
+
+    def asked_text(self, spec: Any) -> str:
+        """Return a spec as one text, for digests."""
+        ...
+
+    def known_spec(self, fields: dict[str, Any]) -> Any:
+        """Return the spec in fields that are known to be valid, without checking them."""
+        ...

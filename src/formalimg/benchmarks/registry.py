@@ -1,0 +1,48 @@
+"""Registry of benchmarks: the folder of each suite. A new benchmark is a folder and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
+from formalimg.errors import FormalimgError
+from formalimg.logic.vocabulary import closest_match
+from formalimg.types import Benchmark
+
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "formal": ("knolling", "knolling-counts", "natural"),
+    "conceptmix": ("conceptmix",),
+    "cfworld": ("cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"),
+    "questions": ("free-prompts", "questions"),
+    "geneval": ("geneval",),
+    "geneval2": ("geneval2",),
+    "t2i_compbench": ("t2i-compbench",),
+}
+"""The names of the suites in each folder: a folder is loaded when one of them is asked for."""
+
+
+def suite(name: str) -> Benchmark:
+    """Return the benchmark of this name.
+
+    Raises:
+        FormalimgError: if there is none.
+    """
+    for folder, names in FOLDERS.items():
+        if name in names:
+            return _load(folder)[name]
+    near = closest_match(name, suite_names())
+    raise FormalimgError(
+        f"unknown suite {name!r}: " + (f"did you mean {near}?" if near else f"known are {', '.join(suite_names())}")
+    )
+
+
+def suite_names() -> tuple[str, ...]:
+    """Return the names of all suites."""
+    return tuple(name for names in FOLDERS.values() for name in names)
+
+
+@cache
+def _load(folder: str) -> Mapping[str, Benchmark]:
+    benchmarks: tuple[Benchmark, ...] = import_module(f"formalimg.benchmarks.{folder}.benchmark").BENCHMARKS
+    return {benchmark.name: benchmark for benchmark in benchmarks}

@@ -1,0 +1,89 @@
+"""Synthesis: what there is to know of benchmarks whose items a program can sample, as `formalimg synth` does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+
+class SampledItems(NamedTuple):
+    """New items, and the number of rejected draws by reason."""
+
+    items: Sequence[Item[Any]]
+    rejected: Mapping[str, int]
+
+
+class SynthesisPlan(NamedTuple):
+    """What to sample.
+
+    Attributes:
+        suite: the suite that the items belong to.
+        total: how many items.
+        make: samples them; calls its argument with the number of items so far.
+    """
+
+    suite: str
+    total: int
+    make: Callable[[Callable[[int], None]], SampledItems]
+
+
+class Synthesis(ABC):
+    """How items of a benchmark are sampled.
+
+    Attributes:
+        suites: the suites that it serves, as messages name them.
+        options: the options of `formalimg synth` that it takes, besides those that all take.
+    """
+
+    suites: ClassVar[str]
+    options: ClassVar[frozenset[str]]
+
+    @property
+    def counting(self) -> str | None:
+        """The suite that counts objects in the same words; None if there is none."""
+        return None
+
+    @abstractmethod
+    def plan(
+        self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
+    ) -> SynthesisPlan:
+        """Return what to sample.
+
+        Args:
+            levels: the levels; None for those of the default items.
+            per_level: how many items of each; None for as many as the default items have.
+            seed: another seed, other items.
+            options: the values of further options that were given, by name.
+
+        Raises:
+            FormalimgError: if there can be no such items.
+        """
+
+
+def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
+    """Return how items of a suite are sampled.
+
+    Args:
+        name: the suite.
+        options: those that were given.
+
+    Raises:
+        FormalimgError: if its items are not sampled, or not with these options.
+    """
+    found = suite(name).synthesis()
+    if found is None:
+        supported = ", ".join(each for each in suite_names() if suite(each).synthesis())
+        raise FormalimgError(
+            f"items of {name} are written, not drawn: `formalimg write` makes new ones; synth is for {supported}"
+        )
+    for option in options:
+        if option not in found.options:
+            others = (suite(each).synthesis() for each in suite_names())
+            supported = next(other.suites for other in others if other and option in other.options)
+            raise FormalimgError(f"{name} has no {option}: that is for {supported}")
+    return found

@@ -1,0 +1,20 @@
+"""T2I-CompBench: colours, shapes, textures, places and numbers of objects, and how its authors score images.
+
+The rules stand alone: `official_verdict` needs neither an image nor a model.
+"""
+
+from formalimg._util.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from formalimg.benchmarks.t2i_compbench.formulas import translated_shares
+    from formalimg.benchmarks.t2i_compbench.noun_phrases import find_noun_phrases
+    from formalimg.benchmarks.t2i_compbench.rule import official_verdict
+
+__all__ = [
+    "find_noun_phrases",
+    "official_verdict",
+    "translated_shares",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -1,0 +1,113 @@
+"""Items of T2I-CompBench as formulas: the profile `logic`, for prompts that boxes and colours decide.
+
+A prompt becomes objects that must be there, and these become formulas. Numbers are exact. What has no geometric
+rule (near, next to) or needs more than boxes and colours (shapes, textures, sentences) is not translated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS, ExcludedObjects, IncludedObjects, ObjectSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.benchmarks.t2i_compbench.composition import (
+    COMPOSITION_TASKS,
+    MAX_PHRASES,
+    CompositionTask,
+    asked_phrases,
+    counted_objects,
+    detected_class,
+    placed_objects,
+)
+from formalimg.benchmarks.t2i_compbench.noun_phrases import prompt_words
+from formalimg.language.lexicon import singular_of
+from formalimg.types import Item
+
+_MAX_NOUN_WORDS = 2
+"""Behind a colour a school bus is a class; in other phrases nobody can say where the adjectives end."""
+
+
+class TranslatedShare(NamedTuple):
+    """How many items of a task have a formula."""
+
+    level: int
+    task: CompositionTask
+    translated: int
+    items: int
+
+
+def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
+    """Return the objects that an item asks for; None if boxes and colours cannot decide it.
+
+    Args:
+        spec: the questions of the item.
+        prompt: its prompt: noun phrases are all of it only where nothing but `and` and commas is between them.
+    """
+    if counted := counted_objects(spec):
+        numbers: Counter[str] = Counter()
+        for word, count in counted:  # boys and men are persons, and nobody tells their boxes apart
+            numbers[detected_class(word, counting=True)] += count
+        include = tuple(IncludedObjects(label, count) for label, count in numbers.items())
+        return ObjectSpec("counting", include, tuple(ExcludedObjects(one.label, one.count + 1) for one in include))
+    if placed := placed_objects(spec):
+        first, second = (detected_class(word, counting=False) for word in (placed.first, placed.second))
+        if placed.relation not in RELATIONS or "'" in first + second:
+            return None
+        return ObjectSpec(
+            "position", (IncludedObjects(second, 1), IncludedObjects(first, 1, relation=placed.relation, target=0))
+        )
+    phrases = asked_phrases(spec)
+    if not phrases or len(phrases) >= MAX_PHRASES or _between(prompt, phrases):
+        return None
+    read = [_read_phrase(phrase) for phrase in phrases]
+    include = tuple(one for one in read if one is not None)
+    is_said = len(include) == len(read) and any(one.color for one in include)
+    return ObjectSpec("color_attr", include) if is_said else None
+
+
+def translated_shares(items: Iterable[Item[object]]) -> tuple[TranslatedShare, ...]:
+    """Return how many items of each task have a formula."""
+    total: Counter[int] = Counter()
+    found: Counter[int] = Counter()
+    for item in items:
+        total[item.level] += 1
+        if isinstance(item.spec, QuestionSpec):
+            found[item.level] += composition_objects(item.spec, item.prompt) is not None
+    return tuple(
+        TranslatedShare(level, task, found[level], total[level])
+        for level, task in enumerate(COMPOSITION_TASKS, 1)
+        if total[level]
+    )
+
+
+def _between(prompt: str, phrases: Iterable[str]) -> str:
+    """Return what a prompt says besides its noun phrases."""
+    rest = " ".join(prompt.split())
+    for phrase in phrases:
+        rest = rest.replace(phrase, " ", 1)
+    return re.sub(r"\band\b|[,.\s]", "", rest)
+
+
+def _read_phrase(phrase: str) -> IncludedObjects | None:
+    words = phrase.lower().split()
+    count = prompt_words()["numbers"].get(words[0])
+    if count is not None or words[0] == "the":
+        words = words[1:]
+    color = words.pop(0) if len(words) > 1 and words[0] in OBJECT_COLORS else ""
+    adjectives = prompt_words()["phrases"]["adjectives"].split()
+    if not 1 <= len(words) <= (_MAX_NOUN_WORDS if color else 1) or not all(
+        re.fullmatch(r"[a-z-]+", word) for word in words
+    ):
+        return None
+    if any(word in adjectives for word in words[:-1]) or (words[-1] in adjectives and words[-1] != "orange"):
+        return None
+    is_plural = phrase.lower().split()[0] != "the" and count != 1
+    if is_plural:
+        noun = singular_of(words[-1])
+        if noun is None:
+            return None
+        words[-1] = noun
+    return IncludedObjects(" ".join(words), count or (2 if is_plural else 1), color)

@@ -1,0 +1,319 @@
+"""The composition judge: noun phrases by the answers of a chat model, places and numbers by the boxes of a grounder.
+
+The profiles of an image that go by boxes are all computed from one grounding; the verdict is that of the chosen one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+from formalimg.benchmarks.t2i_compbench.composition import asked_phrases, looked_for
+from formalimg.benchmarks.t2i_compbench.formulas import composition_objects
+from formalimg.benchmarks.t2i_compbench.rule import CompositionVerdict, attribute_verdict, box_verdict
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
+from formalimg.judges.box_rules import (
+    ColorReading,
+    ProfileVerdict,
+    colored_objects,
+    confidences,
+    logic_verdict,
+    open_rule_grounder,
+    pixel_detections,
+    read_color_options,
+)
+from formalimg.judges.chat_judge import check_option
+from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
+from formalimg.judges.published_protocol import PublishedReply, WordAnswer
+from formalimg.judges.word_judge import WordJudge, open_word_chat
+from formalimg.logic.errors import FormulaError
+from formalimg.models.options import Options
+from formalimg.models.pricing import Price, price_of
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from formalimg.judges.grounders.clip_colors import ClipColors
+    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.recorded_models import RecordedModels
+
+CompositionProfile: TypeAlias = Literal["official", "official-code", "logic"]
+COMPOSITION_PROFILES: tuple[CompositionProfile, ...] = get_args(CompositionProfile)
+"""What decides: the published rules; the published code with its slips; or formulas."""
+
+_OPTIONS = ("profile", "colors", "clip", "confidence", "grounder")
+
+SOFT, HARD = "log-probabilities", "yes or no"
+"""What the score of noun phrases is made of."""
+
+_VERSION = 1
+"""The version of the rules from answers and groundings to verdicts: raise it whenever a verdict may differ."""
+
+
+class PublishedPhraseJudge(WordJudge):
+    """Ask a chat model whether the image shows each noun phrase of an item, as the authors ask BLIP.
+
+    As `WordJudge`, but `p_yes` is the probability of yes among yes and no.
+    """
+
+    prompt_folder = Path(__file__).parent / "prompts"
+    prompt = "published-phrase-judge"
+
+    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+        return reply.p_yes
+
+
+@dataclass(frozen=True)
+class CompositionJudge:
+    """Judge images by what they compose: noun phrases, two objects and their places, or numbers of objects.
+
+    Evidence, all plain data:
+
+    - `profiles`: for each profile that could be computed whether the image passes, its score, and the reasons if not;
+    - `score_from`: for noun phrases, whether the score is made of log-probabilities, or of yes and no alone;
+    - `scene`, `scores`, `confidence`, `grounder`, `explanation`: as those of `ObjectJudge`, where boxes decide;
+    - `answers`, `served`: as those of `PublishedPhraseJudge`, where a chat model was asked.
+
+    Attributes:
+        phrases: answers whether an image shows a noun phrase; None where nothing can.
+        grounder: finds the objects in the images.
+        profile: what decides.
+        colors: who says which colour an object has.
+        threshold: the confidence that a box must exceed.
+        clip: the CLIP model, if it says which colour an object has.
+    """
+
+    phrases: Judge | None
+    grounder: Grounder
+    profile: CompositionProfile = "official"
+    colors: ColorReading = "grounder"
+    threshold: float = 0.5
+    clip: ClipColors | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model that answers; of the grounder where there is none."""
+        return self.grounder.name if self.phrases is None else self.phrases.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of both, those of the chat model that answers with `phrases.` in front, and of the rules."""
+        asked = {} if self.phrases is None else self.phrases.settings
+        return {
+            **self.grounder.settings,
+            **({"grounder": self.grounder.name} if self.grounder.name != self.name else {}),
+            **{f"phrases.{key}": value for key, value in asked.items()},
+            **(self.clip.settings if self.clip else {}),
+            "profile": self.profile,
+            "color_reading": self.colors,
+            "min_confidence": self.threshold,
+            "composition_rules": _VERSION,
+        }
+
+    @property
+    def price(self) -> Price:
+        """The price of what is asked."""
+        return price_of(self.grounder if self.phrases is None else self.phrases)
+
+    @property
+    def concurrency(self) -> int:
+        """As many images at a time as both take."""
+        return min(one.concurrency for one in (self.grounder, self.phrases) if one is not None)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests to a chat model are sent per image of this item."""
+        if self._goes_by_phrases(item):
+            count = getattr(self.phrases, "questions", None)
+            return int(count(item)) if count else 0
+        count = getattr(self.grounder, "questions", None)
+        return int(count(self._classes(item))) if count else 0
+
+    def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return what this item needs and the judge cannot look for; its images will be unscored."""
+        if self._goes_by_phrases(item):
+            return ("noun phrases",) if self.phrases is None else ()
+        classes = self._classes(item)
+        if not classes:
+            return ("what has no formula",) if self.profile == "logic" else ("what cannot be read",)
+        unknown = getattr(self.grounder, "unknown_classes", None)
+        return tuple(unknown(classes)) if unknown else ()
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge how far the image shows what the item asks for."""
+        spec = item.spec
+        if not isinstance(spec, QuestionSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        if self._goes_by_phrases(item):
+            return await self._judge_phrases(item, spec, image)
+        classes = self._classes(item)
+        if not classes:
+            return Unscored("not understood", f"boxes and colours cannot decide this prompt: {item.prompt[:80]}")
+        grounding = await self.grounder.ground(image, classes)
+        if isinstance(grounding, Unscored):
+            return grounding
+        asked = composition_objects(spec, item.prompt)
+        return await asyncio.to_thread(self._judge_grounding, spec, asked, grounding, image.pil)
+
+    def goes_by_boxes(self, item: Item[object]) -> bool:
+        """Return whether boxes decide, and no answers to questions."""
+        return not self._goes_by_phrases(item)
+
+    def _goes_by_phrases(self, item: Item[object]) -> bool:
+        is_asked = isinstance(item.spec, QuestionSpec) and bool(asked_phrases(item.spec))
+        return self.profile != "logic" and is_asked
+
+    def _classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return the classes to look for; none if boxes cannot decide the item by this profile."""
+        if not isinstance(item.spec, QuestionSpec):
+            return ()
+        if self.profile != "logic":
+            return looked_for(item.spec)
+        asked = composition_objects(item.spec, item.prompt)
+        return () if asked is None else asked.object_classes
+
+    async def _judge_phrases(self, item: Item[object], spec: QuestionSpec, image: LoadedImage) -> Verdict | Unscored:
+        if self.phrases is None:
+            detail = (
+                f"{self.name} sees boxes and colours only, and cannot answer {spec.questions[0].question}: name a chat "
+                "model as the judge, or give -J profile=logic"
+            )
+            return Unscored("not understood", detail)
+        found = await self.phrases.judge(item, image)
+        if isinstance(found, Unscored):
+            return found
+        soft = [part.p_yes for part in found.parts if part.p_yes is not None]
+        is_soft = len(soft) == len(found.parts)
+        chances = soft if is_soft else [part.score for part in found.parts]
+        verdicts = {
+            "official": attribute_verdict(spec, chances),
+            "official-code": attribute_verdict(spec, chances, as_code=True),
+        }
+        chosen = verdicts[self.profile]
+        evidence = {
+            **found.evidence,
+            "profiles": {name: _evidence(verdict) for name, verdict in verdicts.items()},
+            "score_from": SOFT if is_soft else HARD,
+        }
+        parts = tuple(
+            Part(part.name, part.kind, float(chance > 0.5), part.weight, check.about, part.reason, part.p_yes)
+            for part, chance, check in zip(found.parts, chances, chosen.checks, strict=True)
+        )
+        return Verdict(chosen.passed, parts, evidence, found.cost)
+
+    def _judge_grounding(
+        self, spec: QuestionSpec, asked: ObjectSpec | None, grounding: Grounding, image: Image
+    ) -> Verdict | Unscored:
+        if len(grounding.scene) > MAX_OBJECTS:
+            detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
+            return Unscored("not understood", detail, {}, grounding.cost)
+        found = grounding.scene.objects
+        objects = found if asked is None else colored_objects(asked, found, image, self.colors, self.clip)
+        scores = confidences(grounding)
+        evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
+        if scores:
+            evidence["scores"] = scores
+        if grounding.evidence:
+            evidence["grounder"] = dict(grounding.evidence)
+        sure = scores or [1.0] * len(objects)
+        verdicts: dict[str, ProfileVerdict] = {}
+        if not asked_phrases(spec):
+            detections = pixel_detections(objects, sure, image.size)
+            for profile, as_code in (("official", False), ("official-code", True)):
+                judged = box_verdict(spec, detections, image.size, threshold=self.threshold, as_code=as_code)
+                verdicts[profile] = _by_rule(judged)
+        if asked is not None:
+            counted = [number for number, score in enumerate(sure) if score > self.threshold]
+            try:
+                verdicts["logic"] = _with_score(logic_verdict(asked, objects, counted))
+            except FormulaError as error:
+                return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
+        chosen = verdicts[self.profile]
+        evidence["profiles"] = {name: {"passed": one.passed, **one.evidence} for name, one in verdicts.items()}
+        reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
+        evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
+        return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
+
+
+def _evidence(verdict: CompositionVerdict) -> dict[str, object]:
+    return {"passed": verdict.passed, "score": round(verdict.score, 6), "reasons": list(verdict.reasons)}
+
+
+def _by_rule(verdict: CompositionVerdict) -> ProfileVerdict:
+    """Return a verdict with parts: a thing that was found is there, however sure the grounder is."""
+    parts = tuple(
+        Part(
+            check.name,
+            check.kind,
+            float(check.score > 0) if check.kind == "object" else check.score,
+            check.weight,
+            check.about,
+            check.reason,
+        )
+        for check in verdict.checks
+    )
+    return ProfileVerdict(verdict.passed, parts, _evidence(verdict))
+
+
+def _with_score(verdict: ProfileVerdict) -> ProfileVerdict:
+    """Return the verdict of logic with a score beside those of the rules: all or nothing."""
+    return verdict._replace(evidence={"score": float(verdict.passed), **verdict.evidence})
+
+
+def profile_scores(evidence: Mapping[str, object], names: Sequence[str]) -> dict[str, float]:
+    """Return the score of each profile that the evidence of a verdict has; of a damaged run, what can be read."""
+    profiles = evidence.get("profiles")
+    found = {name: profiles.get(name) for name in names} if isinstance(profiles, Mapping) else {}
+    scores = {name: about.get("score") for name, about in found.items() if isinstance(about, Mapping)}
+    return {name: float(score) for name, score in scores.items() if isinstance(score, int | float)}
+
+
+def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
+    """Return the judge that asks for noun phrases, and looks for objects."""
+    name = name or ICONS
+    given = dict(options)
+    reader = Options(suite, {key: given.pop(key) for key in _OPTIONS if key in given})
+    finder = reader.text("grounder", name)
+    own: dict[str, Any] = {
+        "profile": reader.choice("profile", COMPOSITION_PROFILES, "official"),
+        **read_color_options(reader, finder),
+        "threshold": reader.number("confidence", 0.5, minimum=0, maximum=1),
+    }
+    finds_itself = name.startswith(("builtin/", DETECTORS))
+    if finds_itself and finder != name:
+        raise FormalimgError(f"{name} finds objects itself: name a chat model as the judge, and it as -J grounder")
+    phrases = None
+    if not finds_itself:
+        asked = {key: value for key, value in given.items() if key not in GROUNDER_OPTIONS or key == "prompts"}
+        chat, asking = open_word_chat(suite, name, asked, ("prompts", "grounder"))
+        phrases = PublishedPhraseJudge(chat, **asking)
+    grounder = open_rule_grounder(suite, finder, given if finder == name else {}, own["threshold"])
+    return CompositionJudge(phrases, grounder, **own)
+
+
+def reopen_judge(recorded: RecordedModels) -> Judge:
+    """Return the judge of recorded settings that goes by what is on record."""
+    settings = recorded.settings
+    if "protocol" in settings:
+        raise FormalimgError("it has no published protocol")
+    check_option("profile", settings["profile"], COMPOSITION_PROFILES)
+    is_asked = any(key.startswith("phrases.") for key in settings)
+    phrases = PublishedPhraseJudge(recorded.chat) if is_asked else None
+    return CompositionJudge(phrases, recorded.grounder, settings["profile"], "grounder", settings["min_confidence"])
+
+
+def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings about which is asked whether there is a bottle, and how many."""
+    from formalimg.judges import known_drawings as known
+
+    there = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
+    number = GraphQuestion("2", f"How many {known.BOTTLE}s?", ("1",), "one", "count", 0.5)
+    item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec((there, number)))
+    return known.two_things(item, "whether there is a bottle, and how many", (True, True), (False, False))

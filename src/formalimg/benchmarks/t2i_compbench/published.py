@@ -1,0 +1,95 @@
+"""T2I-CompBench's published lists: one prompt per line, in a file for each task, such as `color_val.txt`.
+
+The id of an item is its task and the number of its line, from 0. What is odd is tagged; a line is skipped only if it is
+empty. A line may have more behind a tab, which is not part of the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from formalimg._util.io import atomic_write_text
+from formalimg._util.record_files import read_file_bytes
+from formalimg.benchmarks.odd_records import (
+    BROKEN_TEXT,
+    DUPLICATE_PROMPT,
+    EXTRA_FIELDS,
+    NO_QUESTIONS,
+    clean_text,
+    ordered_tags,
+)
+from formalimg.benchmarks.record import ItemFindings
+from formalimg.benchmarks.t2i_compbench.composition import COMPOSITION_TASKS, CompositionTask, read_prompt
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+
+_FOLDERS = ("", "examples/dataset")
+_ENDING = "_val.txt"
+"""The lists that the paper's numbers are of."""
+
+
+def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
+    """Return the items in a list of prompts, or in the folder that holds the lists, as `formalimg pull` makes it."""
+    files = _lists_in(path) if path.is_dir() else {_task_of(path): path}
+    if not files or None in files:
+        known = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
+        findings.add(str(path), f"it is none of the lists {known}: give one, or the folder that was pulled")
+        return []
+    items: list[Item[Any]] = []
+    for task, file in files.items():
+        assert task is not None, "checked above"
+        prompts: set[str] = set()
+        for number, line in enumerate(read_file_bytes(file).decode("utf-8-sig", "replace").splitlines()):
+            if line.strip():
+                items.append(_read_line(line, task, number, suite, prompts))
+    return items
+
+
+def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
+    """Write the prompts of items as lists, in the order of the items.
+
+    Raises:
+        FormalimgError: if the folder is not empty.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
+    for level, task in enumerate(COMPOSITION_TASKS, 1):
+        lines = [f"{item.prompt}\n" for item in items if item.level == level]
+        if lines:
+            atomic_write_text(folder / f"{task}{_ENDING}", "".join(lines))
+
+
+def _lists_in(folder: Path) -> dict[CompositionTask | None, Path]:
+    for place in _FOLDERS:
+        found = {task: folder / place / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
+        there: dict[CompositionTask | None, Path] = {task: file for task, file in found.items() if file.is_file()}
+        if there:
+            return there
+    return {}
+
+
+def _task_of(file: Path) -> CompositionTask | None:
+    """Return the task of a list by its name: `color.txt`, `color_train.txt`, `color_val_seen.txt`."""
+    name = file.stem.partition("_")[0].lower()
+    return next((task for task in COMPOSITION_TASKS if task == name), None)
+
+
+def _read_line(line: str, task: CompositionTask, number: int, suite: str, prompts: set[str]) -> Item[Any]:
+    given, _, more = line.partition("\t")
+    odd: set[str] = set()
+    prompt, broken = clean_text(" ".join(given.split()))
+    if broken or "\ufffd" in prompt or not prompt.isprintable():
+        prompt = "".join(letter if letter.isprintable() else "\ufffd" for letter in prompt)
+        odd.add(BROKEN_TEXT)
+    if more.strip():
+        odd.add(EXTRA_FIELDS)
+    if prompt in prompts:
+        odd.add(DUPLICATE_PROMPT)
+    prompts.add(prompt)
+    spec = read_prompt(task, prompt)
+    if not spec.questions:
+        odd.add(NO_QUESTIONS)
+    level = COMPOSITION_TASKS.index(task) + 1
+    return Item(suite, f"{task}-{number:04}", level, prompt, spec, (task, *ordered_tags(odd)))

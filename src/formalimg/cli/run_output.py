@@ -1,0 +1,275 @@
+"""What commands print about runs: defaults that hold, warnings, estimates, tables, and how a run ended."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from formalimg.cli.streams import echo, print_table
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.api import Output, PreparedRun
+    from formalimg.reports.comparison_model import RunRow
+    from formalimg.runs.cost_estimate import RunEstimate
+    from formalimg.runs.progress import Progress
+    from formalimg.runs.reader import StoredRun
+    from formalimg.types import Item, Judge
+
+_MAX_SHOWN = 5
+
+warn = partial(echo, err=True)
+"""Print a line on standard error."""
+
+
+def console_output() -> Output:
+    """Return the output of runs that a command starts: a bar, and lines on standard error."""
+    from formalimg.api import Output  # these here, so that help screens come up faster
+    from formalimg.runs.progress import run_progress
+
+    return Output(run_progress, warn, warn)
+
+
+# --- before a run
+
+
+def default_runs(given: Path | None, *, needed: bool = True) -> Path:
+    """Return the folder of runs that was given, else the one that is configured, else `runs`.
+
+    Args:
+        given: the option.
+        needed: whether the folder is used at all, and so worth a line.
+    """
+    if given is not None:
+        return given
+    from formalimg.runs.defaults.settings import load_defaults  # here, so that other commands start faster
+
+    runs = load_defaults().runs
+    if runs.source and needed:
+        warn(f"runs in {runs.value} from {runs.source}")
+    return runs.value
+
+
+def default_budget(given: float | None) -> float | None:
+    """Return the budget that was given, else the one that is configured; None for no limit, which `inf` asks for."""
+    if given is not None:
+        return None if math.isinf(given) else given
+    from formalimg.runs.defaults.settings import load_defaults
+
+    budget = load_defaults().budget
+    if budget.value is None or math.isinf(budget.value):
+        return None
+    warn(f"budget of {budget.value:g} dollars from {budget.source} (--budget inf lifts it)")
+    return budget.value
+
+
+def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
+    """Yield one line for each judge that cannot look for the classes of some items, such as `detector/coco`.
+
+    Raises:
+        FormalimgError: if a judge can score none of the items.
+    """
+    for judge in judges:
+        unknown = getattr(judge, "unknown_classes", None)
+        found = [classes for item in items if (classes := unknown(item))] if unknown else []
+        if not found:
+            continue
+        counts = Counter(name for classes in found for name in classes).most_common()
+        named = ", ".join(f"{name} ({count:,})" for name, count in counts[:_MAX_SHOWN])
+        named += f" and {len(counts) - _MAX_SHOWN:,} more" if len(counts) > _MAX_SHOWN else ""
+        if len(found) == len(items):
+            raise FormalimgError(
+                f"{judge.name} can score none of these items, because it cannot look for {named}: "
+                "name a chat model that can see, as in --judge gemini/gemini-3-pro-preview"
+            )
+        yield (
+            f"{judge.name} cannot score {len(found):,} of {len(items):,} items, because it cannot look for {named}: "
+            "their images will be unscored"
+        )
+
+
+def undrawable_warnings(models: Sequence[str], suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
+    """Yield a line on the share of items that can be drawn, if a built-in model draws a suite with a drawn world."""
+    from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.runs.defaults.settings import is_built_in
+
+    if suite_of(suite).world != "drawn" or not any(map(is_built_in, models)):
+        return
+    from formalimg.benchmarks.drawn_requests import undrawable_because  # here, because it reads the catalog of drawings
+
+    count = sum(undrawable_because(item.spec) is None for item in items)
+    if count < len(items):
+        yield (
+            f"{count:,} of {len(items):,} items ({100 * count / len(items):.1f} %) can be drawn: builtin/oracle "
+            "declines the others, each with the reason, and they stay unscored"
+        )
+
+
+def print_estimates(run: PreparedRun) -> None:
+    """Print what a run would do: its images once, its questions for each judge."""
+    if run.plan is not None:
+        warn("adaptive: at most this much; the run stops as soon as the looks decide")
+    estimates = run.estimates()
+    first, rewriter = estimates[0], run.config.rewriter
+    echo(f"{run.config.model.name}, in {run.folder}:")
+    if rewriter is not None:
+        echo(f"  prompts to rewrite {first.rewrites:>5,}  {_dollars(first, 'rewriter')}")
+    echo(f"  images to make   {first.images:>7,}  {_dollars(first, 'model')}")
+    for estimate in estimates:
+        echo(f"  images to judge  {estimate.verdicts:>7,}")
+        echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate, 'judge')}")
+    echo("  the first image would be asked for with:" if rewriter is None else "  the rewriter would be sent:")
+    for line in first.first.splitlines():
+        echo(f"    {line}")
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost in words, rounded to cents; None if the price is unknown."""
+    return "at a price that is not known; give it with --price" if cost is None else f"about ${cost:,.2f}"
+
+
+def _dollars(estimate: RunEstimate, role: Literal["model", "judge", "rewriter"]) -> str:
+    costs = {"model": estimate.image_cost, "judge": estimate.judge_cost, "rewriter": estimate.rewrite_cost}
+    cost, note = costs[role], estimate.price_notes.get(role)
+    return dollars(cost) + (f" ({note})" if note and cost is not None else "")
+
+
+# --- after a run
+
+
+def finish_run(done: Progress, folder: Path) -> None:
+    """Print what is to know about work that is done, and end the command if it was stopped or has given up."""
+    print_estimated_calls(done.estimated)
+    exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
+
+
+def print_estimated_calls(count: int) -> None:
+    """Say how many calls were counted by an estimate, because what they used was not reported."""
+    if count:
+        calls = "1 call" if count == 1 else f"{count:,} calls"
+        warn(f"{calls} did not report what they used: the cost is estimated from what was sent and what came back")
+
+
+def exit_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False, gave_up: str = "") -> None:
+    """End the command if the run was interrupted, or (with exit code 1) gave up on a model or judge that fails."""
+    if gave_up:
+        warn(f"{gave_up}: mend that; all that is done is kept in {folder}. The same command goes on.")
+        raise typer.Exit(1)
+    if stopped:
+        advice = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
+        warn(f"stopped; all that is done is kept in {folder}. The same command {advice}.")
+        raise typer.Exit(130)
+
+
+def exit_if_nothing_made(folders: Sequence[Path]) -> None:
+    """End the command with exit code 1 if one of these runs has no image."""
+    from formalimg.runs.reader import open_run
+
+    empty = []
+    for folder in folders:
+        with closing(open_run(folder)) as run:
+            if not run.made():
+                empty.append(folder)
+    for folder in empty:
+        warn(f"nothing was made in {folder}: `formalimg view {folder}` shows why, image by image")
+    if empty:
+        raise typer.Exit(1)
+
+
+def print_adaptive(folders: Iterable[Path]) -> None:
+    """Print what the adaptive runs in these folders have found, and how many images they have saved."""
+    from formalimg.reports.adaptive_tables import adaptive_text  # here, because few runs are adaptive
+    from formalimg.runs.looks import read_looks
+
+    for folder in folders:
+        looks = read_looks(folder)
+        if looks is not None:
+            echo(f"{folder}: {adaptive_text(looks)}")
+
+
+def print_rates(judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None) -> None:
+    """Print the table of these runs, each with the verdicts of its judge, and their folders.
+
+    Exit code 1 if nothing is scored, or less than the share that is asked for.
+    """
+    from formalimg.reports.comparison import compare
+    from formalimg.reports.judge_quality import WORRYING_SHARE
+    from formalimg.reports.main_table import terminal_table
+    from formalimg.runs.manifest import Identity
+    from formalimg.runs.reader import open_run
+
+    with ExitStack() as opened:
+        runs = [
+            opened.enter_context(closing(open_run(folder, Identity(judge.name, judge.settings))))
+            for folder, judge in judged
+        ]
+        comparison = compare(runs)
+        print_table(terminal_table(comparison))
+        unscored = {run.folder: _remedy(run) for run in runs if all(one.reason for one in run.outcomes())}
+        uncovered = uncovered_runs(runs, min_coverage)
+    for folder in dict.fromkeys(folder for folder, _ in judged):
+        echo(f"run in {folder}")
+    for section in comparison.sections:
+        for row in section.rows:
+            if row.quality.dropped_share > WORRYING_SHARE:
+                warn(_dropped_warning(row))
+    for folder, remedy in unscored.items():
+        warn(f"nothing was scored in {folder}: {remedy}`formalimg view {folder}` shows why, image by image")
+    exit_if_uncovered(uncovered)
+    if unscored:
+        raise typer.Exit(1)
+
+
+def _dropped_warning(row: RunRow) -> str:
+    judge = row.manifest.judge.name if row.manifest.judge else "the judge"
+    what = "were dropped" if row.quality.images_dropped else "were left in, as published"
+    return (
+        f"warning: {100 * row.quality.dropped_share:.1f} % of the boxes by {judge} have labels that were not asked "
+        f"for, and {what}: `formalimg view {shlex.quote(str(row.folder))}` shows them, and if they are what was asked "
+        "for by another name, use another judge or prompts of your own"
+    )
+
+
+def _remedy(run: StoredRun) -> str:
+    """Return which command judges the images of a run that its judge could not read at all; empty for other reasons."""
+    from formalimg.runs.defaults.no_judge import judge_to_suggest
+    from formalimg.runs.defaults.settings import unreadable_drawings_warning
+
+    judge = run.manifest.judge
+    if judge is None or not run.made() or not unreadable_drawings_warning(judge.name, run.manifest.model.name):
+        return ""
+    command = f"formalimg judge {shlex.quote(str(run.folder))} {judge_to_suggest(run.manifest.suite)}"
+    return f"{judge.name} cannot read these images, judge them with `{command}`; "
+
+
+def uncovered_runs(runs: Iterable[StoredRun], min_coverage: float | None) -> list[str]:
+    """Return a line for each run of which a smaller share than this is scored; none if no share is asked for."""
+    if min_coverage is None:
+        return []
+    lines = []
+    for run in runs:
+        outcomes = run.outcomes()
+        scored = sum(not outcome.reason for outcome in outcomes)
+        if scored < min_coverage * len(outcomes):
+            judge = f" by {run.manifest.judge.name}" if run.manifest.judge else ""
+            lines.append(
+                f"{scored:,} of {len(outcomes):,} images are scored{judge} in {run.folder}, less than --min-coverage "
+                f"{min_coverage:g}: `formalimg view {run.folder}` shows why, `formalimg judge {run.folder}` tries again"
+            )
+    return lines
+
+
+def exit_if_uncovered(lines: Sequence[str]) -> None:
+    """Print these lines of `uncovered_runs` and end the command with exit code 1, if there are any."""
+    for line in lines:
+        warn(line)
+    if lines:
+        raise typer.Exit(1)

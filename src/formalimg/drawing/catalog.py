@@ -1,0 +1,278 @@
+"""What can be drawn: classes with their icons and anchors, and the words that no drawing shows, with the reason.
+
+The data is in `catalog.d/*.toml`. Files are read together, so that each may speak of its own words:
+
+```toml
+[class.cat]                        # an object that can be drawn
+icon = "cat"                       # icons/cat.svg, the default; "knolling/cup" is an icon of Knolling
+tint = "orange"                    # its colour where none is asked for
+variants = ["sleeping"]            # states with an icon of their own: icons/cat@sleeping.svg
+shows = ["standing"]               # states that the plain icon shows
+also = { sleeping = ["lying"] }    # states that the icon of a state shows besides
+on = 0.2                           # where things on it stand: fraction of its height, from the top
+carrier = "lying"                  # the variant that is drawn when a thing is on it
+inside = [0.1, 0.2, 0.9, 0.8]      # where things inside it are seen: left, top, right, bottom as fractions of its box
+container = "open"                 # the variant that is drawn when a thing is inside it
+front = true                       # icons/cat@front.svg is painted over what is inside, which may stick out at the top
+hold = [0.8, 0.5]                  # where things that it holds are
+length = 0.5                       # its usual longest side, in metres
+undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside" and "hold": relations
+
+[material.ceramic]                 # or shape, state, color, style, size, relation
+undrawable = "reason"              # in no drawing; or a table, by the words that it cannot be combined with
+removes = ["color"]                # kinds of words that cannot be seen any more (styles)
+```
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from formalimg.drawing.icon import Icon, icons, palette, read_icon
+from formalimg.errors import FormalimgError
+
+WORD_KINDS = ("color", "material", "shape", "state", "style", "size", "relation")
+"""The kinds of words, besides classes, of which a catalog can say that they cannot be drawn."""
+
+KNOLLING = "knolling/"
+"""Prefix of icons that are Knolling's."""
+
+FRONT = "front"
+"""The variant that is painted over what is inside."""
+
+OVERLAY_STATES = ("wet", "dirty", "rusty", "broken", "burning", "melting")
+"""The states that are drawn over the icon of any class."""
+
+_CLASS_KEYS = frozenset(
+    {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
+    | {"on", "carrier", "inside", "container", "front", "hold"}
+)
+_MOVING_STATES = frozenset({"broken", "burning", "melting"})
+_WORD_KEYS = frozenset({"undrawable", "removes"})
+
+
+class CatalogError(FormalimgError):
+    """A file of the catalog that cannot be used."""
+
+
+@dataclass(frozen=True)
+class DrawnClass:
+    """How a class is drawn.
+
+    Attributes:
+        label: the class.
+        icon: its icon file, without `.svg`; with the prefix `knolling/` an icon of Knolling.
+        tint: its colour where none is asked for.
+        variants: states that have an icon of their own.
+        shows: states that the plain icon shows.
+        also: states that the icon of a state shows besides, by state.
+        on: where things on it stand, as a fraction of its height from the top.
+        carrier: the variant that is drawn when a thing is on it; None: the icon of its state.
+        inside: where things inside it are seen, as fractions of its box; None if nothing can be inside.
+        container: the variant that is drawn when a thing is inside it; None: the icon of its state.
+        front: whether a part of it is painted over what is inside.
+        hold: where things that it holds are, as fractions of its box; None if it cannot hold anything.
+        length: its usual longest side in metres; None if nothing is known.
+        undrawable: words that it cannot have in a drawing, with the reason.
+        options: flags for the renderers of states: `glow`, `lying`.
+    """
+
+    label: str
+    icon: str
+    tint: str
+    variants: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    on: float = 0.0
+    carrier: str | None = None
+    inside: tuple[float, float, float, float] | None = None
+    container: str | None = None
+    front: bool = False
+    hold: tuple[float, float] | None = None
+    length: float | None = None
+    undrawable: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def variant(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> str | None:
+        """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
+        special = self.container if contains and self.container else self.carrier if carries else None
+        return special or next((state for state in states if state in self.variants), None)
+
+    def paints_front(self, shape: str | None, states: Iterable[str]) -> bool:
+        """Return whether its front is painted over what is inside: not if a shape or a state moves it elsewhere."""
+        return self.front and shape is None and not set(states) & _MOVING_STATES
+
+    def shown_states(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> tuple[str, ...]:
+        """Return all states that the drawing shows: those that are drawn over it, and those of its icon."""
+        variant = self.variant(states, carries=carries, contains=contains)
+        drawn_over = [state for state in states if state not in (*self.variants, *self.shows)]
+        own = self.shows if variant is None else (variant, *self.also.get(variant, ()))
+        return tuple(dict.fromkeys([*drawn_over, *own]))
+
+
+@dataclass(frozen=True)
+class DrawnWord:
+    """What a drawing cannot show of a word.
+
+    Attributes:
+        always: why it can never be drawn; None if it can.
+        beside: other words of the same object (its class, colour, …) with which it cannot be drawn, with the reason.
+        removes: kinds of words that cannot be seen beside it.
+    """
+
+    always: str | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
+    removes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnCatalog:
+    """All classes and words that drawings know, and the folder of their icons."""
+
+    classes: Mapping[str, DrawnClass]
+    words: Mapping[tuple[str, str], DrawnWord]
+    icons_folder: Any  # a Traversable, which is not declared hashable
+
+    def icon(self, label: str, variant: str | None = None) -> Icon | None:
+        """Return the icon of a class, or of one of its variants; None if there is none.
+
+        Raises:
+            CatalogError: if the catalog has no such class.
+        """
+        name = self.entry(label).icon
+        if name.startswith(KNOLLING) and variant is None:
+            return icons().get(name.removeprefix(KNOLLING))
+        stem = name.removeprefix(KNOLLING) if variant is None else f"{name.removeprefix(KNOLLING)}@{variant}"
+        return _load_icon(self.icons_folder, stem.replace(" ", "_"))
+
+    def entry(self, label: str) -> DrawnClass:
+        """Return how a class is drawn.
+
+        Raises:
+            CatalogError: if it cannot be.
+        """
+        found = self.classes.get(label)
+        if found is None:
+            raise CatalogError(f"there is no drawing of {label!r}: ask why_not_drawable before drawing")
+        return found
+
+    def word(self, kind: str, word: str) -> DrawnWord:
+        """Return what a drawing cannot show of a word; an unknown word has no limits here."""
+        return self.words.get((kind, word), _NO_LIMITS)
+
+
+_NO_LIMITS = DrawnWord()
+
+
+@cache
+def drawn_catalog() -> DrawnCatalog:
+    """Load the catalog of the drawn worlds."""
+    folder = files("formalimg.drawing")
+    return read_catalog(folder / "catalog.d", folder / "icons")
+
+
+def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog:
+    """Read all TOML files of a folder as one catalog.
+
+    Raises:
+        CatalogError: naming the file and what is wrong with it.
+    """
+    classes: dict[str, dict[str, Any]] = {}
+    words: dict[tuple[str, str], DrawnWord] = {}
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
+    for entry in entries:
+        if not entry.name.endswith(".toml"):
+            continue
+        try:
+            table = tomllib.loads(entry.read_text(encoding="utf-8"))
+            for kind, rows in table.items():
+                for word, row in rows.items():
+                    _require_keys(kind, word, row)
+                    if kind == "class":
+                        _merge(classes.setdefault(word, {}), row, word)
+                    else:
+                        words[kind, word] = _word(row, words.get((kind, word), _NO_LIMITS))
+        except (tomllib.TOMLDecodeError, ValueError, AttributeError, TypeError) as error:
+            raise CatalogError(f"catalog.d/{entry.name} cannot be read: {error}") from error
+    drawn = {label: _class(label, row, icons_folder) for label, row in classes.items() if set(row) != {"length"}}
+    return DrawnCatalog(drawn, words, icons_folder)
+
+
+def _require_keys(kind: str, word: str, row: Mapping[str, Any]) -> None:
+    if kind not in ("class", *WORD_KINDS):
+        raise ValueError(f"[{kind}.{word}]: the kinds are class, {', '.join(WORD_KINDS)}")
+    known = _CLASS_KEYS if kind == "class" else _WORD_KEYS
+    unknown = sorted(set(row).difference(known))
+    if unknown:
+        raise ValueError(f"[{kind}.{word}] has {unknown[0]!r}, which is none of {', '.join(sorted(known))}")
+
+
+def _merge(known: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
+    """Add what another file says of a class: lists and tables grow, everything else is said once."""
+    for key, value in row.items():
+        if key not in known:
+            known[key] = value
+        elif isinstance(value, list) and key in ("variants", "shows"):
+            known[key] = [*known[key], *value]
+        elif isinstance(value, dict):
+            known[key] = {**known[key], **value}
+        elif known[key] != value:
+            raise ValueError(f"[class.{label}] has two values of {key!r}")
+
+
+def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> DrawnClass:
+    undrawable = row.get("undrawable", {})
+    known = {*palette().colors, *palette().others}
+    tint = row.get("tint", "gray")
+    if tint not in known:
+        raise CatalogError(f"the tint {tint!r} of {label!r} must be one of {', '.join(sorted(known))}")
+    icon = row.get("icon", label)
+    stem = icon.removeprefix(KNOLLING).replace(" ", "_")
+    return DrawnClass(
+        label,
+        icon,
+        tint,
+        tuple(row.get("variants", ())),
+        tuple(row.get("shows", ())),
+        {state: tuple(more) for state, more in row.get("also", {}).items()},
+        _number(row.get("on", 0.0)),
+        row.get("carrier"),
+        _fractions(row.get("inside"), 4, f"inside of {label!r}"),
+        row.get("container"),
+        row.get("front", (icons_folder / f"{stem}@{FRONT}.svg").is_file()),
+        _fractions(row.get("hold"), 2, f"hold of {label!r}"),
+        row.get("length"),
+        {"": undrawable} if isinstance(undrawable, str) else dict(undrawable),
+        {key: row[key] for key in ("glow", "lying") if key in row},
+    )
+
+
+def _number(value: Any) -> float:
+    return float(value[0] if isinstance(value, list) else value)
+
+
+def _fractions(value: Any, count: int, what: str) -> Any:
+    if value is None:
+        return None
+    if not (isinstance(value, list) and len(value) == count and all(0 <= number <= 1 for number in value)):
+        raise CatalogError(f"the catalog: {what} must be {count} fractions of its box")
+    return tuple(map(float, value))
+
+
+def _word(row: Mapping[str, Any], known: DrawnWord) -> DrawnWord:
+    undrawable = row.get("undrawable", {})
+    always = undrawable if isinstance(undrawable, str) else known.always
+    beside = {**known.beside, **({} if isinstance(undrawable, str) else undrawable)}
+    return DrawnWord(always, beside, tuple(dict.fromkeys([*known.removes, *row.get("removes", ())])))
+
+
+@cache
+def _load_icon(folder: Any, stem: str) -> Icon | None:
+    file = folder / f"{stem}.svg"
+    return read_icon(stem.replace("_", " "), file.read_text("utf-8")) if file.is_file() else None

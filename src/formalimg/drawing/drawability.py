@@ -1,0 +1,176 @@
+"""Whether a request can be drawn: which of its words no drawing shows, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from itertools import pairwise
+
+from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.drawing.icon import palette
+from formalimg.drawing.materials import MATERIALS
+from formalimg.drawing.shapes import SHAPES
+from formalimg.drawing.space import OCCLUSION, material_word, relation_word
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Formula, Value, Variable, atoms
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
+
+_PLACES = {"In": "inside", "Holding": "hold"}
+"""Relations that a class can declare undrawable, by their predicate, and how it calls them; "on" is a state."""
+
+
+class _Asked:
+    """One object of a request: its class, and the words of each kind that it must have."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.words: list[tuple[str, str]] = []
+        self.contains = False
+
+
+def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
+    """Return which word of a request cannot be drawn, and why; None if all can be.
+
+    Whether the objects find a place together is decided by `solve_drawn`.
+    """
+    known = catalog or drawn_catalog()
+    if isinstance(request, SceneBrief):
+        return next(_brief_problems(request, known), None)
+    return next(_formula_problems(parse(request) if isinstance(request, str) else request, known), None)
+
+
+def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
+    asked = []
+    for wanted in brief.objects:
+        obj = _Asked(wanted.item)
+        words = {"color": wanted.color, "shape": wanted.shape, "size": wanted.size}
+        obj.words = [(kind, word) for kind, word in words.items() if word is not None]
+        if wanted.material is not None:
+            obj.words.append(("material", material_word(wanted.material)))
+        obj.words += [("state", state) for state in wanted.states]
+        asked.append(obj)
+    labels = [obj.label for obj in asked]
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
+    if repeated is not None:
+        yield f"{repeated}: two entries of one class cannot be told apart"
+    pairs = []
+    for relation in brief.relations:
+        word = relation_word(relation.name)
+        if word is None:
+            yield f"{relation.name}: drawn scenes know no such relation"
+            continue
+        ends = (asked[relation.first], asked[relation.second])
+        pairs.append((word.predicate, *(reversed(ends) if word.converse else ends)))
+        if relation.name == "outside" and catalog.classes.get(ends[1].label, _NOTHING).inside is None:
+            yield f"outside: a {ends[1].label} has no inside that a drawing could show"
+    if any(kind == "size" for obj in asked for kind, _ in obj.words) and len(set(labels)) == 1:
+        yield f"size: there is nothing to compare the {labels[0]} with"
+    yield from _problems(asked, pairs, brief.style, catalog)
+
+
+def _formula_problems(formula: Formula, catalog: DrawnCatalog) -> Iterator[str]:
+    objects: dict[str, _Asked] = {}
+    pairs, styles = [], []
+    found = list(atoms(rename_apart(formula)))
+    for atom in found:
+        match atom.predicate, atom.arguments:
+            case "Is", (Variable(name), Value(word)):
+                objects[name] = _Asked(word)
+            case name, (Value(word),) if name == STYLE_PREDICATE:
+                styles.append(word)
+    for atom in found:
+        match atom.arguments:
+            case (Variable(name), Value(word)) if atom.predicate in ATTRIBUTE_PREDICATES and name in objects:
+                objects[name].words.append((ATTRIBUTE_PREDICATES[atom.predicate], word))
+            case (Variable(one), Variable(other)) if one in objects and other in objects:
+                pairs.append((atom.predicate, objects[one], objects[other]))
+    yield from _problems(list(objects.values()), pairs, None, catalog)
+    for style in styles:
+        yield from _style_problems(list(objects.values()), style, catalog)
+
+
+_NOTHING = DrawnClass("", "", "gray")
+
+
+def _problems(
+    asked: list[_Asked], pairs: Iterable[tuple[str, _Asked, _Asked]], style: str | None, catalog: DrawnCatalog
+) -> Iterator[str]:
+    for obj in asked:
+        entry = catalog.classes.get(obj.label)
+        if entry is None or catalog.icon(obj.label) is None:
+            yield f"{obj.label}: there is no drawing of it"
+        elif "" in entry.undrawable:
+            yield f"{obj.label}: {entry.undrawable['']}"
+    for predicate, one, other in pairs:
+        yield from _relation_problems(predicate, one, other, catalog)
+    for obj in asked:
+        yield from _word_problems(obj, catalog)
+    if style is not None:
+        yield from _style_problems(asked, style, catalog)
+
+
+def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
+    place = _PLACES.get(predicate)
+    holder = one if predicate == "Holding" else other
+    entry = catalog.classes.get(holder.label, _NOTHING)
+    limits = catalog.word("relation", predicate)
+    reason = limits.always or limits.beside.get(holder.label)
+    if reason is None and place is not None:
+        reason = entry.undrawable.get(place)
+    if reason is not None:
+        yield f"{predicate}: {reason}"
+    elif predicate == "In" and entry.inside is None:
+        yield f"{predicate}: a {holder.label} has no inside that a drawing could show"
+    elif predicate == "Holding" and entry.hold is None:
+        yield f"{predicate}: a {holder.label} has nothing to hold things with"
+    elif predicate in ("In", "On", "OnTopOf"):
+        variant = entry.container if predicate == "In" else entry.carrier
+        shown = (variant, *entry.also.get(variant, ())) if variant else ()
+        states = [word for kind, word in holder.words if kind == "state" and word in (*entry.variants, *entry.shows)]
+        wrong = next((state for state in states if variant and state not in shown), None)
+        if wrong is not None:
+            where = "inside" if predicate == "In" else "on"
+            yield f"{wrong}: a {holder.label} with a thing {where} it is drawn {variant}"
+    elif predicate == OCCLUSION and catalog.word("relation", predicate).beside.get(one.label):
+        yield f"{predicate}: {limits.beside[one.label]}"
+
+
+def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
+    entry = catalog.classes.get(obj.label, _NOTHING)
+    own = [word for _, word in obj.words]
+    for kind, word in obj.words:
+        limits = catalog.word(kind, word)
+        beside = next((limits.beside[other] for other in (obj.label, *own) if other in limits.beside), None)
+        reason = limits.always or entry.undrawable.get(word) or beside
+        if reason is not None:
+            yield f"{word}: {reason}"
+        elif word not in _drawn_words(kind, word):
+            yield f"{word}: there is no drawing of this {kind}"
+        elif kind == "state" and word not in (*entry.variants, *entry.shows, *OVERLAY_STATES):
+            yield f"{word}: there is no drawing of a {obj.label} in this state"
+    poses = [word for kind, word in obj.words if kind == "state" and word not in OVERLAY_STATES]
+    for one, other in pairwise(poses):
+        if other not in entry.also.get(one, ()) and one not in entry.also.get(other, ()) and one != other:
+            yield f"{other}: there is no drawing of a {obj.label} that is {one} as well"
+
+
+def _drawn_words(kind: str, word: str) -> Container[str]:
+    """Return the words of a kind that can be drawn at all; of kinds that depend on the class, the word itself."""
+    if kind == "color":
+        return {*palette().colors, *palette().others}
+    known: dict[str, Container[str]] = {"material": MATERIALS, "shape": SHAPES}
+    return known.get(kind, (word,))
+
+
+def _style_problems(asked: list[_Asked], style: str, catalog: DrawnCatalog) -> Iterator[str]:
+    limits = catalog.word("style", style)
+    if limits.always is not None:
+        yield f"{style}: {limits.always}"
+    for obj in asked:
+        for kind, word in obj.words:
+            if kind in limits.removes:
+                yield f"{word}: an image in the style {style} does not show it"
+            elif word in limits.beside:
+                yield f"{word}: {limits.beside[word]}"

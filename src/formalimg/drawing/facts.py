@@ -1,0 +1,166 @@
+"""Facts: what a drawing has to show, object by object, for formulas and briefs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.space import RECORD_OF, material_word, relation_word
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import Formula
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, Box, SceneObject
+from formalimg.scenes.scene import SceneRelation
+from formalimg.scenes.solver.instantiation import Conjunction, GroundAtom, GroundClaim, distinct_slots, instantiate
+from formalimg.scenes.solver.nnf import build_claim
+from formalimg.scenes.solver.results import Unsatisfiable
+from formalimg.scenes.solver.spatial import solve_natural
+from formalimg.scenes.spatial_axioms import CARRIERS, DIRECTIONS, fits_axiom
+
+NO_BOX = Box(0, 0, 0, 0)
+"""The box of an object without a place."""
+
+
+class Fact(NamedTuple):
+    """A relation between two objects, by their numbers, that must hold."""
+
+    predicate: str
+    first: int
+    second: int
+
+    @property
+    def carried(self) -> tuple[int, int] | None:
+        """The carried object and its carrier; None if neither carries the other."""
+        place = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
+        ends = (self.first, self.second)
+        return None if place is None else (ends[1 - place], ends[place])
+
+
+@dataclass(frozen=True)
+class DrawnFacts:
+    """What a drawing has to show.
+
+    Attributes:
+        objects: the objects, without places.
+        sizes: for each object "tiny", "huge" or None.
+        facts: the relations that must hold.
+        style: the style of the image; None if any will do.
+    """
+
+    objects: tuple[SceneObject, ...]
+    sizes: tuple[str | None, ...]
+    facts: tuple[Fact, ...]
+    style: str | None = None
+
+    @property
+    def records(self) -> frozenset[SceneRelation]:
+        """The relations that the scene has to record."""
+        kept = [fact for fact in self.facts if fact.predicate in RECORD_OF]
+        return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in kept)
+
+
+def brief_facts(brief: SceneBrief) -> DrawnFacts:
+    """Return the facts of a brief: as many objects as it asks for, and its relations between them.
+
+    Relations that drawn scenes do not know are left out: `why_not_drawable` names them.
+    """
+    objects: list[SceneObject] = []
+    sizes: list[str | None] = []
+    groups: list[list[int]] = []
+    for wanted in brief.objects:
+        material = None if wanted.material is None else material_word(wanted.material)
+        groups.append(list(range(len(objects), len(objects) + wanted.number)))
+        look = SceneObject(wanted.item, NO_BOX, wanted.color, material, wanted.shape, wanted.states)
+        objects += [look] * wanted.number
+        sizes += [wanted.size] * wanted.number
+    facts = []
+    for relation in brief.relations:
+        word = relation_word(relation.name)
+        if word is not None:
+            pairs = word.pairs(groups[relation.first], groups[relation.second])
+            facts += [Fact(word.predicate, first, second) for first, second in pairs]
+    return DrawnFacts(tuple(objects), tuple(sizes), tuple(dict.fromkeys(facts)), brief.style)
+
+
+def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> DrawnFacts | Unsatisfiable:
+    """Return facts that make a Natural formula true, or a proof that none do.
+
+    What a conjunction demands is read off; where there is a choice, the solver of Natural formulas makes it.
+
+    Args:
+        formula: in the Natural predicates.
+        seed: selects among witnesses.
+        crowd: up to this many objects, every `forall` has two instances.
+
+    Raises:
+        FormulaError: if the formula uses predicates that the axioms say nothing of.
+        SolverLimitError: if it could be neither satisfied nor refuted.
+    """
+    parsed = parse(formula) if isinstance(formula, str) else formula
+    for instances in (2, 1):
+        found = _demanded(parsed, instances)
+        if found is not None and (instances == 1 or len(found.objects) <= crowd):
+            return found
+    witness = solve_natural(parsed, seed=seed)
+    if isinstance(witness, Unsatisfiable):
+        return witness
+    scene = witness.scene
+    pairs = [(a, b) for a in range(len(scene)) for b in range(len(scene)) if a != b]
+    facts = [Fact(*relation) for relation in sorted(scene.relations or ())]
+    facts += [
+        Fact(name, a, b)
+        for name in DIRECTIONS
+        for a, b in pairs
+        if f"({name} " in str(parsed) and fits_axiom(name, scene.objects[a].box, scene.objects[b].box)
+    ]
+    return DrawnFacts(scene.objects, (None,) * len(scene), tuple(facts), witness.style)
+
+
+def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
+    """Return the facts of a formula that leaves no choice; None for any other."""
+    claim = build_claim(rename_apart(formula))
+    slots = distinct_slots(claim, instances)
+    ground = instantiate(claim, slots, instances)
+    atoms = None if ground is None else list(_conjoined(ground))
+    if atoms is None or any(atom is None for atom in atoms):
+        return None
+    words: list[dict[str, list[str]]] = [{} for _ in range(slots.count)]
+    facts, styles = [], []
+    for atom in atoms:
+        assert atom is not None
+        if atom.predicate == STYLE_PREDICATE:
+            styles.append(atom.word)
+        elif len(atom.objects) == 2:
+            facts.append(Fact(atom.predicate, int(atom.objects[0]), int(atom.objects[1])))  # type: ignore[arg-type]
+        elif atom.predicate in ATTRIBUTE_PREDICATES and atom.word is not None:
+            words[int(atom.objects[0])].setdefault(ATTRIBUTE_PREDICATES[atom.predicate], []).append(atom.word)  # type: ignore[arg-type]
+        else:
+            return None
+    labels = [next(iter(possible["class"])) for possible in slots.words if len(possible["class"]) == 1]
+    if len(labels) != slots.count or not slots.count or len(set(styles)) > 1 or _repeats(words):
+        return None
+    objects = tuple(_look(label, found) for label, found in zip(labels, words, strict=True))
+    return DrawnFacts(objects, (None,) * len(objects), tuple(dict.fromkeys(facts)), styles[0] if styles else None)
+
+
+def _conjoined(claim: GroundClaim) -> Iterator[GroundAtom | None]:
+    """Yield the atoms of a conjunction; None for what is no atom, is about objects yet to be chosen, or must fail."""
+    if isinstance(claim, Conjunction):
+        for part in claim.parts:
+            yield from _conjoined(part)
+    elif isinstance(claim, GroundAtom) and claim.holds and all(isinstance(obj, int) for obj in claim.objects):
+        yield claim
+    elif claim is not True:
+        yield None
+
+
+def _repeats(words: Sequence[dict[str, list[str]]]) -> bool:
+    return any(len(set(found)) > 1 for kinds in words for kind, found in kinds.items() if kind != "state")
+
+
+def _look(label: str, words: dict[str, list[str]]) -> SceneObject:
+    one = {kind: found[0] for kind, found in words.items() if kind != "state"}
+    return SceneObject(label, NO_BOX, **one, states=tuple(dict.fromkeys(words.get("state", ()))))

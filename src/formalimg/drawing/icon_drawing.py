@@ -1,0 +1,40 @@
+"""One icon as SVG markup: what materials, states and the renderer pass on to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formalimg.drawing.icon import Icon, PixelFrame
+
+_FILLED = re.compile(r'<path d="([^"]*)" fill="(?!none)')
+
+
+@dataclass(frozen=True)
+class IconDrawing:
+    """The markup of an icon inside its frame.
+
+    Attributes:
+        frame: the pixels that the drawing fills, and that it never leaves.
+        body: SVG elements, in pixels of the image.
+        silhouette: path data of the filled shapes, one line per shape; each is filled even-odd, their union is
+            the outline of the drawing.
+        defs: gradients, patterns and clips that `body` refers to, under ids that are unique in the image.
+    """
+
+    frame: PixelFrame
+    body: str
+    silhouette: str
+    defs: str = ""
+
+    def clip_path(self, name: str) -> str:
+        """Return a `<clipPath>` of this id that lets only the silhouette through."""
+        paths = "".join(f'<path d="{line}" clip-rule="evenodd"/>' for line in self.silhouette.splitlines())
+        return f'<clipPath id="{name}">{paths}</clipPath>'
+
+
+def icon_drawing(icon: Icon, frame: PixelFrame, paints: Mapping[str, str], pen: float) -> IconDrawing:
+    """Draw an icon into a frame, outlined by a pen of this width in pixels."""
+    body = icon.svg(frame, paints, pen)
+    return IconDrawing(frame, body, "\n".join(_FILLED.findall(body)))

@@ -1,0 +1,204 @@
+"""Layouts of drawn scenes: boxes of drawable sizes that keep the spatial axioms, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from formalimg.drawing import shapes
+from formalimg.drawing.brief import SceneBrief
+from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
+from formalimg.drawing.icon import Icon, PixelFrame, palette
+from formalimg.drawing.icon_drawing import icon_drawing
+from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.drawing.polylines import polylines
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
+from formalimg.logic.syntax import Formula
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.results import Unsatisfiable
+from formalimg.scenes.solver.search import minimal_conflict
+
+if TYPE_CHECKING:
+    from formalimg.drawing.outline import SilhouetteMask
+
+_ATTEMPTS = (
+    LayoutAttempt(0.30, 0.75, 1.3, True, 9, 0.04),
+    LayoutAttempt(0.20, 0.5, 1.8, True, 9, 0.06),
+    LayoutAttempt(0.18, 0.4, 2.2, False, 9, 0.1),
+    LayoutAttempt(0.16, 0.3, 3.0, False, 6, 0.4),
+)
+"""From comfortable to crowded: the first that works is taken."""
+
+_GRIPS = (0.6, 1.0, 0.3, 0.0)
+"""How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
+
+_LEAST_COVERED = 0.12
+"""The share of the smaller silhouette that both have in common."""
+
+_PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
+"""What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
+
+
+@dataclass(frozen=True)
+class NoDrawing:
+    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. It is false.
+
+    Attributes:
+        reason: one line.
+        conflict: relations that cannot hold together, as text; empty if that is not the reason.
+    """
+
+    reason: str
+    conflict: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+def solve_drawn(
+    request: Formula | str | SceneBrief, *, seed: int = 0, catalog: DrawnCatalog | None = None
+) -> DrawnScene | NoDrawing:
+    """Find a scene that can be drawn and shows what is asked for.
+
+    Args:
+        request: a Natural formula, or a brief.
+        seed: selects among layouts.
+        catalog: what can be drawn; the catalog of the drawn worlds if None.
+
+    Raises:
+        FormulaError: if a formula uses predicates that the axioms say nothing of.
+        SolverLimitError: if a formula could be neither satisfied nor refuted.
+    """
+    known = catalog or drawn_catalog()
+    reason = why_not_drawable(request, known)
+    if reason is not None:
+        return NoDrawing(reason)
+    if isinstance(request, SceneBrief):
+        facts = brief_facts(request)
+        drawn = arrange(facts, seed=seed, catalog=known)
+        if isinstance(drawn, DrawnScene):
+            wrong = [each for each in brief_concepts(request) if not concept_holds(each, drawn, known)]
+            if wrong:
+                return NoDrawing(f"no layout shows {wrong[0].category} {wrong[0].value!r} beside everything else")
+        return drawn
+    drawn = NoDrawing("no layout was tried")
+    for crowd in (8, 0):
+        found = formula_facts(request, seed, crowd)
+        if isinstance(found, Unsatisfiable):
+            return NoDrawing("it contradicts itself", tuple(map(str, found.conflict)))
+        drawn = arrange(found, seed=seed, catalog=known)
+        if isinstance(drawn, DrawnScene) and verify_drawn(request, drawn, known):
+            return drawn
+    return drawn if isinstance(drawn, NoDrawing) else NoDrawing("no layout of drawable sizes shows all of it")
+
+
+def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = None) -> DrawnScene | NoDrawing:
+    """Find places for the objects of some facts; all their classes must be in the catalog."""
+    looks = object_looks(facts, catalog or drawn_catalog())
+    places = [pair[0] for fact in facts.facts if (pair := fact.carried) is not None]
+    twice = next((thing for thing in places if places.count(thing) > 1), None)
+    if twice is not None:
+        return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
+    for attempt in _ATTEMPTS:
+        for turn, grip in enumerate(_GRIPS if any(fact.predicate == OCCLUSION for fact in facts.facts) else (0.0,)):
+            boxes = LayoutModel(facts, looks, attempt._replace(grip=grip), seed + turn).solve()
+            if isinstance(boxes, list) and _is_visible(facts, looks, boxes):
+                return _drawn(facts, boxes)
+    return _conflict(facts, looks, seed)
+
+
+def _is_visible(facts: DrawnFacts, looks: Sequence[DrawnLook], boxes: Sequence[Box]) -> bool:
+    """Return whether things that are in front of others cover what is painted of them, and not only their boxes."""
+    from formalimg.drawing.outline import silhouette_mask
+
+    def mask(number: int) -> SilhouetteMask:
+        left, top, right, bottom = map(int, boxes[number])
+        frame = PixelFrame(left, top, right - left, bottom - top)
+        silhouette = icon_drawing(looks[number].icon, frame, palette().paints(None, "teal"), 2).silhouette
+        return silhouette_mask(silhouette, frame)
+
+    for fact in facts.facts:
+        if fact.predicate == OCCLUSION:
+            front, back = mask(fact.first), mask(fact.second)
+            left, top = back.frame.left - back.cell / 2, back.frame.top - back.cell / 2
+            rows, columns = back.cells.nonzero()
+            points = zip(left + columns * back.cell, top + rows * back.cell, strict=True)
+            covered = sum(front.contains(x, y) for x, y in points) * back.cell**2
+            smaller = min(len(rows) * back.cell**2, int(front.cells.sum()) * front.cell**2)
+            if covered < _LEAST_COVERED * smaller:
+                return False
+    return True
+
+
+def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
+    """Return how each object is drawn: its class, and the natural width by height of its icon or shape."""
+    carriers = {fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf")}
+    containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
+    looks = []
+    for number, obj in enumerate(facts.objects):
+        entry = catalog.entry(obj.label)
+        variant = entry.variant(obj.states, carries=number in carriers, contains=number in containers)
+        icon = catalog.icon(obj.label, variant) or catalog.icon(obj.label)
+        assert icon is not None, "why_not_drawable was asked"
+        if obj.shape is not None:
+            icon = shapes.apply(icon, obj.shape)
+        front = catalog.icon(obj.label, FRONT) if entry.paints_front(obj.shape, obj.states) else None
+        rim = None if front is None or entry.inside is None else _top(front)
+        # A front that begins above the window is a wall around it.
+        looks.append(DrawnLook(entry, icon, rim if rim and entry.inside and rim > entry.inside[1] else None))
+    return looks
+
+
+@cache
+def _top(icon: Icon) -> float:
+    """Return where an icon begins, as a fraction of its height."""
+    lines = [line for shape in icon.shapes for line in polylines(shape.commands)]
+    return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
+
+
+def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
+    objects = [replace(obj, box=box) for obj, box in zip(facts.objects, boxes, strict=True)]
+    return DrawnScene(Scene.of(objects, facts.records), facts.style, _painting_order(facts, boxes))
+
+
+def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
+    """Return the objects from back to front: what stands higher up is farther away, unless a relation forbids it."""
+    before: dict[int, set[int]] = {number: set() for number in range(len(boxes))}
+    for fact in facts.facts:
+        if fact.predicate == OCCLUSION:
+            before[fact.first].add(fact.second)
+        elif (pair := fact.carried) is not None:
+            before[pair[0]].add(pair[1])
+    order: list[int] = []
+    left = sorted(before, key=lambda number: (boxes[number].ymax, number))
+    while left:
+        number = next((each for each in left if before[each] <= set(order)), left[0])
+        left.remove(number)
+        order.append(number)
+    return tuple(order)
+
+
+def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int) -> NoDrawing:
+    """Return which relations cannot hold together in a drawing of these objects."""
+
+    def impossible(kept: frozenset[int]) -> bool:
+        some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
+        return LayoutModel(some, looks, _PROOF, seed).solve() is None
+
+    everything = frozenset(range(len(facts.facts)))
+    if not impossible(everything):
+        return NoDrawing(f"no layout of {len(looks)} objects of drawable sizes was found")
+    conflict = [facts.facts[number] for number in minimal_conflict(len(facts.facts), impossible)]
+    texts = tuple(_text(fact, facts) for fact in conflict)
+    return NoDrawing(f"these cannot be drawn together: {', '.join(texts) or 'the sizes of the objects'}", texts)
+
+
+def _text(fact: Fact, facts: DrawnFacts) -> str:
+    return f"{fact.predicate}({facts.objects[fact.first].label}, {facts.objects[fact.second].label})"

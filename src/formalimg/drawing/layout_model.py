@@ -1,0 +1,371 @@
+"""The constraint model of a drawn layout: boxes of natural aspect ratios, where anchors and axioms want them.
+
+A box has three variables: its place, and a scale that multiplies its natural width and height. So sizes, anchors (which
+are fractions of a box) and axioms are all linear.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil, floor, log10, sqrt
+from typing import Any, NamedTuple
+
+from formalimg.drawing.catalog import DrawnClass
+from formalimg.drawing.facts import DrawnFacts, Fact
+from formalimg.drawing.icon import Icon
+from formalimg.drawing.sizes import HUGE, TINY
+from formalimg.drawing.space import OCCLUSION
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import CANVAS, Box
+from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
+
+MARGIN = 20
+"""How far relations are from flipping, and objects from the edge of the canvas."""
+
+_UNIT = 10
+"""A box of scale k has the area of a square with this times k as its side."""
+_SMALLEST_INSIDE, _LARGEST = 6, 62  # scales
+_GAP = 24
+_GROUND = 560
+"""In tidy layouts, what nothing carries stands below this line."""
+_SHARE = 1000  # fractions are counted in thousandths
+_SNUG = 4
+"""How exactly things stand where they stand."""
+_MOUTH, _HANGING = 550, 250
+"""What holds things above this share of its height has them in its mouth, which grasps this share of their ends."""
+
+
+class LayoutAttempt(NamedTuple):
+    """How strict a layout is.
+
+    Attributes:
+        room: the share of the canvas that objects may fill.
+        low, high: bounds of the size of an object, as multiples of what its class suggests.
+        tidy: whether things stand on the ground, and are held at the hand.
+        smallest: the smallest scale of a box.
+        effort: the limit of the solver, in its own deterministic seconds.
+        grip: how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1.
+    """
+
+    room: float
+    low: float
+    high: float
+    tidy: bool
+    smallest: int
+    effort: float
+    grip: float = 0.0
+
+
+class DrawnLook(NamedTuple):
+    """What a layout has to know of an object.
+
+    Attributes:
+        entry: how its class is drawn.
+        icon: its icon, in its shape.
+        rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
+    """
+
+    entry: DrawnClass
+    icon: Icon
+    rim: float | None = None
+
+
+class _BoxVariables:
+    """The variables of one box; measures are doubled, so that centres are integers."""
+
+    def __init__(self, model: Any, aspect: float, low: int, high: int) -> None:
+        self.across = max(1, round(_UNIT * sqrt(aspect)))
+        self.down = max(1, round(_UNIT / sqrt(aspect)))
+        most = floor((CANVAS - 2 * MARGIN) / max(self.across, self.down))
+        self.low, self.high = min(low, most), max(1, min(high, most))
+        self.scale = model.new_int_var(self.low, max(self.low, self.high), "")
+        self.left = model.new_int_var(MARGIN, CANVAS - MARGIN - self.across * self.low, "")
+        self.top = model.new_int_var(MARGIN, CANVAS - MARGIN - self.down * self.low, "")
+        model.add(self.left + self.scale * self.across <= CANVAS - MARGIN)
+        model.add(self.top + self.scale * self.down <= CANVAS - MARGIN)
+
+    def measure(self, measure: Measure) -> Any:
+        start, side = (self.left, self.across) if measure.endswith(("xmin", "xmax", "_x")) else (self.top, self.down)
+        steps = 0 if measure.endswith("min") else 2 if measure.endswith("max") else 1
+        return 2 * start + steps * side * self.scale
+
+    def box(self, solver: Any) -> Box:
+        left, top, scale = (solver.value(each) for each in (self.left, self.top, self.scale))
+        return Box(left, top, left + scale * self.across, top + scale * self.down)
+
+
+class LayoutModel:
+    """The constraint model of one attempt."""
+
+    def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], attempt: LayoutAttempt, seed: int) -> None:
+        from ortools.sat.python import cp_model
+
+        self.cp = cp_model
+        self.model = cp_model.CpModel()
+        self.facts, self.looks, self.attempt, self.seed = facts, looks, attempt, seed
+        self.carrier = {pair[0]: pair[1] for fact in facts.facts if (pair := fact.carried) is not None}
+        self.boxes = [
+            _BoxVariables(self.model, look.icon.aspect, *bounds)
+            for look, bounds in zip(looks, self._scale_bounds(), strict=True)
+        ]
+        for fact in facts.facts:
+            self._require(fact)
+        self._require_solid()
+        self._require_sizes()
+        if attempt.tidy:
+            self._require_ground()
+        else:
+            self._prefer_large()
+        self._hint()
+
+    def solve(self) -> list[Box] | bool | None:
+        """Return boxes; None if there are none, False if none were found within the effort."""
+        solver = self.cp.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = self.seed % (1 << 31)
+        solver.parameters.max_deterministic_time = self.attempt.effort
+        solver.parameters.linearization_level = 0
+        solver.parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            return [box.box(solver) for box in self.boxes]
+        return None if status == self.cp.INFEASIBLE else False
+
+    # --- sizes
+
+    def _scale_bounds(self) -> list[tuple[int, int]]:
+        """Return the smallest and largest scale of each object."""
+        wanted = [suggested_side(look.entry.length) for look in self.looks]
+        roots = [number for number in range(len(wanted)) if number not in self.carrier]
+        fill = sum(wanted[number] ** 2 for number in roots)
+        zoom = min(2.6, sqrt(self.attempt.room * CANVAS**2 / fill))
+        bounds = []
+        carriers = set(self.carrier.values())
+        inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
+        for number, side in enumerate(wanted):
+            size = self.facts.sizes[number]
+            low, high = self.attempt.low, self.attempt.high
+            if number in carriers or size == "huge":
+                high *= 2
+            if number in self.carrier or size == "tiny":
+                low /= 2 if self.attempt.tidy and size is None else 4
+            least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
+            bounds.append(
+                (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
+            )
+        return [(low, max(low, high)) for low, high in bounds]
+
+    def _require_sizes(self) -> None:
+        """Require that tiny and huge things are so against every other class; areas are squares of scales."""
+        tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
+        several_huge = (
+            len({obj.label for obj, size in zip(self.facts.objects, self.facts.sizes, strict=True) if size == "huge"})
+            > 1
+        )
+        sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
+        for number, size in enumerate(self.facts.sizes):
+            if size is None:
+                continue
+            for other, other_size in enumerate(self.facts.sizes):
+                one, two = sides[number] * self.boxes[number].scale, sides[other] * self.boxes[other].scale
+                if self.facts.objects[other].label == self.facts.objects[number].label:
+                    if other > number:
+                        self.model.add(one == two)
+                elif size == "tiny" and other_size != "tiny":
+                    self.model.add((tiny + _SNUG) * one <= _SHARE * two)
+                elif size == "huge" and other_size is None:
+                    self.model.add(_SHARE * one >= (huge + _SNUG) * two)
+                    if several_huge:  # beside two huge things, what is much smaller would be tiny
+                        self.model.add((tiny - 10 * _SNUG) * two >= _SHARE * one)
+
+    # --- relations
+
+    def _require(self, fact: Fact) -> None:
+        name, first, second = fact
+        if name == OCCLUSION:
+            self._require_occlusion(self.boxes[first], self.boxes[second])
+            return
+        self._require_one(axiom_alternatives(name, MARGIN), first, second)
+        one, other = self.boxes[first], self.boxes[second]
+        if name in ("On", "OnTopOf"):
+            self._require_standing(one, other, self.looks[second].entry.on)
+            if sum(other.predicate == name and other.second == second for other in self.facts.facts) == 1:
+                aside = one.measure("center_x") - other.measure("center_x")
+                self.model.add(5 * aside <= other.across * other.scale)
+                self.model.add(5 * aside >= -other.across * other.scale)
+        elif name == "In":
+            self._require_inside(one, other, self.looks[second])
+        elif name == "Holding":
+            self._require_held(one, other, self.looks[first].entry.hold)
+        elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
+            feet = other.measure("ymax") - one.measure("ymax")
+            self.model.add_linear_constraint(feet, -60, 60)
+
+    def _require_one(self, ways: Any, first: int, second: int) -> None:
+        literals: list[Any] = [None] if len(ways) == 1 else [self.model.new_bool_var("") for _ in ways]
+        boxes = (self.boxes[first], self.boxes[second])
+        for way, literal in zip(ways, literals, strict=True):
+            for terms, bound in way:
+                constraint = self.model.add(
+                    sum(term.factor * boxes[term.obj].measure(term.measure) for term in terms) >= bound
+                )
+                if literal is not None:
+                    constraint.only_enforce_if(literal)
+        if len(ways) > 1:
+            self.model.add_bool_or(literals)
+
+    def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, height: float) -> None:
+        """Require that a thing ends where things on its carrier stand, and does not dwarf it."""
+        foot, top = thing.measure("ymax"), carrier.measure("ymin")
+        at = 2 * round(_SHARE * height) * carrier.down * carrier.scale
+        self.model.add_linear_constraint(_SHARE * (foot - top) - at, 0, 2 * _SNUG * _SHARE)
+        if self.attempt.tidy:
+            self.model.add(10 * thing.scale * thing.across <= 14 * carrier.scale * carrier.across)
+
+    def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
+        """Require that a thing is in the window of its container; behind a front, it stands out at the top."""
+        left, top, right, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
+        x, y = container.measure("xmin"), container.measure("ymin")
+        across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
+        self.model.add(_SHARE * (thing.measure("xmin") - x) >= left * across)
+        self.model.add(_SHARE * (thing.measure("xmax") - x) <= right * across)
+        self.model.add(_SHARE * (thing.measure("ymax") - y) <= bottom * down)
+        if look.rim is not None:
+            rim = round(_SHARE * look.rim) * down
+            self.model.add(_SHARE * (thing.measure("ymax") - y) >= rim + 8 * _SHARE)
+            self.model.add(_SHARE * (thing.measure("center_y") - y) <= rim)
+        else:
+            self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
+            if self.attempt.tidy:  # it stands there, and does not float
+                self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 4 * _SNUG * _SHARE)
+
+    def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
+        """Require that a thing leaves half of its holder free; if the layout is tidy, also that the hand is on it."""
+        x, y = (round(_SHARE * part) for part in hand or (0.9, 0.5))
+        right = thing.measure("xmin") - holder.measure("center_x")
+        left = holder.measure("center_x") - thing.measure("xmax")
+        if not self.attempt.tidy:
+            below = thing.measure("ymin") - holder.measure("center_y")
+            literals = [self.model.new_bool_var("") for _ in range(3)]
+            for literal, room in zip(literals, (right, left, below), strict=True):
+                self.model.add(room >= 0).only_enforce_if(literal)
+            self.model.add_bool_or(literals)
+            return
+        at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
+        at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
+        # A hand is on the inner part of the thing. What a mouth holds hangs down from it, so that the face stays free.
+        inner_part, upper_part = (_HANGING, _HANGING) if y < _MOUTH else (_SHARE * 2 // 5, _SHARE)
+        inner = inner_part * 2 * thing.across * thing.scale
+        if x >= _SHARE // 2:
+            self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmin") + inner)
+        else:
+            self._between(at_x, _SHARE * thing.measure("xmax") - inner, _SHARE * thing.measure("xmax"))
+        top = _SHARE * thing.measure("ymin")
+        self._between(at_y, top, top + upper_part * 2 * thing.down * thing.scale)
+        self.model.add((right if x >= _SHARE // 2 else left) >= 0)
+
+    def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
+        """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
+
+        There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
+        before the other. A strip along the whole bottom can look as if the other stood on it: only if nothing else
+        fits. Shares of width and height are bounded such that their product, the area, is as it must be.
+        """
+        grip = self.attempt.grip
+        corner = (round(_SHARE * sqrt(LEAST_OVERLAP) * (1.12 + 0.4 * grip)), round(_SHARE * sqrt(MOST_HIDDEN) * 0.97))
+        strip = (round(_SHARE * (LEAST_OVERLAP + 0.05 + 0.12 * grip)), round(_SHARE * (MOST_HIDDEN - 0.05)))
+        across, down = round(_SHARE * (0.3 + 0.5 * grip)), round(_SHARE * (0.6 + 0.3 * grip))
+        width, height = 2 * back.across * back.scale, 2 * back.down * back.scale
+        over_left = front.measure("xmax") - back.measure("xmin")
+        over_right = back.measure("xmax") - front.measure("xmin")
+        rise = back.measure("ymax") - front.measure("ymin")
+        at_corner, at_side, below, before = ways = [self.model.new_bool_var("") for _ in range(4)]
+        for way in (at_corner, at_side, below):
+            self.model.add(front.measure("ymax") >= back.measure("ymax") + 2 * _SNUG).only_enforce_if(way)
+        on_left, on_right = sides = [self.model.new_bool_var("") for _ in range(2)]
+        self.model.add_bool_or(ways)
+        self.model.add_bool_or(sides)
+        if self.attempt.tidy:
+            self.model.add(below == 0)
+        for way, (least, most) in ((at_corner, corner), (at_side, strip)):
+            for side, share in ((on_left, over_left), (on_right, over_right)):
+                self._between(_SHARE * share, least * width, most * width, way, side)
+        for side, other in ((on_left, over_right), (on_right, over_left)):
+            for way in (at_corner, at_side):  # it does not lie within the width
+                self.model.add(other >= width).only_enforce_if(way, side)
+        self._between(_SHARE * rise, corner[0] * height, corner[1] * height, at_corner)
+        self.model.add(rise >= height).only_enforce_if(at_side)
+        self._between(_SHARE * rise, strip[0] * height, strip[1] * height, below)
+        for share in (over_left, over_right):
+            self.model.add(share >= width).only_enforce_if(below)
+            self.model.add(_SHARE * share >= 2 * across * front.across * front.scale).only_enforce_if(before)
+        small = round(_SHARE * sqrt(MOST_HIDDEN * back.across * back.down / (front.across * front.down)) * 0.95)
+        self.model.add(_SHARE * front.scale <= small * back.scale).only_enforce_if(before)
+        self.model.add(_SHARE * rise >= 2 * down * front.down * front.scale).only_enforce_if(before)
+        self.model.add(rise <= height).only_enforce_if(before)
+
+    def _between(self, share: Any, least: Any, most: Any, *when: Any) -> None:
+        for constraint in (self.model.add(share >= least), self.model.add(share <= most)):
+            if when:
+                constraint.only_enforce_if(*when)
+
+    # --- all objects together
+
+    def _require_solid(self) -> None:
+        """Require that boxes overlap only where one object carries or hides the other."""
+        hidden = {frozenset(fact[1:]) for fact in self.facts.facts if fact.predicate == OCCLUSION}
+        for one, other in combinations(range(len(self.boxes)), 2):
+            if frozenset((one, other)) in hidden or other in self._chain(one) or one in self._chain(other):
+                continue
+            gap = 2 * (_GAP if one not in self.carrier and other not in self.carrier else _GAP // 3)
+            literals = []
+            for first, second in ((one, other), (other, one)):
+                for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
+                    literal = self.model.new_bool_var("")
+                    apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
+                    self.model.add(apart >= gap).only_enforce_if(literal)
+                    literals.append(literal)
+            self.model.add_bool_or(literals)
+
+    def _chain(self, thing: int) -> list[int]:
+        found: list[int] = []
+        while thing in self.carrier and self.carrier[thing] not in found:
+            thing = self.carrier[thing]
+            found.append(thing)
+        return found
+
+    def _require_ground(self) -> None:
+        """Require that what nothing carries, and what is not above something, stands on the ground."""
+        aloft = {fact.first for fact in self.facts.facts if fact.predicate in ("HigherUp", "Above")}
+        aloft |= {fact.second for fact in self.facts.facts if fact.predicate in ("LowerDown", "Below")}
+        for number, box in enumerate(self.boxes):
+            if number not in self.carrier and number not in aloft:
+                self.model.add(box.measure("ymax") >= 2 * _GROUND)
+
+    def _prefer_large(self) -> None:
+        """Prefer layouts whose smallest object is large."""
+        least = self.model.new_int_var(0, _LARGEST, "")
+        for number, box in enumerate(self.boxes):
+            if self.facts.sizes[number] is None:
+                self.model.add(least <= box.scale)
+        self.model.maximize(least)
+
+    def _hint(self) -> None:
+        """Suggest places: in a row, in an order that the seed decides, at middle sizes."""
+        rng = random.Random(f"drawn layout {self.seed}")
+        roots = [number for number in range(len(self.boxes)) if number not in self.carrier]
+        rng.shuffle(roots)
+        for place, number in enumerate(roots):
+            box = self.boxes[number]
+            scale = (box.low + box.high) // 2
+            middle = MARGIN + (CANVAS - 2 * MARGIN) * (place + 0.5) / len(roots)
+            self.model.add_hint(box.scale, scale)
+            self.model.add_hint(box.left, max(MARGIN, round(middle - scale * box.across / 2)))
+            self.model.add_hint(box.top, max(MARGIN, round(rng.uniform(650, 950) - scale * box.down)))
+
+
+def suggested_side(length: float | None) -> float:
+    """Return how large a class is drawn beside others: big things are larger, but not in proportion."""
+    return min(340.0, max(110.0, 175 + 75 * log10((length or 0.6) / 0.6)))

@@ -1,0 +1,178 @@
+"""Rendering of drawn scenes: icons in their shapes, materials and states, in depth order, in the style of the image."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from formalimg.drawing import materials, shapes, states, styles
+from formalimg.drawing.catalog import FRONT, OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
+from formalimg.drawing.ground import render_on_ground
+from formalimg.drawing.icon import Icon, Tones, palette
+from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
+from formalimg.drawing.icon_scene import DrawingError, outline_width, pixel_frame
+from formalimg.drawing.scene import DrawnScene
+from formalimg.scenes.objects import NO_WORD, SceneObject
+from formalimg.scenes.spatial_axioms import carrier_chains
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def draw_scene(drawn: DrawnScene, size: int = 1024, catalog: DrawnCatalog | None = None) -> Image:
+    """Render a drawn scene as a square image of `size` pixels: the same scene gives the same pixels.
+
+    Every object fills its box, and nothing of it is painted outside. Objects are painted in depth order; what is inside
+    something is painted on it, and then the front of that, where it has one.
+
+    Raises:
+        DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
+        FormalimgError: if a material, shape, state or style cannot be drawn.
+    """
+    painter = _ScenePainter(drawn, size, catalog or drawn_catalog())
+    image = render_on_ground("".join(painter.elements()), size)
+    if drawn.style is None:
+        return image
+    return styles.apply(image, drawn.style, zlib.crc32(json.dumps(drawn.to_json()).encode()))
+
+
+class _ScenePainter:
+    """Turns the objects of a scene into SVG elements."""
+
+    def __init__(self, drawn: DrawnScene, size: int, catalog: DrawnCatalog) -> None:
+        self.drawn, self.size, self.catalog = drawn, size, catalog
+        records = drawn.scene.relations or ()
+        self.inside = {each.first: each.second for each in records if each.predicate == "In"}
+        self.carriers = {each.second for each in records if each.predicate == "On"}
+
+    def elements(self) -> Iterator[str]:
+        """Yield the elements of all objects, from back to front, and the fronts of containers after their contents."""
+        order = list(self.drawn.order)
+        chains = carrier_chains(self.drawn.scene)
+        last = {
+            container: max(
+                order.index(thing) for thing, chain in enumerate(chains) if self._is_within(thing, chain, container)
+            )
+            for container in set(self.inside.values())
+        }
+        for place, number in enumerate(order):
+            yield self._object(number, None)
+            # Of nested containers the inner one is closed first.
+            closed = [container for container, end in last.items() if end == place]
+            for container in sorted(closed, key=lambda each: -len(chains[each])):
+                obj = self.drawn.scene.objects[container]
+                if self._entry(container).paints_front(obj.shape, obj.states):
+                    yield self._object(container, FRONT)
+
+    def _is_within(self, thing: int, chain: list[int], container: int) -> bool:
+        """Return whether a thing is inside a container, directly or on, in or held by something that is."""
+        return any(self.inside.get(each) == container for each in (thing, *chain))
+
+    def _entry(self, number: int) -> DrawnClass:
+        return self.catalog.entry(self.drawn.scene.objects[number].label)
+
+    def _object(self, number: int, part: str | None) -> str:
+        obj, entry = self.drawn.scene.objects[number], self._entry(number)
+        contains = number in set(self.inside.values())
+        variant = part or entry.variant(obj.states, carries=number in self.carriers, contains=contains)
+        icon = self.catalog.icon(obj.label, variant)
+        if icon is None:
+            name = obj.label if variant is None else f"{obj.label} ({variant})"
+            raise DrawingError(f"there is no drawing of {name!r}: ask why_not_drawable before drawing")
+        key = f"o{number}" if part is None else f"o{number}-{part}"
+        drawing = paint_object(replace(obj, label=entry.label), icon, entry, self.size, key)
+        left, top, width, height = drawing.frame
+        clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
+        return f'<defs>{clip}{drawing.defs}</defs><g clip-path="url(#{key}-frame)">{drawing.body}</g>'
+
+
+def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key: str) -> IconDrawing:
+    """Paint one object: its icon in its shape, colour and material, with the states that are drawn over icons.
+
+    Args:
+        obj: the object.
+        icon: the icon of its class, or of a variant.
+        entry: how its class is drawn.
+        size: the size of the image in pixels.
+        key: what makes ids unique in the image.
+
+    Raises:
+        DrawingError: if its colour is unknown, or its box too small.
+        FormalimgError: if its material or shape is unknown.
+    """
+    tones = object_tones(obj, entry)
+    frame = pixel_frame(obj, size)
+    if obj.shape is not None and obj.shape != NO_WORD:
+        icon = shapes.apply(icon, obj.shape)
+    paints = {**palette().accents, **tones._asdict()}
+    drawing = icon_drawing(icon, frame, paints, outline_width(frame, size))
+    if obj.material is not None and obj.material != NO_WORD:
+        drawing = materials.apply(drawing, obj.material, tones, key)
+    for state in obj.states:
+        if state in OVERLAY_STATES:
+            drawing = states.apply(drawing, state, key)
+    return drawing
+
+
+def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
+    """Return the tones of an object: those of its colour, of its material, or of the natural tint of its class.
+
+    Raises:
+        DrawingError: if the colour is unknown.
+    """
+    color = obj.color
+    if color is None or color == NO_WORD:
+        natural = None if obj.material in (None, NO_WORD) else materials.natural_tones(str(obj.material))
+        if natural is not None:
+            return natural
+        color = entry.tint
+    known = {**palette().others, **palette().colors}
+    if color not in known:
+        raise DrawingError(f"a {obj.label} cannot be {color!r}: the colours are {', '.join(known)}")
+    return known[color]
+
+
+def sheet() -> Image:
+    """Render one solved scene for each relation of concepts and of Natural, with its name."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
+    from formalimg.drawing.layout import NoDrawing, solve_drawn
+
+    columns, cell, title = 5, 260, 24
+    whole = Image.new("RGB", (columns * cell, math.ceil(len(_EXAMPLES) / columns) * (cell + title)), "white")
+    pen = ImageDraw.Draw(whole)
+    for number, (first, relation, second) in enumerate(_EXAMPLES):
+        brief = SceneBrief((BriefObject(first), BriefObject(second)), (BriefRelation(relation, 0, 1),))
+        drawn = solve_drawn(brief)
+        if isinstance(drawn, NoDrawing):
+            raise DrawingError(f"the example of {relation!r} cannot be drawn: {drawn.reason}")
+        left, top = number % columns * cell, number // columns * (cell + title)
+        whole.paste(draw_scene(drawn, cell - 6), (left + 3, top + 3))
+        words = f"{first} {relation} {second}"
+        pen.text((left + cell / 2, top + cell), words, "#26272b", ImageFont.load_default(14), "ma")
+    return whole
+
+
+_EXAMPLES = (
+    ("cat", "left", "tree"),
+    ("apple", "right", "cup"),
+    ("butterfly", "above", "sheep"),
+    ("dog", "below", "balloon"),
+    ("lion", "top", "table"),
+    ("rock", "bottom", "duck"),
+    ("man", "in front of", "house"),
+    ("tree", "behind", "car"),
+    ("teddy bear", "inside", "basket"),
+    ("cow", "outside", "tent"),
+    ("bottle", "On", "desk"),
+    ("spoon", "In", "bowl"),
+    ("woman", "Holding", "umbrella"),
+    ("dog", "Holding", "ball"),
+    ("chair", "NextTo", "lamp"),
+)
+"""Two classes for each relation, in the order of the sheet."""

@@ -1,0 +1,136 @@
+"""States that can be drawn over any icon: wet, dirty, rusty, broken, burning, melting.
+
+States that change what a thing is made of (open, sliced, sleeping) have icons of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from formalimg.drawing import marks
+from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, drawn_catalog
+from formalimg.drawing.coverage import Coverage, coverage
+from formalimg.drawing.damage import broken, burning, melting, scaled, silhouette_in
+from formalimg.drawing.drawing_sheet import SheetCell, drawing_sheet
+from formalimg.drawing.icon import PixelFrame, palette
+from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def room(frame: PixelFrame, state: str) -> PixelFrame:
+    """Return the part of a frame in which the thing itself is drawn in a state; the rest is puddle or flames."""
+    left, top, width, height = frame
+    if state == "wet":
+        side = round(0.05 * width)
+        return PixelFrame(left + side, top, width - 2 * side, height - round(0.4 * marks.puddle_height(frame)))
+    if state == "burning":
+        side, above = round(0.13 * width), round(0.26 * height)
+        return PixelFrame(left + side, top + above, width - 2 * side, height - above - round(0.04 * height))
+    return frame
+
+
+def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
+    """Draw a state over an icon, inside its frame.
+
+    Args:
+        drawing: the icon, in whatever colour, material and shape.
+        state: one of `OVERLAY_STATES`.
+        key: what makes ids unique in the image, such as the number of the object; also the seed of random marks.
+
+    Raises:
+        FormalimgError: if the state is no overlay.
+    """
+    if state not in OVERLAY_STATES:
+        known = ", ".join(OVERLAY_STATES)
+        raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")
+    key, found = f"{key}-{state}", coverage(drawing)
+    match state:
+        case "wet":
+            drawn = _wet(drawing, found, key)
+        case "dirty":
+            drawn = _marked(drawing, *marks.dirty(found, key), "", key)
+        case "rusty":
+            rust, fade = marks.rusty(found, key)
+            drawn = _marked(drawing, rust, "", fade, key)
+        case "broken":
+            drawn = broken(drawing, found, key)
+        case "burning":
+            drawn = burning(drawing, found, room(drawing.frame, state), key)
+        case _:
+            drawn = melting(drawing, found, key)
+    return _clipped(drawn, key)
+
+
+def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
+    """Return how a class is drawn in a state: `icon` shows it already, `variant`, `overlay`, or `undrawable`."""
+    entry, limits = catalog.classes.get(label), catalog.word("state", state)
+    if entry is None or limits.always or label in limits.beside or {"", state}.intersection(entry.undrawable):
+        return "undrawable"
+    if state in entry.shows:
+        return "icon"
+    if state in entry.variants:
+        return "variant"
+    return "overlay" if state in OVERLAY_STATES else "undrawable"
+
+
+def sheet() -> Image:
+    """Render some things in every state that can be drawn over them, in all colours."""
+    catalog = drawn_catalog()
+    colors = [*palette().colors, "orange", "purple"]
+    tones = {**palette().colors, **palette().others}
+
+    def cell(state: str, label: str, color: str, number: int) -> SheetCell:
+        icon = catalog.icon(label)
+        if icon is None:
+            raise FormalimgError(f"there is no drawing of {label!r}: choose another class for the sheet of states")
+        paints = {**palette().accents, **tones[color]._asdict()}
+
+        def draw(frame: PixelFrame) -> IconDrawing:
+            return apply(icon_drawing(icon, frame, paints, 1.5), state, f"s{number}")
+
+        return SheetCell(f"{state} {label}", icon.aspect, draw)
+
+    cells = []
+    for row, state in enumerate(OVERLAY_STATES):
+        for column, label in enumerate(_SHEET_CLASSES[state]):
+            number = row * len(colors) + column
+            cells.append(cell(state, label, colors[(3 * column + 2 * row) % len(colors)], number))
+    return drawing_sheet(cells, len(_SHEET_CLASSES["wet"]))
+
+
+_SHEET_CLASSES = {
+    "wet": ("cup", "bird", "bench", "book", "car", "shoes", "bottle", "teddy bear"),
+    "dirty": ("dog", "boat", "plate", "bed", "child", "hat", "clock", "umbrella"),
+    "rusty": ("key", "car", "chair", "pan", "bicycle", "refrigerator", "spoon", "toy car"),
+    "broken": ("bowl", "laptop", "lamp", "glasses", "house", "fork", "mirror", "bus"),
+    "burning": ("tree", "sofa", "shirt", "rug", "wardrobe", "boat", "backpack", "desk"),
+    "melting": ("cake", "clock", "pizza", "sandwich", "cup", "ball", "chair", "bottle"),
+}
+
+
+def _wet(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
+    frame, space = drawing.frame, room(drawing.frame, "wet")
+    drops = marks.wet(found.moved_to(space), key)
+    body = marks.puddle(frame, found.pen, key) + scaled(drawing.body, frame, space) + drops
+    return IconDrawing(frame, body, silhouette_in(drawing, space), drawing.defs)
+
+
+def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
+    """Add marks: some only where the drawing is painted, and some that may reach over its edge."""
+    whole = f'<g id="{key}-whole">{drawing.body}</g>'
+    use = f'<use href="#{key}-whole"/>'
+    # Several times, as marks on glass are not themselves of glass.
+    mask = f'<mask id="{key}-alpha" mask-type="alpha">{use * 4}</mask>'
+    body = f'{use}<g mask="url(#{key}-alpha)">{on_it}</g>{over_it}'
+    return IconDrawing(drawing.frame, body, drawing.silhouette, drawing.defs + defs + whole + mask)
+
+
+def _clipped(drawing: IconDrawing, key: str) -> IconDrawing:
+    """Cut off what would leave the frame: the rim of a splash, the corner of a shard."""
+    left, top, width, height = drawing.frame
+    clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
+    return replace(drawing, body=f'<g clip-path="url(#{key}-frame)">{drawing.body}</g>', defs=drawing.defs + clip)

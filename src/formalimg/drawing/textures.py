@@ -1,0 +1,211 @@
+"""Textures that are laid over a drawing, inside its outline: wood, brick, stone, fabric, leather, paper.
+
+They are made of the tones of the object's colour, so that this stays what is seen most of. Random marks come from a
+generator that is seeded by the material: the same drawing has the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from formalimg.drawing.icon_drawing import IconDrawing
+from formalimg.drawing.texture_canvas import PALE, TextureCanvas, bar, polyline, stroke, text
+
+_FILL = re.compile(r' fill="#[0-9a-f]{6}"')
+
+
+def wood(canvas: TextureCanvas) -> IconDrawing:
+    """Grain along the longer side, which bends around knots."""
+    frame, unit, tones = canvas.drawing.frame, canvas.fine_unit, canvas.tones
+    length, breadth = (frame.width, frame.height) if canvas.lying else (frame.height, frame.width)
+
+    def place(along: float, across: float) -> tuple[float, float]:
+        return (frame.left + along, frame.top + across) if canvas.lying else (frame.left + across, frame.top + along)
+
+    marks = []
+    knots = []
+    for x, y in canvas.spots(5, unit * 0.7, unit * 3.4):
+        along, across = (x - frame.left, y - frame.top) if canvas.lying else (y - frame.top, x - frame.left)
+        knots.append((along, across, unit * canvas.random.uniform(0.6, 0.85)))
+    across, number = -unit, 0
+    while across < breadth + unit:
+        phase, tilt = canvas.random.uniform(0, 6), canvas.random.uniform(-0.2, 0.2)
+        points = []
+        for step in range(41):
+            along = length * step / 40
+            bend = unit * (
+                0.12 * math.sin(along / unit / 2.2 + across / unit) + tilt * 0.5 * math.sin(along / unit / 5 + phase)
+            )
+            for middle, height, radius in knots:
+                away = across - height
+                near = math.exp(-(((along - middle) / (2.6 * radius)) ** 2)) * math.exp(-((away / (2.5 * radius)) ** 2))
+                bend += (1 if away >= 0 else -1) * 1.25 * radius * near
+            points.append(place(along, across + bend))
+        marks.append(stroke(polyline(points), tones.ink, unit * (0.16 if number % 3 else 0.26), 0.75))
+        across += unit * canvas.random.choice((0.6, 0.75, 0.95))
+        number += 1
+    for along, across, radius in knots:
+        x, y = place(along, across)
+        for size, color in ((1.05, tones.dark), (0.75, tones.ink), (0.45, tones.dark), (0.22, tones.line)):
+            wide, high = (1.45 * size * radius, size * radius)
+            rx, ry = (wide, high) if canvas.lying else (high, wide)
+            edge = f' stroke="{tones.ink}" stroke-width="{text(unit * 0.12)}"' if size > 1 else ""
+            marks.append(
+                f'<ellipse cx="{text(x)}" cy="{text(y)}" rx="{text(rx)}" ry="{text(ry)}" fill="{color}"{edge}/>'
+            )
+    return canvas.over("".join(marks))
+
+
+def brick(canvas: TextureCanvas) -> IconDrawing:
+    """Rows of bricks, every second shifted by half, with light mortar between them."""
+    frame, tones = canvas.drawing.frame, canvas.tones
+    high = max(5.0, canvas.unit * 1.15)
+    wide, joint = high * 2.1, max(1.2, high * 0.16)
+    marks = [canvas.cover("#e9e2d6", 0.92)]
+    for row in range(math.ceil(frame.height / high)):
+        left = frame.left - (wide / 2 if row % 2 else 0)
+        for column in range(math.ceil(frame.width / wide) + 1):
+            shade = canvas.random.choices((tones.body, tones.dark, tones.light), (6, 2, 1))[0]
+            x, y = left + column * wide + joint / 2, frame.top + row * high + joint / 2
+            size = f'width="{text(wide - joint)}" height="{text(high - joint)}" rx="{text(joint / 2)}"'
+            edge = f'stroke="{tones.ink}" stroke-opacity="0.55" stroke-width="{text(max(0.7, joint * 0.4))}"'
+            marks.append(f'<rect x="{text(x)}" y="{text(y)}" {size} fill="{shade}" {edge}/>')
+    return canvas.over("".join(marks) + _details(canvas))
+
+
+def stone(canvas: TextureCanvas) -> IconDrawing:
+    """Rough blocks that fit into each other, lit from above, with speckles."""
+    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
+    block = unit * 2.3
+    marks = [canvas.cover(tones.line, 0.8)]
+    corners: dict[tuple[int, int], tuple[float, float]] = {}
+    rows, columns = math.ceil(frame.height / block) + 2, math.ceil(frame.width / block) + 2
+    for row in range(rows):
+        for half in range(2 * columns):  # the corners of bent hexagons, two to a block
+            lift = -0.2 if (half + row) % 2 else 0.2
+            x = frame.left + (half / 2 - 0.5 + canvas.random.uniform(-0.13, 0.13)) * block
+            y = frame.top + (row - 0.6 + lift + canvas.random.uniform(-0.13, 0.13)) * block
+            corners[half, row] = x, y
+    for row in range(rows - 1):
+        for half in range(row % 2, 2 * columns - 2, 2):
+            ring = [corners[half + side, row] for side in range(3)] + [
+                corners[half + 2 - side, row + 1] for side in range(3)
+            ]
+            x, y = sum(point[0] for point in ring) / 6, sum(point[1] for point in ring) / 6
+            shade = canvas.random.choices((tones.body, tones.dark, tones.light), (5, 2, 2))[0]
+            for color, scale, shift in ((tones.dark, 0.84, 0.05), (shade, 0.8, 0), ("#ffffff", 0.5, -0.09)):
+                points = [(x + (a - x) * scale, y + (b - y) * scale + shift * block) for a, b in ring]
+                opacity = 0.25 if color == "#ffffff" else 1
+                marks.append(
+                    f'<path d="{polyline(points)}Z" fill="{color}" opacity="{opacity}" stroke="{color}"'
+                    f' stroke-width="{text(block * 0.1)}"/>'
+                )
+    for color, opacity in ((tones.ink, 0.8), ("#ffffff", 0.6)):
+        data = ""
+        for _ in range(round(frame.width * frame.height / unit**2)):
+            x = frame.left + canvas.random.random() * frame.width
+            y = frame.top + canvas.random.random() * frame.height
+            data += f"M{text(x, y)}l{text(unit * 0.06, unit * 0.04)}"
+        marks.append(stroke(data, color, max(0.9, unit * 0.13), opacity))
+    return canvas.over("".join(marks) + _details(canvas))
+
+
+def fabric(canvas: TextureCanvas) -> IconDrawing:
+    """A weave of threads that go over and under each other, in the bands of a check."""
+    frame, tones = canvas.drawing.frame, canvas.tones
+    thread = max(3.2, canvas.unit * 0.5)
+    marks = []
+    band = thread * 6
+    for number in range(math.ceil(max(frame.width, frame.height) / band)):
+        start = (number + 0.3) * band
+        marks.append(bar(frame.left + start, frame.top, band * 0.42, frame.height, tones.dark, 0.6))
+        marks.append(bar(frame.left, frame.top + start, frame.width, band * 0.42, tones.dark, 0.6))
+    threads: dict[str, list[str]] = {tones.light: [], tones.ink: []}
+    for row in range(math.ceil(frame.height / thread)):
+        for column in range(math.ceil(frame.width / thread)):
+            x, y = frame.left + (column + 0.5) * thread, frame.top + (row + 0.5) * thread
+            level = (row + column) % 2
+            for side in (-0.24, 0.24):
+                across = f"M{text(x - thread * 0.34, y + side * thread)}h{text(thread * 0.68)}"
+                upright = f"M{text(x + side * thread, y - thread * 0.34)}v{text(thread * 0.68)}"
+                threads[tones.light if level else tones.ink].append(across if level else upright)
+    marks += [stroke("".join(data), color, thread * 0.2, 0.7) for color, data in threads.items() if data]
+    return canvas.over("".join(marks))
+
+
+def leather(canvas: TextureCanvas) -> IconDrawing:
+    """Pebbled grain, a soft sheen, and a seam of thick light thread along the edge."""
+    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
+    pebble = unit * 0.8
+    shade, shine = "", ""
+    for row in range(math.ceil(frame.height / pebble / 0.8) + 1):
+        for column in range(math.ceil(frame.width / pebble) + 1):
+            x = frame.left + (column + 0.5 * (row % 2) + canvas.random.uniform(-0.15, 0.15)) * pebble
+            y = frame.top + (row * 0.8 + canvas.random.uniform(-0.12, 0.12)) * pebble
+            rx, ry = pebble * canvas.random.uniform(0.36, 0.46), pebble * canvas.random.uniform(0.28, 0.38)
+            shade += f"M{text(x - rx, y)}A{text(rx, ry)} 0 0 0 {text(x + rx, y)}"
+            shine += f"M{text(x - rx * 0.5, y - ry * 0.6)}A{text(rx, ry)} 0 0 1 {text(x + rx * 0.5, y - ry * 0.6)}"
+    grain = stroke(shade, tones.ink, max(0.9, unit * 0.14), 0.7) + stroke(shine, tones.light, max(0.8, unit * 0.1), 0.7)
+    sheen = (
+        f'<radialGradient id="{canvas.key}-sheen" cx="0.35" cy="0.28" r="0.45">'
+        '<stop offset="0" stop-color="#ffffff" stop-opacity="0.3"/>'
+        '<stop offset="1" stop-color="#ffffff" stop-opacity="0"/></radialGradient>'
+    )
+    return canvas.over(grain + canvas.cover(f"url(#{canvas.key}-sheen)") + _seam(canvas), sheen)
+
+
+def paper(canvas: TextureCanvas) -> IconDrawing:
+    """A sheet of a writing pad that was folded: ruled lines with handwriting, a margin, and straight creases."""
+    frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
+    left, top, right, bottom = frame.left, frame.top, frame.left + frame.width, frame.top + frame.height
+    fold = [(left, top + frame.height * 0.62), (right, top + frame.height * 0.4)]
+    marks = [
+        f'<path d="{polyline([*fold, (right, bottom), (left, bottom)])}Z" fill="{tones.dark}" opacity="0.35"/>',
+        stroke(polyline(fold), "#ffffff", max(1.2, unit * 0.18), 0.7),
+    ]
+    gap = unit * 1.5
+    margin = left + frame.width * 0.2
+    rules, words = "", ""
+    for number in range(math.ceil(frame.height / gap)):
+        y = top + (number + 0.8) * gap
+        rules += f"M{text(left, y)}H{right}"
+        x = margin + unit * 0.5
+        while x < right - unit:
+            word = unit * canvas.random.uniform(1, 2.4)
+            words += f"M{text(x, y - unit * 0.12)}"
+            for _ in range(round(word / (unit * 0.42))):
+                high = unit * canvas.random.choice((0.5, 0.5, 0.9))
+                words += f"q{text(unit * 0.1, -high, unit * 0.21, -high * 0.4)}t{text(unit * 0.21, high * 0.4)}"
+            x += word + unit * 0.6
+    pale = tones.body in PALE
+    marks.append(stroke(rules, "#4a86e0" if pale else "#ffffff", max(1.1, unit * 0.12), 0.85))
+    marks.append(stroke(words, tones.ink, max(1.0, unit * 0.14), 0.9))
+    marks.append(stroke(f"M{text(margin, top)}V{bottom}", "#e23b3b" if pale else "#ffffff", max(1.2, unit * 0.16), 0.9))
+    for loop in canvas.inset(0, unit * 0.45):
+        torn = []
+        for point in loop:
+            depth = unit * canvas.random.uniform(0.1, 0.5)
+            torn.append((point.x - point.out_x * depth, point.y - point.out_y * depth))
+        marks.append(stroke(polyline(torn) + "Z", tones.ink if pale else tones.line, unit * 0.62, 0.55))
+        marks.append(stroke(polyline(torn) + "Z", "#ffffff", unit * 0.48))
+    return canvas.over("".join(marks))
+
+
+def _details(canvas: TextureCanvas) -> str:
+    """The icon once more over a texture that covers it: its parts see-through, and all of its lines."""
+    body = canvas.drawing.body
+    lines = _FILL.sub(' fill="none"', body)
+    return f'<g opacity="0.25">{body}</g><g opacity="0.8">{lines}</g>'
+
+
+def _seam(canvas: TextureCanvas) -> str:
+    unit = canvas.unit
+    stitches = []
+    for loop in canvas.inset(unit * 0.75, unit * 1.05):
+        for point in loop:
+            x, y = -point.out_y * unit * 0.36, point.out_x * unit * 0.36
+            stitches.append(f"M{text(point.x - x, point.y - y)}L{text(point.x + x, point.y + y)}")
+    data = "".join(stitches)
+    thread = max(1.6, unit * 0.24)
+    return stroke(data, canvas.tones.line, thread * 1.7, 0.85) + stroke(data, "#f6e7c8", thread)

@@ -1,0 +1,325 @@
+"""Agreement of two judges over the images of one run: their scores, how often they agree, and where they do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
+from formalimg.runs.manifest import Identity
+from formalimg.stats.agreement import Consistency, consistency
+from formalimg.stats.correlation import Correlation, within_level_correlation
+from formalimg.stats.intervals import mean_interval
+from formalimg.stats.observations import Interval, Observation, Rate
+from formalimg.stats.precision_recall import SensitivitySpecificity, sensitivity_specificity
+from formalimg.stats.summary import summarize
+from formalimg.types import Part, RunRecord, Verdict
+
+
+class MeanFraction(NamedTuple):
+    """The mean fraction of the requirements that images meet.
+
+    Attributes:
+        value: the mean over scored images; None if there are none.
+        interval: its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown.
+        n: how many images were scored.
+        left_out: how many were not.
+    """
+
+    value: float | None
+    interval: Interval | None
+    n: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class JudgeScores:
+    """The scores of a run by one judge.
+
+    Attributes:
+        judge: the judge.
+        full_mark, full_mark_by_level: the pass rate: the share of images that meet all requirements.
+        fraction, fraction_by_level: the mean fraction of requirements met.
+    """
+
+    judge: Identity
+    full_mark: Rate
+    full_mark_by_level: Mapping[int, Rate]
+    fraction: MeanFraction
+    fraction_by_level: Mapping[int, MeanFraction]
+
+
+class ScoredCounts(NamedTuple):
+    """How many images both judges scored, only one of them, or neither."""
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+
+def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
+    """Count images by whether the first and the second judge scored them."""
+    counts = Counter(scored)
+    return ScoredCounts(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+
+
+class Disagreement(NamedTuple):
+    """An image on which two judges disagree.
+
+    Attributes:
+        item, sample, level: which image.
+        question: the text of the question; empty for whether the image passes as a whole.
+        kind: the kind of question; empty for the whole image.
+        first, second: the answers of the judges.
+        first_reason, second_reason: their reasons, if given.
+    """
+
+    item: str
+    sample: int
+    level: int
+    question: str
+    kind: str
+    first: bool
+    second: bool
+    first_reason: str
+    second_reason: str
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """Agreement of two judges over the same images of one run.
+
+    Attributes:
+        run: the name of the run folder.
+        suite: the benchmark.
+        first, second: the scores of the run by each judge.
+        images: how many images they scored.
+        passed, passed_by_level: how often they agree on whether an image passes.
+        direction: how often each passes an image, and the first those that the second passes and fails.
+        within_levels: the correlation of both on whether an image passes, within levels.
+        questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of an
+            image that only one of them scored is left out, and counted; of images that neither scored, the
+            questions are unknown here.
+        disagreements: where they disagree, in the order of the run.
+        confidence: of all intervals.
+    """
+
+    run: str
+    suite: str
+    first: JudgeScores
+    second: JudgeScores
+    images: ScoredCounts
+    passed: Consistency
+    passed_by_level: Mapping[int, Consistency]
+    questions: Consistency
+    questions_by_kind: Mapping[str, Consistency]
+    questions_by_level: Mapping[int, Consistency]
+    disagreements: tuple[Disagreement, ...]
+    confidence: float
+    direction: SensitivitySpecificity
+    within_levels: Correlation
+
+
+class ImageName(NamedTuple):
+    """An image of a run: its item, and which of the item's images it is."""
+
+    item: str
+    sample: int
+
+
+class QuestionKey(NamedTuple):
+    """A question about an image: its text, and its index among questions with the same text."""
+
+    text: str
+    occurrence: int
+
+
+class JudgeAnswer(NamedTuple):
+    """A judge's answer to a question: whether the image meets it, the kind of question, and the reason."""
+
+    holds: bool
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImageJudgment:
+    """A judge's verdict on an image.
+
+    Attributes:
+        level: the level of the image's item.
+        passed: whether it meets all requirements; None if unscored.
+        score: the fraction it meets; None if unscored.
+        answers: the answer to each question; none if unscored.
+        reason: why it is unscored; empty if it is not.
+    """
+
+    level: int
+    passed: bool | None
+    score: float | None
+    answers: Mapping[QuestionKey, JudgeAnswer]
+    reason: str = ""
+
+
+def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
+    """Return the verdict on each image of a run, in the order of items and samples."""
+    found = {}
+    for judged in run.judged():
+        outcome, verdict = judged.outcome, judged.verdict
+        parts = verdict.parts if isinstance(verdict, Verdict) else ()
+        found[ImageName(outcome.item, outcome.sample)] = ImageJudgment(
+            outcome.level, outcome.passed, outcome.score, _answers(parts), outcome.reason
+        )
+    return found
+
+
+def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
+    """Return the keys of questions with these texts; equal texts get different keys."""
+    seen = Counter[str]()
+    found = []
+    for text in texts:
+        found.append(QuestionKey(text, seen[text]))
+        seen[text] += 1
+    return found
+
+
+def _answers(parts: Iterable[Part]) -> dict[QuestionKey, JudgeAnswer]:
+    questions = list(parts)
+    return {
+        key: JudgeAnswer(part.score == 1, part.kind, part.reason)
+        for key, part in zip(question_keys(part.name for part in questions), questions, strict=True)
+    }
+
+
+class _AnswerPair(NamedTuple):
+    """The answers of two judges to the same question about the same image, or about the image as a whole."""
+
+    image: ImageName
+    level: int
+    question: str
+    kind: str
+    first: bool | None
+    second: bool | None
+    first_reason: str = ""
+    second_reason: str = ""
+
+
+def compare_judges(
+    folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
+) -> JudgeAgreement:
+    """Compare two judges over the images of one run. Scores are compared by `Benchmark.study`.
+
+    Args:
+        folder: the run folder.
+        first: one of the judges in `StoredRun.judges()`; None for the last but one.
+        second: another of them; None for the last.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if the folder is not a run, or has fewer than two judges.
+    """
+    with two_judges(folder, first, second) as (one, other):
+        return compare_records(one, other, confidence=confidence)
+
+
+def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgeAgreement:
+    """Compare the judges of one run that was opened twice, each time with another judge.
+
+    Raises:
+        FormalimgError: if these are two runs, or one of them has no judge.
+    """
+    if first.folder != second.folder:
+        raise FormalimgError(
+            f"{first.folder} and {second.folder} hold different images: compare judges over the images of one run"
+        )
+    by_first, by_second = image_judgments(first), image_judgments(second)
+    if by_first.keys() != by_second.keys():
+        raise FormalimgError(f"{first.folder} has grown meanwhile: compare the judges again")
+    wholes = [
+        _AnswerPair(image, one.level, "", "", one.passed, by_second[image].passed) for image, one in by_first.items()
+    ]
+    questions = [pair for image, one in by_first.items() for pair in _question_pairs(image, one, by_second[image])]
+
+    def agreement(pairs: Iterable[_AnswerPair]) -> Consistency:
+        chosen = list(pairs)
+        answers = [(pair.first, pair.second) for pair in chosen]
+        return consistency(answers, items=[pair.image.item for pair in chosen], confidence=confidence)
+
+    def by_level(pairs: list[_AnswerPair]) -> dict[int, Consistency]:
+        levels = sorted({pair.level for pair in pairs})
+        return {level: agreement(pair for pair in pairs if pair.level == level) for level in levels}
+
+    kinds = sorted({pair.kind for pair in questions})
+    return JudgeAgreement(
+        first.folder.name,
+        first.manifest.suite,
+        _judge_scores(first, by_first, confidence),
+        _judge_scores(second, by_second, confidence),
+        count_scored((pair.first is not None, pair.second is not None) for pair in wholes),
+        agreement(wholes),
+        by_level(wholes),
+        agreement(questions),
+        {kind: agreement(pair for pair in questions if pair.kind == kind) for kind in kinds},
+        by_level(questions),
+        tuple(_disagreements(wholes, questions)),
+        confidence,
+        sensitivity_specificity(
+            [(pair.second, pair.first) for pair in wholes],
+            items=[pair.image.item for pair in wholes],
+            confidence=confidence,
+        ),
+        within_level_correlation(
+            [(pair.first, pair.second) for pair in wholes],
+            [pair.level for pair in wholes],
+            items=[pair.image.item for pair in wholes],
+            confidence=confidence,
+        ),
+    )
+
+
+def _question_pairs(image: ImageName, one: ImageJudgment, other: ImageJudgment) -> Iterable[_AnswerPair]:
+    for key in dict.fromkeys([*one.answers, *other.answers]):
+        first, second = one.answers.get(key), other.answers.get(key)
+        yield _AnswerPair(
+            image,
+            one.level,
+            key.text,
+            first.kind if first else second.kind if second else "",
+            first.holds if first else None,
+            second.holds if second else None,
+            first.reason if first else "",
+            second.reason if second else "",
+        )
+
+
+def _judge_scores(run: RunRecord, judgments: Mapping[ImageName, ImageJudgment], confidence: float) -> JudgeScores:
+    judge = judge_of(run)
+    observed = [Observation(image.item, judgment.level, judgment.passed) for image, judgment in judgments.items()]
+    summary = summarize(observed, bands={}, epsilon=None, confidence=confidence)
+
+    def fraction(level: int | None = None) -> MeanFraction:
+        chosen = {image: it for image, it in judgments.items() if level in (None, it.level)}
+        known = {image: it.score for image, it in chosen.items() if it.score is not None}
+        interval = mean_interval(known.values(), confidence, items=[image.item for image in known])
+        if interval is not None:  # a normal interval may reach beyond what fractions can be
+            interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
+        mean = sum(known.values()) / len(known) if known else None
+        return MeanFraction(mean, interval, len(known), len(chosen) - len(known))
+
+    by_level = {level: fraction(level) for level in summary.levels}
+    return JudgeScores(judge, summary.overall, summary.levels, fraction(), by_level)
+
+
+def _disagreements(wholes: list[_AnswerPair], questions: list[_AnswerPair]) -> Iterable[Disagreement]:
+    by_image: dict[ImageName, list[_AnswerPair]] = {pair.image: [pair] for pair in wholes}
+    for pair in questions:
+        by_image[pair.image].append(pair)
+    for pairs in by_image.values():
+        for image, level, question, kind, first, second, *reasons in pairs:
+            if first is not None and second is not None and first != second:
+                yield Disagreement(*image, level, question, kind, first, second, *reasons)

@@ -1,0 +1,48 @@
+"""Studies that few benchmarks have: of scores by people and judges, of a gate, of causes, and of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+    from formalimg.human_eval.agreement.study_tables import StudyFormat
+
+StudyName: TypeAlias = Literal["calibrate", "captions", "diagnose", "human scores", "judge scores"]
+"""Those behind commands of their own, and those of `agree` for scores: of people, and of two judges."""
+
+
+class OwnStudy(NamedTuple):
+    """The code of a study.
+
+    Attributes:
+        make: makes the study.
+        text: returns it as text.
+        table: returns it as something that `rich` can print.
+        cases: returns how many cases a study would have, with the same arguments.
+        estimate: returns what it would cost, with the same arguments.
+    """
+
+    make: Callable[..., Any]
+    text: Callable[[Any, StudyFormat], str]
+    table: Callable[[Any], ConsoleRenderable]
+    cases: Callable[..., int] | None = None
+    estimate: Callable[..., Any] | None = None
+
+
+def find_study(name: StudyName, suites: Iterable[str] = ()) -> OwnStudy:
+    """Return the study of the first of these suites that has it, or of any: it says then which runs it needs.
+
+    Raises:
+        FormalimgError: if no benchmark has it.
+    """
+    for each in (*suites, *suite_names()):
+        found = suite(each).study(name)
+        if found is not None:
+            return found
+    raise FormalimgError(f"no benchmark has a study of this kind: {name}")

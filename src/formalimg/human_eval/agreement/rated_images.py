@@ -1,0 +1,310 @@
+"""Match human ratings with the images of runs: find the run, the image and the question that each rating is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.human_ratings import Rating, RatingsError, Vote, VotesError
+from formalimg.human_eval.agreement.judge_agreement import (
+    ImageJudgment,
+    ImageName,
+    QuestionKey,
+    image_judgments,
+    question_keys,
+)
+from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo, natural_sort
+from formalimg.human_eval.agreement.rating_files import RatingFile, RowIssue, format_issues
+from formalimg.runs.manifest import Identity
+from formalimg.runs.queries import ImageOutcome
+from formalimg.runs.reader import StoredRun
+from formalimg.types import RunRecord
+
+RunT = TypeVar("RunT", bound=RunRecord)
+
+
+class UnmatchedRowError(Exception):
+    """A row of a rating file matches no image of the runs; the message says why."""
+
+
+def find_run(name: str, runs: Sequence[RunT]) -> RunT:
+    """Return the run in the folder of this name or, if there is none, of the model of this name.
+
+    Raises:
+        UnmatchedRowError: if there is none, or several runs are of the model.
+    """
+    found = [run for run in runs if run.folder.name == name] or [run for run in runs if run.manifest.model.name == name]
+    if not found:
+        known = ", ".join(f"{run.folder.name} ({run.manifest.model.name})" for run in runs)
+        raise UnmatchedRowError(f"no run is called {name} or of that model: add its folder, or write one of {known}")
+    if len(found) > 1:
+        known = ", ".join(run.folder.name for run in found)
+        raise UnmatchedRowError(f"several runs are of the model {name}: write the name of a folder, one of {known}")
+    return found[0]
+
+
+def require_unique_names(runs: Sequence[RunRecord]) -> None:
+    """Check that no two run folders have the same name.
+
+    Raises:
+        FormalimgError: if two have.
+    """
+    names = [run.folder.name for run in runs]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise FormalimgError(f"two of the runs are called {duplicate}, and nothing tells them apart: rename a folder")
+
+
+def one_judge(runs: Sequence[RunRecord]) -> Identity:
+    """Return the judge of all of these runs.
+
+    Raises:
+        FormalimgError: if one of them has no judge, or they have several: their scores are not comparable.
+    """
+    found: list[Identity] = []
+    for run in runs:
+        if run.manifest.judge is None:
+            raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
+        if run.manifest.judge not in found:
+            found.append(run.manifest.judge)
+    if len(found) > 1:
+        names = " and ".join(sorted({judge.name for judge in found}))
+        how = names if len({judge.name for judge in found}) > 1 else f"{names} with different settings"
+        raise FormalimgError(f"the runs were judged by {how}: let one judge look at all of them, or name one that did")
+    if not found:
+        raise FormalimgError("there are no runs: name at least one")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class MatchedVotes:
+    """Votes, each with the image or question it is about.
+
+    Attributes:
+        suite: the benchmark.
+        judges: the judge of each run; None where there is none.
+        votes: the votes of each rater, in the order of their names.
+        info: level and kind of each case that was voted on.
+        judge: the judge's answers to the same cases.
+        scores: the judge's score of each image that was voted on, 0 to 1; None if unscored.
+        questions: the questions about each image that was voted on.
+        unscored: images that were voted on and have no verdict, by reason.
+    """
+
+    suite: str
+    judges: Mapping[str, Identity | None]
+    votes: Mapping[str, Answers]
+    info: Mapping[Case, CaseInfo]
+    judge: Answers
+    scores: Mapping[Case, float | None]
+    questions: Mapping[Case, tuple[Case, ...]]
+    unscored: Mapping[str, int]
+
+
+class _ItemQuestion(NamedTuple):
+    """A question of an item, and its kind."""
+
+    key: QuestionKey
+    kind: str
+
+
+@dataclass(frozen=True)
+class _VotedRun:
+    """A run as needed to match votes with its images and questions."""
+
+    name: str
+    levels: Mapping[str, int]
+    judgments: Mapping[ImageName, ImageJudgment]
+    questions: Mapping[str, tuple[_ItemQuestion, ...]]
+
+
+def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVotes:
+    """Match each vote with an image or question of the runs.
+
+    Raises:
+        VotesError: if the file has mistakes, or votes match nothing in the runs; all of them are named.
+        FormalimgError: if the runs are of several suites, or share a name.
+    """
+    suite = _one_suite(runs)
+    issues = list(file.issues)
+    votes: dict[str, dict[Case, bool | None]] = {rater: {} for rater in natural_sort(vote.rater for vote in file.rows)}
+    info: dict[Case, CaseInfo] = {}
+    judge: dict[Case, bool | None] = {}
+    questions: dict[Case, tuple[Case, ...]] = {}
+    known: dict[str, _VotedRun] = {}
+    for vote in file.rows:
+        try:
+            run = _run_of(vote, runs)
+            if run.folder.name not in known:
+                known[run.folder.name] = _voted_run(run)
+            case = _match_vote(vote, known[run.folder.name])
+            if case in votes[vote.rater]:
+                raise UnmatchedRowError(f"{vote.rater} votes twice on {_format_case(case)}")
+        except UnmatchedRowError as unmatched:
+            issues.append(RowIssue(vote.line, str(unmatched)))
+            continue
+        votes[vote.rater][case] = vote.yes
+        image = case._replace(question=None)
+        if image not in questions:
+            cases = _cases_of(image, known[case.run])
+            questions[image] = tuple(cases)[1:]
+            for each, (case_info, answer) in cases.items():
+                info[each], judge[each] = case_info, answer
+    if issues:
+        raise VotesError(format_issues(issues, file.file))
+    voted = [known[image.run].judgments[ImageName(image.item, image.sample)] for image in questions]
+    unscored = Counter(judgment.reason for judgment in voted if judgment.passed is None)
+    scores = dict(zip(questions, (judgment.score for judgment in voted), strict=True))
+    judges = {run.folder.name: run.manifest.judge for run in runs}
+    return MatchedVotes(suite, judges, votes, info, judge, scores, questions, dict(sorted(unscored.items())))
+
+
+def _one_suite(runs: Sequence[StoredRun]) -> str:
+    suites = sorted({run.manifest.suite for run in runs})
+    if len(suites) != 1:
+        raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
+    require_unique_names(runs)
+    return suites[0]
+
+
+def _run_of(vote: Vote, runs: Sequence[StoredRun]) -> StoredRun:
+    if vote.rater in (MAJORITY, JUDGE):
+        raise UnmatchedRowError(f"the rater is called {vote.rater}, which stands for something else: use another name")
+    return find_run(vote.model, runs)
+
+
+def _match_vote(vote: Vote, run: _VotedRun) -> Case:
+    if vote.item not in run.levels:
+        raise UnmatchedRowError(
+            f"{run.name} has no item {vote.item}: write the id of an item, as in its images/metadata.jsonl"
+        )
+    if ImageName(vote.item, vote.sample) not in run.judgments:
+        raise UnmatchedRowError(
+            f"{run.name} has no sample {vote.sample} of item {vote.item}: samples are counted from 0"
+        )
+    count = len(run.questions[vote.item])
+    if vote.question is not None and vote.question > count:
+        known = f"has {count} questions, numbered from 1" if count else "has no questions that could be known"
+        raise UnmatchedRowError(f"there is no question {vote.question}: item {vote.item} of {run.name} {known}")
+    return Case(run.name, vote.item, vote.sample, vote.question)
+
+
+def _voted_run(run: StoredRun) -> _VotedRun:
+    judgments = image_judgments(run)
+    questions: dict[str, tuple[_ItemQuestion, ...]] = {}
+    about = suite_of(run.manifest.suite)
+    for item in run.suite_items():
+        asked = about.vote_questions(item) or ()
+        keys = question_keys(question for question, _ in asked)
+        questions[item.id] = tuple(map(_ItemQuestion, keys, (kind for _, kind in asked)))
+    for image, judgment in judgments.items():  # in other suites, only verdicts hold the questions
+        if not questions.get(image.item):
+            questions[image.item] = tuple(_ItemQuestion(key, it.kind) for key, it in judgment.answers.items())
+    return _VotedRun(run.folder.name, {name: item.level for name, item in run.items.items()}, judgments, questions)
+
+
+def _cases_of(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
+    """Return the image itself, then its questions, each with its info and the judge's answer."""
+    judgment = run.judgments[ImageName(image.item, image.sample)]
+    found: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
+    for number, (key, kind) in enumerate(run.questions[image.item], 1):
+        answer = judgment.answers.get(key)
+        found[image._replace(question=number)] = (CaseInfo(judgment.level, kind), answer.holds if answer else None)
+    return found
+
+
+def _format_case(case: Case) -> str:
+    whole = "the whole image" if case.question is None else f"question {case.question}"
+    return f"{whole} of item {case.item}, sample {case.sample}, of {case.run}"
+
+
+class RatedImage(NamedTuple):
+    """A rated image: the folder of its run, its item and its sample."""
+
+    run: str
+    item: str
+    sample: int
+
+
+@dataclass(frozen=True)
+class MatchedRatings:
+    """Labels or scores, each with the image it is about.
+
+    Attributes:
+        outcomes: the judge's outcome of each rated image, in the order of the runs.
+        ratings: the rating by each rater, for each rated image and each question about it (None: the whole).
+        raters: the names of the raters.
+        without_image: ratings of items or samples that their run does not have, one line each.
+        not_rated: how many images of the runs that could have been rated have no rating.
+    """
+
+    outcomes: Mapping[RatedImage, ImageOutcome]
+    ratings: Mapping[RatedImage, Mapping[int | None, Mapping[str, float]]]
+    raters: tuple[str, ...]
+    without_image: tuple[str, ...]
+    not_rated: int
+
+
+RowCheck = Callable[[RunRecord, Rating], str]
+"""Returns what is wrong with a rating of an existing image; empty if it is valid."""
+
+
+def match_ratings(
+    file: RatingFile[Rating], runs: Sequence[RunRecord], check: RowCheck, *, levels: frozenset[int]
+) -> MatchedRatings:
+    """Match each label or score with an image of the runs.
+
+    Args:
+        file: the ratings.
+        runs: the runs that their images are in, named by folder or by model.
+        check: further checks of a rating.
+        levels: the levels whose images are to be rated.
+
+    Raises:
+        RatingsError: if the file has mistakes, or a rating names no run, is given twice, or is invalid; all of them
+            are named.
+        FormalimgError: if two runs share a name.
+    """
+    require_unique_names(runs)
+    planned = {run.folder.name: {ImageName(it.item, it.sample): it for it in run.outcomes()} for run in runs}
+    issues = list(file.issues)
+    unmatched: list[RowIssue] = []
+    ratings: dict[RatedImage, dict[int | None, dict[str, float]]] = {}
+    for rating in file.rows:
+        try:
+            run = find_run(rating.model, runs)
+        except UnmatchedRowError as error:
+            issues.append(RowIssue(rating.line, str(error)))
+            continue
+        image = RatedImage(run.folder.name, rating.item, rating.sample)
+        if ImageName(rating.item, rating.sample) not in planned[image.run]:
+            message = f"{image.run} has no sample {rating.sample} of item {rating.item}"
+            unmatched.append(RowIssue(rating.line, message))
+            continue
+        by_rater = ratings.setdefault(image, {}).setdefault(rating.question, {})
+        wrong = check(run, rating) or (_duplicate_message(rating, image.run) if rating.rater in by_rater else "")
+        if wrong:
+            issues.append(RowIssue(rating.line, wrong))
+        by_rater[rating.rater] = rating.value
+    if issues:
+        raise RatingsError(format_issues(issues, file.file))
+    outcomes = {
+        RatedImage(run, *image): outcome for run, inside in planned.items() for image, outcome in inside.items()
+    }
+    return MatchedRatings(
+        {image: outcome for image, outcome in outcomes.items() if image in ratings},
+        ratings,
+        tuple(natural_sort(rating.rater for rating in file.rows)),
+        tuple(format_issues(unmatched)),
+        sum(outcome.level in levels and image not in ratings for image, outcome in outcomes.items()),
+    )
+
+
+def _duplicate_message(rating: Rating, run: str) -> str:
+    who = f"{rating.rater} rates" if rating.rater else "without a rater, somebody rates"
+    what = "the whole image" if rating.question is None else f"question {rating.question}"
+    return f"{who} {what} of item {rating.item}, sample {rating.sample}, of {run} twice"

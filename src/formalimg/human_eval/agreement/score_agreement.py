@@ -1,0 +1,106 @@
+"""Agreement of the scores of two judges on a run of a suite whose images have scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formalimg.human_eval.agreement.judge_agreement import ScoredCounts
+from formalimg.runs.manifest import Identity
+from formalimg.stats.agreement import Consistency
+from formalimg.stats.correlation import Correlation
+from formalimg.stats.observations import Interval, Profile
+from formalimg.stats.precision_recall import Proportion
+
+
+class JudgeScoreDifference(NamedTuple):
+    """The difference between the scores of two judges.
+
+    Attributes:
+        n: how many images both scored.
+        left_out: how many only one of them scored, or neither.
+        first, second: the mean scores of these images; None if there are none.
+        difference: the mean difference, first minus second.
+        interval: its normal interval, clustered by item; None where the spread is unknown.
+        sd: the standard deviation of the differences; None for fewer than two.
+        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
+        r: Pearson's correlation of the scores.
+    """
+
+    n: int
+    left_out: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: Interval | None
+    sd: float | None
+    near: Proportion
+    r: Correlation
+
+
+class QuestionScores(NamedTuple):
+    """The scores of two judges for one question about an image (None: unknown), and their reasons, if given."""
+
+    question: str
+    dimension: str
+    first: float | None
+    second: float | None
+    first_reason: str
+    second_reason: str
+
+    @property
+    def distance(self) -> float:
+        """The absolute difference of the scores; 0 if one is unknown."""
+        return 0.0 if self.first is None or self.second is None else abs(self.first - self.second)
+
+
+class ScoreDisagreement(NamedTuple):
+    """An image that two judges score differently, as a whole or in its questions."""
+
+    item: str
+    sample: int
+    level: int
+    first: float
+    second: float
+    questions: tuple[QuestionScores, ...]
+
+    @property
+    def largest(self) -> QuestionScores | None:
+        """The question with the largest difference; None if they differ on none."""
+        found = max(self.questions, key=lambda question: question.distance, default=None)
+        return found if found is not None and found.distance else None
+
+
+@dataclass(frozen=True)
+class JudgeScoreAgreement:
+    """Agreement of the scores of two judges for the same images of one run, before any gate.
+
+    Attributes:
+        run: the name of the run folder.
+        suite: the benchmark.
+        first, second: the judges.
+        images: how many images they scored.
+        scores, scores_by_level: the differences of their scores.
+        scores_by_dimension: the same for each dimension by itself: the mean of its questions.
+        passed, passed_by_level: how often they agree on whether an image passes, with a score of 0.5 or more.
+        within_levels: the correlation of their scores within levels.
+        disagreements: the images that they score differently, the largest differences first.
+        profile: the formula that sums up questions.
+        confidence: of all intervals.
+    """
+
+    run: str
+    suite: str
+    first: Identity
+    second: Identity
+    images: ScoredCounts
+    scores: JudgeScoreDifference
+    scores_by_level: Mapping[int, JudgeScoreDifference]
+    scores_by_dimension: Mapping[str, JudgeScoreDifference]
+    passed: Consistency
+    passed_by_level: Mapping[int, Consistency]
+    disagreements: tuple[ScoreDisagreement, ...]
+    profile: Profile
+    confidence: float
+    within_levels: Correlation

@@ -1,0 +1,118 @@
+"""The gap between the scores of a judge and of raters, 0 to 1, over the same images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import ceil, fsum, sqrt
+from typing import NamedTuple
+
+from formalimg.stats.agreement import consistency
+from formalimg.stats.correlation import Correlation, pearson
+from formalimg.stats.intervals import mean_interval
+from formalimg.stats.observations import Interval
+from formalimg.stats.precision_recall import Proportion
+
+NEAR = 0.125
+"""Scores that differ by no more than this are near each other."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+_WIDTH = 0.05
+_BINS = 20
+_NOISE = 1e-9
+
+
+class HistogramBin(NamedTuple):
+    """How many images differ by `low` to `high`. A border belongs to the bin nearer to 0."""
+
+    low: float
+    high: float
+    images: int
+
+
+class ScorePair(NamedTuple):
+    """The scores of one image by a judge and by raters (None: no score), and its item."""
+
+    judge: float | None
+    human: float | None
+    item: Hashable
+
+
+class ScoreGap(NamedTuple):
+    """The gap between the scores of a judge and of raters.
+
+    Attributes:
+        n: how many images have both scores.
+        left_out: how many have only one, or none.
+        judge, human: the mean scores of these images; None if there are none.
+        mean: the mean difference, judge minus human.
+        interval: its normal interval, clustered by item; None where the spread is unknown.
+        sd: the standard deviation of the differences; None for fewer than two.
+        quantiles: of the differences, by share; empty if there are none.
+        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
+        r: Pearson's correlation of the scores, with its interval over items; of several levels together, it has much of
+            how they differ.
+        histogram: of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`.
+    """
+
+    n: int
+    left_out: int
+    judge: float | None
+    human: float | None
+    mean: float | None
+    interval: Interval | None
+    sd: float | None
+    quantiles: dict[float, float]
+    near: Proportion
+    r: Correlation
+    histogram: tuple[HistogramBin, ...]
+
+
+def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
+    """Return the gap between the judge scores and human scores of these images."""
+    known = [(judge, human, item) for judge, human, item in pairs if judge is not None and human is not None]
+    differences = [judge - human for judge, human, _ in known]
+    items = [item for *_, item in known]
+    n = len(known)
+    mean = fsum(differences) / n if n else None
+    near = consistency(
+        [(abs(difference) <= NEAR + _NOISE, True) for difference in differences], items=items, confidence=confidence
+    )
+    return ScoreGap(
+        n,
+        len(pairs) - n,
+        fsum(judge for judge, *_ in known) / n if n else None,
+        fsum(human for _, human, _ in known) / n if n else None,
+        mean,
+        mean_interval(differences, confidence, items=items),
+        None if mean is None or n < 2 else sqrt(fsum((each - mean) ** 2 for each in differences) / (n - 1)),
+        _quantiles(differences),
+        Proportion(near.equal, near.n, near.value, near.interval),
+        pearson([(judge, human) for judge, human, _ in known], confidence, items=items),
+        _histogram(differences),
+    )
+
+
+def _quantiles(differences: Sequence[float]) -> dict[float, float]:
+    if not differences:
+        return {}
+    import numpy as np
+
+    return {share: float(value) for share, value in zip(QUANTILES, np.quantile(differences, QUANTILES), strict=True)}
+
+
+def _histogram(differences: Sequence[float]) -> tuple[HistogramBin, ...]:
+    counts = Counter(map(_bin, differences))
+
+    def edge(halves: int) -> float:
+        return max(-1.0, min(1.0, round(halves * _WIDTH / 2, 3)))
+
+    return tuple(
+        HistogramBin(edge(2 * number - 1), edge(2 * number + 1), counts[number]) for number in range(-_BINS, _BINS + 1)
+    )
+
+
+def _bin(difference: float) -> int:
+    steps = max(0, ceil((abs(difference) - _WIDTH / 2 - _NOISE) / _WIDTH))
+    return steps if difference > 0 else -steps

@@ -1,0 +1,264 @@
+"""Thresholds of a score against human labels: accuracy and F1 of each, and the best ones.
+
+Images pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
+thresholds that are best are ranges: all those above one score, up to and including the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.agreement import consistency
+from formalimg.stats.observations import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+Measure: TypeAlias = Literal["accuracy", "F1"]
+
+MEASURES: tuple[Measure, ...] = ("accuracy", "F1")
+
+_DECIMALS = 9
+"""Scores that are equal to so many decimals differ only by rounding."""
+
+_MIDDLE = 0.5
+
+
+class LabelledScore(NamedTuple):
+    """The score of an image, whether raters recognise what it shows, and its item; None if no other is of that item."""
+
+    score: float
+    recognisable: bool
+    item: str | None = None
+
+
+def items_of(images: Sequence[LabelledScore]) -> list[Hashable]:
+    """Return the item of each image; images without one stand for themselves."""
+    return [("", number) if image.item is None else image.item for number, image in enumerate(images)]
+
+
+class ThresholdResult(NamedTuple):
+    """Accuracy and F1 of one threshold against human labels.
+
+    Attributes:
+        threshold: the score that passes.
+        true_positives: recognisable images that pass.
+        false_positives: others that pass.
+        true_negatives: others that are stopped.
+        false_negatives: recognisable images that are stopped.
+        accuracy: the share of images for which threshold and label agree.
+        interval: its exact interval, clustered by item.
+        f1: the harmonic mean of precision and recall; None where nothing is recognisable and nothing passes.
+    """
+
+    threshold: float
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+    accuracy: float
+    interval: Interval
+    f1: float | None
+
+
+class ThresholdRange(NamedTuple):
+    """Thresholds that are equally good, up to and including `high`; `low` is one of them only where it says so."""
+
+    low: float
+    high: float
+    low_included: bool = False
+
+
+class BestThreshold(NamedTuple):
+    """The threshold that is best by one measure.
+
+    Attributes:
+        value: the middle of a range of thresholds that are equally good; of several ranges the one whose middle is
+            nearest to 0.5, and of two equally near the lower one.
+        equally_good: all such ranges.
+        reached: the accuracy, or F1, of these thresholds.
+        interval: its bootstrap interval over items.
+    """
+
+    value: float
+    equally_good: tuple[ThresholdRange, ...]
+    reached: float
+    interval: Interval
+
+
+def at_thresholds(
+    images: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
+) -> tuple[ThresholdResult, ...]:
+    """Return accuracy and F1 of each of these thresholds."""
+    return tuple(_at(_rounded(threshold), images, confidence) for threshold in thresholds)
+
+
+def all_thresholds(images: Iterable[LabelledScore]) -> list[float]:
+    """Return all scores of the images, and 0.00, 0.05, 0.10 … 1.00."""
+    return sorted({*(_rounded(image.score) for image in images), *(step / 20 for step in range(21))})
+
+
+def best_threshold(
+    images: Sequence[LabelledScore],
+    measure: Measure = "accuracy",
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> BestThreshold | None:
+    """Return the threshold that agrees best with human labels; None if all images have the same label.
+
+    Args:
+        images: scores and labels.
+        measure: accuracy, or F1 of the recognisable images.
+        confidence: of the interval.
+        resamples: how many bootstrap samples it takes.
+        seed: of the bootstrap. The order of the images makes no difference.
+
+    Raises:
+        FormalimgError: if the confidence is not between 0 and 1, or the resamples are too few for it.
+    """
+    if not 0 < confidence < 1 or resamples * (1 - confidence) < 2 - 1e-9 or seed < 0:
+        raise FormalimgError(
+            f"{resamples} resamples with the seed {seed} give no {confidence:g} interval: use 2000, 0 and 0.95"
+        )
+    if len({image.recognisable for image in images}) < 2:
+        return None
+    import numpy as np
+
+    scores, counts = _counts(images)
+    ranges = _ranges(scores)
+    reached = _reached(counts[None], measure)[0, : len(ranges)]
+    good = _best_ranges(reached, ranges)
+    drawn = _resampled(images, scores, counts, np.random.default_rng(seed), resamples)
+    drawn_reached = _reached(drawn.reshape(resamples, 2, len(scores)), measure)
+    values = [_nearest_middle(_best_ranges(row[: len(ranges)], ranges)) for row in drawn_reached]
+    outside = (1 - confidence) / 2
+    low = float(np.quantile(values, outside, method="lower"))
+    high = float(np.quantile(values, 1 - outside, method="higher"))
+    value = _nearest_middle(good)
+    return BestThreshold(value, tuple(good), float(reached.max()), Interval(min(low, value), max(high, value)))
+
+
+def choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
+    """Return the best threshold without its interval, as `best_threshold` chooses it; also if all labels are the same.
+
+    Args:
+        images: scores and labels, at least one.
+        measure: accuracy, or F1 of the recognisable images.
+    """
+    scores, counts = _counts(images)
+    ranges = _ranges(scores)
+    return _nearest_middle(_best_ranges(_reached(counts[None], measure)[0, : len(ranges)], ranges))
+
+
+def _counts(images: Sequence[LabelledScore]) -> tuple[list[float], Floats]:
+    """Return the scores, and how many images have each, by label (yes, no)."""
+    import numpy as np
+
+    kinds = Counter((_rounded(image.score), image.recognisable) for image in images)
+    scores = sorted({score for score, _ in kinds})
+    return scores, np.array([[kinds[score, label] for score in scores] for label in (True, False)], dtype=np.float64)
+
+
+def _resampled(
+    images: Sequence[LabelledScore],
+    scores: Sequence[float],
+    counts: Floats,
+    generator: np.random.Generator,
+    resamples: int,
+) -> Floats:
+    """Return such counts for resamples of items, each drawn with all its images."""
+    import numpy as np
+
+    cases: dict[Hashable, list[tuple[float, bool]]] = {}
+    for item, image in zip(items_of(images), images, strict=True):
+        cases.setdefault(item, []).append((_rounded(image.score), image.recognisable))
+    if len(cases) == len(images):
+        drawn = generator.multinomial(len(images), counts.ravel() / counts.sum(), size=resamples)
+        return drawn.astype(np.float64)
+    kinds = sorted(Counter(tuple(sorted(own)) for own in cases.values()).items())
+    column = {cell: at for at, cell in enumerate((score, label) for label in (True, False) for score in scores)}
+    table = np.zeros((len(kinds), len(column)))
+    for row, (own, _) in enumerate(kinds):
+        for cell in own:
+            table[row, column[cell]] += 1
+    chances = np.array([times for _, times in kinds]) / len(cases)
+    return np.asarray(generator.multinomial(len(cases), chances, size=resamples) @ table)
+
+
+def _at(threshold: float, images: Sequence[LabelledScore], confidence: float) -> ThresholdResult:
+    passes = [(_rounded(image.score) >= threshold, image.recognisable) for image in images]
+    counts = Counter(passes)
+    hits, false_alarms = counts[True, True], counts[True, False]
+    rejected, missed = counts[False, False], counts[False, True]
+    denominator = 2 * hits + false_alarms + missed
+    return ThresholdResult(
+        threshold,
+        hits,
+        false_alarms,
+        rejected,
+        missed,
+        (hits + rejected) / len(images),
+        _interval(passes, images, confidence),
+        2 * hits / denominator if denominator else None,
+    )
+
+
+def _interval(passes: Sequence[tuple[bool, bool]], images: Sequence[LabelledScore], confidence: float) -> Interval:
+    found = consistency(passes, items=items_of(images), confidence=confidence).interval
+    assert found is not None  # there is at least one image
+    return found
+
+
+def _rounded(score: float) -> float:
+    return round(score, _DECIMALS)
+
+
+def _ranges(scores: Sequence[float]) -> list[ThresholdRange]:
+    """Return the ranges of equivalent thresholds within 0 and 1, from the one that passes everything."""
+    found = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
+    return [*found, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else found
+
+
+def _reached(counts: Floats, measure: Measure) -> Floats:
+    """Return the measure by bootstrap sample (first axis) and range, given counts by label (yes, no) and score."""
+    import numpy as np
+
+    up_to = np.concatenate([np.zeros((*counts.shape[:2], 1)), counts.cumsum(axis=2)], axis=2)
+    passing = up_to[:, :, -1:] - up_to
+    hits, false_alarms = passing[:, 0], passing[:, 1]
+    known = up_to[:, 0, -1:]
+    if measure == "accuracy":
+        correct: Floats = (hits + up_to[:, 1]) / counts.sum(axis=(1, 2))[:, None]
+        return correct
+    together = hits + false_alarms + known
+    f1: Floats = np.divide(2 * hits, together, out=np.zeros_like(hits), where=together > 0)
+    return f1
+
+
+def _best_ranges(reached: Floats, ranges: Sequence[ThresholdRange]) -> list[ThresholdRange]:
+    """Return the ranges where the measure is highest; neighbours are joined."""
+    import numpy as np
+
+    found: list[ThresholdRange] = []
+    last = -2
+    for index in np.flatnonzero(reached >= reached.max() - 1e-12).tolist():
+        if index == last + 1:
+            found[-1] = found[-1]._replace(high=ranges[index].high)
+        else:
+            found.append(ranges[index])
+        last = index
+    return found
+
+
+def _nearest_middle(ranges: Iterable[ThresholdRange]) -> float:
+    # Rounded, so that of two middles that are equally near no rounding chooses.
+    middles = [_rounded((low + high) / 2) for low, high, _ in ranges]
+    return min(middles, key=lambda middle: (_rounded(abs(middle - _MIDDLE)), middle))

@@ -1,0 +1,162 @@
+"""Files of answers to the questions of items: our own plain table, and those that published benchmarks come with.
+
+Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `question` (its id, or its words), `answer`, and optionally
+`model` and `sample`. Other names for the same are known (`ANSWER_NAMES`). Files of a published benchmark are known by
+their columns (`ANSWER_FORMATS`), and bring the rule by which its authors read answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg._util.record_files import TableRecord, iterate_table
+from formalimg._util.text import truncate
+from formalimg.benchmarks.record import free_name
+from formalimg.errors import FormalimgError
+
+OtherAnswers: TypeAlias = Literal["no", "unscored"]
+"""What an answer counts as that is neither yes nor no: no, as in the code of DSG; or its image is unscored."""
+
+ANSWER_NAMES = {
+    "model": ("model", "t2i_model", "image_model", "generator"),
+    "item": ("item", "item_id", "prompt_id", "image_id"),
+    "sample": ("sample", "sample_id"),
+    "id": ("question_id", "proposition_id", "qid"),
+    "question": ("question", "question_natural_language", "question_text"),
+    "answer": ("answer", "response", "prediction"),
+}
+"""The names under which each field of an answer is found, the first that is there."""
+
+_FIRST_ROWS = 100
+"""How many rows tell which columns a file has."""
+_MAX_SAMPLE, _MAX_NAME, _MAX_ANSWER = 10_000, 100, 900
+_YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
+_AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}
+
+
+class AnswerFormat(NamedTuple):
+    """The format of the answer files of a benchmark.
+
+    Attributes:
+        name: the benchmark.
+        columns: the fields that its files have, and others do not.
+        other_answers: what its code makes of an answer that is neither yes nor no.
+        by_split: whether a model may have answered some splits of the items only: those are then the items of its run.
+    """
+
+    name: str
+    columns: frozenset[str]
+    other_answers: OtherAnswers
+    by_split: bool = False
+
+
+OWN = AnswerFormat("own table", frozenset(), "unscored")
+DSG_ANSWERS = AnswerFormat(
+    "DSG-1k", frozenset({"dsg_prompt_split", "t2i_model", "item_id", "question_id", "answer"}), "no", by_split=True
+)
+"""The released answers of VQA models; their column of dependencies is damaged and not read."""
+
+ANSWER_FORMATS: tuple[AnswerFormat, ...] = (DSG_ANSWERS,)
+"""The formats that are known; the first whose columns are all there counts."""
+
+
+class GivenReply(NamedTuple):
+    """An answer as it stands in a file.
+
+    Attributes:
+        model: the image model; empty if the file names none.
+        item: the item.
+        sample: which of the item's images by this model, from 0.
+        question: the id of the question; empty if the file has its words only.
+        words: the words of the question; empty if the file has its id only.
+        text: the answer.
+    """
+
+    model: str
+    item: str
+    sample: int
+    question: str
+    words: str
+    text: str
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """The answers in a file, which is read anew by whoever wants them: there may be millions.
+
+    Attributes:
+        path: the file.
+        format: its format.
+    """
+
+    path: Path
+    format: AnswerFormat
+
+    def replies(self) -> Iterator[GivenReply | None]:
+        """Yield the answers, and None for each record that cannot be read."""
+        unread = 0
+
+        def skip(where: str, why: str) -> None:
+            nonlocal unread
+            unread += 1
+
+        for row in iterate_table(self.path, skip):
+            yield _reply(row)
+        yield from repeat(None, unread)
+
+
+def read_answers(path: str | Path) -> AnswerTable:
+    """Return the table of answers in a file.
+
+    Raises:
+        FormalimgError: if it cannot be read, or holds no answers.
+    """
+    place = Path(path)
+    first = islice(iterate_table(place, lambda where, why: None), _FIRST_ROWS)
+    there = {name for row in first for name in row.fields}
+    table = AnswerTable(place, next((known for known in ANSWER_FORMATS if known.columns <= there), OWN))
+    if all(reply is None for reply in table.replies()):
+        raise FormalimgError(f"{place} holds no answers: give a table with item, model, sample, question and answer")
+    return table
+
+
+def read_reply(text: str) -> bool | None:
+    """Return whether an answer says yes; None if it says neither yes nor no."""
+    found = _YES_OR_NO.match(text)
+    return found.group(1).lower() in ("yes", "true") if found else _AS_NUMBER.get(text.strip())
+
+
+def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
+    """Return the number of a sample, 0 if there is none; None if it is no such number."""
+    text = row.text(tuple(names)) or "0"
+    digits = text.lstrip("0") or "0"
+    is_sample = text.isascii() and text.isdigit() and len(digits) < 9 and int(digits) <= _MAX_SAMPLE
+    return int(digits) if is_sample else None
+
+
+def read_name(row: TableRecord, names: Sequence[str]) -> str:
+    """Return the name of a model or a rater, as it can be stored and shown; empty if there is none."""
+    return truncate(row.text(tuple(names)), _MAX_NAME, 20)
+
+
+def find_item(name: str, known: Collection[str]) -> str:
+    """Return the id of an item that a file calls so: an odd name has become another, as in `a b` and `a-b`."""
+    return name if name in known else free_name(name, ())
+
+
+def _reply(row: TableRecord) -> GivenReply | None:
+    """Return the answer in a record; None if it does not say to which question of which image."""
+    item, sample = row.text(ANSWER_NAMES["item"]), read_sample(row, ANSWER_NAMES["sample"])
+    number, words = row.text(ANSWER_NAMES["id"]), row.text(ANSWER_NAMES["question"])
+    if not item or sample is None or not (number or words):
+        return None
+    given = row.first(ANSWER_NAMES["answer"])
+    text = ("yes" if given else "no") if isinstance(given, bool) else str(given) if given is not None else ""
+    return GivenReply(
+        read_name(row, ANSWER_NAMES["model"]), item, sample, number, words, truncate(text, _MAX_ANSWER, 100)
+    )

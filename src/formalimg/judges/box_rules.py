@@ -1,0 +1,146 @@
+"""What rules for boxes share: colours, detections and certainty of found objects, and the formulas of what is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+from formalimg.benchmarks.object_spec import OBJECT_COLORS, ObjectSpec, TranslatedClause, translate
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounding
+from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, open_chat, open_grounder
+from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
+from formalimg.logic.syntax import Exists
+from formalimg.models.options import Options
+from formalimg.scenes.objects import CANVAS, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Part
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from formalimg.judges.grounders.clip_colors import ClipColors
+
+ColorReading: TypeAlias = Literal["grounder", "pixels", "clip"]
+
+COLOR_READINGS: tuple[ColorReading, ...] = get_args(ColorReading)
+"""Who says which colour an object has: the grounder, the pixels of its box, or a CLIP model that sees the box."""
+
+_NUMBER = re.compile(r"(?<![\w#])#(\d+)\b")
+"""The number of an object in an explanation."""
+
+
+class ProfileVerdict(NamedTuple):
+    """What one profile says about an image."""
+
+    passed: bool
+    parts: tuple[Part, ...]
+    evidence: Mapping[str, object]
+
+
+def colored_objects(
+    spec: ObjectSpec,
+    objects: Sequence[SceneObject],
+    image: Image,
+    colors: ColorReading,
+    clip: ClipColors | None = None,
+) -> list[SceneObject]:
+    """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
+    if colors == "grounder" or not any(one.color for one in spec.include):
+        return list(objects)
+    if clip is not None:
+        named = {
+            label: iter(clip.name_colors(image, [one.box for one in objects if one.label == label], label))
+            for label in {one.label for one in objects}
+        }
+        return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
+    from formalimg.judges.grounders.pixel_colors import color_in
+
+    return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]
+
+
+def pixel_detections(
+    objects: Sequence[SceneObject], scores: Sequence[float], size: tuple[int, int]
+) -> dict[str, list[dict[str, object]]]:
+    """Return objects on the canvas as detections by class, with boxes in pixels of an image of this size."""
+    across, down = size[0] / CANVAS, size[1] / CANVAS
+    detections: dict[str, list[dict[str, object]]] = {}
+    for one, score in zip(objects, scores, strict=True):
+        box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
+        detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
+    return detections
+
+
+def confidences(grounding: Grounding) -> list[float]:
+    """Return the confidence of each object; empty if the grounder gives none, or not one for each."""
+    found = grounding.evidence.get("found")
+    if not isinstance(found, list) or len(found) != len(grounding.scene):
+        return []
+    scores = [one.get("score") if isinstance(one, Mapping) else None for one in found]
+    return [float(score) for score in scores if isinstance(score, int | float)] if None not in scores else []
+
+
+def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
+    """Return whether the formulas of what is asked for hold.
+
+    Args:
+        spec: what is asked for.
+        objects: everything that was found.
+        counted: the numbers of the objects that are certain enough to count.
+    """
+    scene = Scene.of([objects[number] for number in counted])
+    parts = []
+    for clause in translate(spec):
+        prepared = prepare_formula(clause.formula)
+        holds = prepared.verify(scene).passed
+        reason = "" if holds else _renumbered(_explained(clause, prepared, scene), counted)
+        parts.append(Part(clause.text, clause.kind, float(holds), about=clause.about, reason=reason))
+    passed = all(part.score == 1 for part in parts)
+    return ProfileVerdict(passed, tuple(parts), {"reasons": [part.reason for part in parts if part.reason]})
+
+
+def _explained(clause: TranslatedClause, prepared: PreparedFormula, scene: Scene) -> str:
+    """Return why a clause does not hold: how many were needed and found, or what the closest objects lack."""
+    failed = [one for one in prepared.best_binding(scene).clauses if not one.holds]
+    lacks = "; ".join(dict.fromkeys(one.reason for one in failed))
+    if not isinstance(clause.formula, Exists):
+        return lacks
+    relation = clause.kind == "relation"
+    classes = clause.about[1:] if relation else clause.about[-1:]
+    missing = [label for label in classes if all(one.label != label for one in scene.objects)]
+    if missing:
+        return "; ".join(f"1 {label} needed, none found" for label in missing)
+    wanted = f"{classes[0]} {clause.about[0]} {classes[1]}" if relation else " ".join(clause.about)
+    closest = dict.fromkeys(bound.description for one in failed for bound in one.bindings)
+    return f"{wanted} needed; closest {' and '.join(closest)}: {lacks}"
+
+
+def _renumbered(text: str, numbers: Sequence[int]) -> str:
+    """Return a text in which the objects that count have their numbers among all objects."""
+    return _NUMBER.sub(lambda found: f"#{numbers[int(found[1])]}", text)
+
+
+def read_color_options(reader: Options, name: str) -> dict[str, Any]:
+    """Read who says which colour an object has: of a detector the pixels, unless an option says otherwise."""
+    colors = reader.choice("colors", COLOR_READINGS, "pixels" if name.startswith(DETECTORS) else "grounder")
+    if colors == "clip":
+        from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
+
+        return {"colors": colors, "clip": open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)}
+    if reader.text("clip", None) is not None:
+        raise FormalimgError("clip names the model of colors=clip: give -J colors=clip, too")
+    return {"colors": colors}
+
+
+def open_rule_grounder(suite: str, name: str, options: Mapping[str, str], threshold: float) -> Grounder:
+    """Return the grounder whose boxes a rule judges: all from its threshold on."""
+    if name.startswith(DETECTORS):
+        # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
+        return open_grounder(name, {"threshold": f"{max(threshold, 0.01):g}", **options})
+    if name.startswith("builtin/"):
+        return open_grounder(name, options)
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+
+    chat, asking = open_chat(name, options, GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
+    return VlmGrounder(chat, colors=OBJECT_COLORS, **asking)

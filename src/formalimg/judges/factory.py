@@ -1,0 +1,236 @@
+"""Registry: open judges and grounders by name, such as `builtin/icons`; suite and protocol decide how each is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite_names
+from formalimg.errors import FormalimgError
+from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, SceneJudge
+from formalimg.types import Grounder, Judge
+
+if TYPE_CHECKING:
+    from formalimg.judges.published_protocol import Followed
+    from formalimg.types import ChatModel
+
+Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+"""How models are asked and answers are scored: our way, or as published. `published` is what the published code does;
+`paper` and `official-code` say it where the two differ."""
+
+ICONS = "builtin/icons"
+DRAWN = "builtin/drawn"
+"""Goes by the scene that drawings of the built-in models carry."""
+DETECTORS = "detector/"
+"""Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
+COCO = f"{DETECTORS}coco"
+
+GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
+"""Options that say how a chat model is asked for boxes."""
+_JUDGE_OPTIONS = (*GROUNDER_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
+"""Options that say how judges use a chat model; all others belong to the model."""
+
+
+def open_judge(
+    suite: str,
+    name: str | None = None,
+    options: Mapping[str, str] | None = None,
+    task: Literal["image", "layout"] | str = "image",
+    protocol: Protocol | str = "default",
+) -> Judge:
+    """Return the judge of this name for a suite; without a name, the one that works offline.
+
+    A chat model is used as the suite needs it: it is asked for boxes, and logic decides, or for a verdict on each
+    clause, an answer to each question, or a score on each of an item's weighted questions.
+
+    Args:
+        suite: the benchmark.
+        name: `builtin/icons`, `builtin/drawn`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+        options: those that say how the suite uses a chat model, such as `requests`, `boxes` and `prompts` (a folder),
+            and those of the model that is named.
+        task: what is to be judged. Layouts are judged by logic alone.
+        protocol: `default`, or as published: `published`, `paper`, `official-code`.
+
+    Raises:
+        FormalimgError: if there is no such judge, it cannot judge the suite, or an option is wrong.
+    """
+    check_protocol(protocol)
+    if task == "layout":
+        if name not in (None, LayoutJudge.name) or options:
+            raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
+        return LayoutJudge() if protocol == "default" else PublishedLayoutJudge()
+    about = suite_of(suite)
+    if about.judge_profiles and protocol != "default":
+        *profiles, last = about.judge_profiles
+        known = f"{', '.join(profiles)} or {last}"
+        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile={known}")
+    if name == DRAWN and protocol == "default":
+        return _drawn_judge(suite, options)
+    return about.open_judge(name, options or {}, protocol)
+
+
+def check_protocol(protocol: str) -> None:
+    """Refuse a protocol that does not exist.
+
+    Raises:
+        FormalimgError: if it is unknown.
+    """
+    if protocol not in PROTOCOLS:
+        raise FormalimgError(f"unknown protocol {protocol!r}: known are {', '.join(PROTOCOLS)}")
+
+
+def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
+    """Return the grounder of this name: `builtin/icons`, `detector/coco`, `detector/…`, or a chat model.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    # Each is imported here, so that others start faster.
+    if name == ICONS:
+        if options:
+            raise FormalimgError(f"{ICONS} has no options, but {', '.join(options)} was given")
+        from formalimg.judges.grounders.icons import IconGrounder
+
+        return IconGrounder()
+    if name.startswith("builtin/"):
+        found = f"{DRAWN} is a judge, and finds no objects" if name == DRAWN else f"there is no grounder {name}"
+        raise FormalimgError(f"{found}: known is {ICONS}, for images that formalimg drew itself")
+    if name == COCO:
+        from formalimg.judges.grounders.coco import open_coco
+
+        return open_coco(options or {})
+    if name.startswith(DETECTORS):
+        from formalimg.judges.grounders.detector import open_detector
+
+        return open_detector(name.removeprefix(DETECTORS), options or {})
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+
+    chat, own = open_chat(name, options, GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
+    return VlmGrounder(chat, **own)
+
+
+def _drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
+    if options:
+        raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
+    from formalimg.judges.drawn_judge import DrawnJudge
+
+    drawn = DrawnJudge()
+    judge = suite_of(suite).adapt_drawn_judge(drawn)
+    if judge is None:
+        known = [name for name in suite_names() if suite_of(name).world and suite_of(name).adapt_drawn_judge(drawn)]
+        worlds = ", ".join(known)
+        raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
+    return judge
+
+
+def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
+    """Return the judge of free prompts that goes by a grounder, or asks a chat model.
+
+    Args:
+        judge: the grounder or the chat model.
+        options: `requests`, `zeroing` and `prompts`, as for `QuestionGraphJudge`; for chat models.
+    """
+    from formalimg.judges.prompt_judge import PromptJudge
+
+    if isinstance(judge, Grounder):
+        return PromptJudge(SceneJudge(judge))
+    from formalimg.judges.clause_judge import ClauseJudge
+    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+
+    own = {key: options[key] for key in ("prompts",) if key in options}
+    # An image passes if all its parts do, whichever way the prompt is judged.
+    return PromptJudge(ClauseJudge(judge, decide="clauses", **own), QuestionGraphJudge(judge, **options))
+
+
+def require_chat(
+    suite: str, name: str | None, why_not: str, advice: str = ", or make the images only, with `formalimg generate`"
+) -> str:
+    """Return the name of the chat model; refuse a missing name, and grounders that find boxes and colours only."""
+    if name is None:
+        raise FormalimgError(
+            f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
+            f"--judge gemini/gemini-3-pro-preview{advice}"
+        )
+    if name == DRAWN:
+        raise FormalimgError(f"{DRAWN} asks nobody, {why_not}: name a chat model")
+    if name == ICONS or name.startswith(DETECTORS):
+        raise FormalimgError(f"{name} sees boxes and colours only, {why_not}: name a chat model")
+    return name
+
+
+def open_chat(
+    name: str,
+    options: Mapping[str, str] | None,
+    own_keys: tuple[str, ...],
+    user: str,
+    choices: Mapping[str, tuple[str, ...]],
+) -> tuple[ChatModel, dict[str, Any]]:
+    """Return the chat model with its own options, and the options that say how it is used.
+
+    Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
+
+    Args:
+        name: the chat model.
+        options: all options.
+        own_keys: those that say how it is used.
+        user: what it is used for, in words.
+        choices: the values that an option may have.
+
+    Raises:
+        FormalimgError: if there is no such model, or an option is wrong.
+    """
+    from formalimg.models.registry import open_chat_model
+
+    model_options = dict(options or {})
+    for key in _JUDGE_OPTIONS:
+        if key in model_options and key not in own_keys:
+            known = ", ".join(own_keys)
+            raise FormalimgError(f"{user} has no option {key!r}: it knows {known}, and those of the model")
+    own: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
+    for key, values in choices.items():
+        if key in own:
+            by_slug = {value.replace(" ", "-"): value for value in values}
+            slug = own[key].replace(" ", "-")
+            if slug not in by_slug:
+                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(by_slug)}")
+            own[key] = by_slug[slug]
+    if "prompts" in own:
+        own["prompts"] = Path(own["prompts"])
+    return open_chat_model(name, model_options), own
+
+
+def open_published_chat(
+    suite: str,
+    name: str | None,
+    options: Mapping[str, str],
+    protocol: str,
+    own_keys: tuple[str, ...] = ("prompts",),
+    *,
+    temperature: float,
+    max_tokens: int | None = None,
+    top_p: float | None = None,
+) -> tuple[ChatModel, Followed, dict[str, Any]]:
+    """Return the chat model of a published protocol, what is followed, and the options that say how it is used.
+
+    Args:
+        suite: the benchmark.
+        name: the chat model.
+        options: all options.
+        protocol: `published`, `paper` or `official-code`.
+        own_keys: the options that say how it is used.
+        temperature: the published one; an option comes first, here and below.
+        max_tokens: the longest answer; None for the server's own limit.
+        top_p: the share of tokens to sample from; None for all.
+
+    Raises:
+        FormalimgError: if there is no such model, or an option is wrong.
+    """
+    from formalimg.models.options import sampling_options
+
+    name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
+    sampling = sampling_options(name, temperature=temperature, max_tokens=max_tokens, top_p=top_p)
+    chat, own = open_chat(name, {**sampling, **options}, own_keys, f"{suite} with the protocol {protocol}", {})
+    return chat, "paper" if protocol == "paper" else "official-code", own

@@ -1,0 +1,309 @@
+"""Assertions of a formula: the positive facts that hold together, one set for each situation.
+
+Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
+on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which an object as in the
+antecedent is there and the consequent holds; the strict reading of `forall` says that there is such an object.
+An `or` of negations and one other part is a condition too: that is how the lifted form writes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from formalimg.language.ontology.entries import class_with_article
+from formalimg.language.ontology.knowledge import RELATIONS, Ontology
+from formalimg.logic.errors import Problem, Span
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
+
+Claim: TypeAlias = tuple[str, str, str]
+"""A fact without its place: the predicate, the object, and the word or the other object."""
+
+PHRASES = {
+    "LeftOf": "to the left of",
+    "RightOf": "to the right of",
+    "On": "on",
+    "In": "inside",
+    "NextTo": "next to",
+}
+_APART = " "
+"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
+
+_MAX_ROUNDS = 20
+"""How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
+
+
+class AssertedFact(NamedTuple):
+    """An asserted atom of one or two arguments; the second is a word, or the name of a variable."""
+
+    predicate: str
+    obj: str
+    other: str
+    span: Span
+
+    @property
+    def claim(self) -> Claim:
+        """The fact without its span."""
+        return self[:3]
+
+    def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> AssertedFact:
+        """Return the same fact about other variables."""
+        other = names.get(self.other, self.other) if self.predicate in relations else self.other
+        return AssertedFact(self.predicate, names.get(self.obj, self.obj), other, self.span)
+
+
+@dataclass
+class AssertionScope:
+    """The facts of one situation, its conditionals, and the variables that appear first in it."""
+
+    facts: list[AssertedFact] = field(default_factory=list)
+    conditions: list[Conditional] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    exact: bool = True
+    """Nothing but facts was asserted: no part was left out."""
+
+
+@dataclass(eq=False)
+class Conditional:
+    """If the antecedent holds, so does the consequent; it holds for any values of the `universal` variables."""
+
+    universal: frozenset[str]
+    antecedent: AssertionScope
+    consequent: AssertionScope
+
+    @property
+    def opens_a_situation(self) -> bool:
+        """Whether it is about objects of a `forall`; the strict reading says that there are such objects."""
+        return not self.spoken.isdisjoint(self.universal)
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The variables of the antecedent."""
+        return frozenset(name for fact in self.antecedent.facts for name in (fact.obj, fact.other))
+
+    @property
+    def claims(self) -> frozenset[Claim]:
+        """The facts of the antecedent, without their spans."""
+        return frozenset(fact.claim for fact in self.antecedent.facts)
+
+
+def asserted(formula: Formula) -> AssertionScope:
+    """Return everything that a formula asserts. Its variables must have been renamed apart."""
+    scope = AssertionScope()
+    _collect(formula, True, scope, frozenset())
+    return scope
+
+
+def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal: frozenset[str]) -> None:
+    match formula:
+        case Atom() if positive:
+            scope.facts.extend(_facts(formula))
+        case Atom():
+            scope.exact = False
+        case Not(body):
+            _collect(body, not positive, scope, universal)
+        case Exists(variable, body) | Forall(variable, body):
+            if isinstance(formula, Forall) == positive:
+                universal = universal | {variable.name}
+                scope.exact = False
+            scope.variables.append(variable.name)
+            _collect(body, positive, scope, universal)
+        case And(parts) | Or(parts) if isinstance(formula, And) == positive or len(parts) == 1:
+            for part in parts:
+                _collect(part, positive, scope, universal)
+        case And(parts) | Or(parts):
+            _choose([(part, positive) for part in parts], scope, universal)
+        case Implies(antecedent, consequent) if positive:
+            _choose([(antecedent, False), (consequent, True)], scope, universal)
+        case Implies(antecedent, consequent):
+            _collect(antecedent, True, scope, universal)
+            _collect(consequent, False, scope, universal)
+        case Count(_, _, variable, body) if positive and formula.range[0] > 0:  # some of them are there
+            scope.exact = False
+            scope.variables.append(variable.name)
+            _collect(body, True, scope, universal)
+        case Iff() | Count():
+            scope.exact = False
+
+
+def _choose(parts: list[tuple[Formula, bool]], scope: AssertionScope, universal: frozenset[str]) -> None:
+    """Add a disjunction: a conditional if all of its parts but one are negated; otherwise it asserts nothing."""
+    scope.exact = False
+    negated: list[Formula] = []
+    plain: list[Formula] = []
+    for part, positive in parts:
+        while isinstance(part, Not):
+            part, positive = part.body, not positive
+        (plain if positive else negated).append(part)
+    if len(plain) != 1 or not negated:
+        return
+    antecedent, consequent = AssertionScope(), AssertionScope()
+    for part in negated:
+        _collect(part, True, antecedent, frozenset())
+    _collect(plain[0], True, consequent, universal)
+    condition = Conditional(universal, antecedent, consequent)
+    for known in scope.conditions:
+        if known.claims == condition.claims and antecedent.exact and known.antecedent.exact:
+            known.consequent.facts.extend(consequent.facts)  # the lifted form repeats the antecedent in every clause
+            known.consequent.conditions.extend(consequent.conditions)
+            known.consequent.variables.extend(consequent.variables)
+            return
+    scope.conditions.append(condition)
+
+
+def _facts(atom: Atom) -> Iterator[AssertedFact]:
+    match atom.arguments:
+        case (Variable(name), Variable(other)) | (Variable(name), Value(other)):
+            yield AssertedFact(atom.predicate, name, other, atom.span)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Facts that hold together."""
+
+    facts: tuple[AssertedFact, ...]
+    ontology: Ontology
+
+    @cached_property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The asserted classes of each variable."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for fact in self.facts:
+            if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.obj]:
+                found[fact.obj].append(fact.other)
+        return {obj: tuple(classes) for obj, classes in found.items() if classes}
+
+    @cached_property
+    def attributes(self) -> dict[str, list[AssertedFact]]:
+        """The asserted attributes of each variable."""
+        found: dict[str, list[AssertedFact]] = defaultdict(list)
+        for fact in self.facts:
+            if fact.predicate in ATTRIBUTE_PREDICATES:
+                found[fact.obj].append(fact)
+        return dict(found)
+
+    def related(self, *predicates: str) -> list[AssertedFact]:
+        """Return the facts of some relations between two different objects."""
+        return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.other]
+
+    def worn(self, garment: str, wearer: str) -> bool:
+        """Return whether two variables are a garment and somebody who can wear it."""
+        return any(
+            self.ontology.wears(cls, other)
+            for cls in self.classes.get(wearer, ())
+            for other in self.classes.get(garment, ())
+        )
+
+    def name(self, variable: str) -> str:
+        """Return a variable for messages: "a cat", or "?c" where its class is not asserted."""
+        classes = self.classes.get(variable)
+        return class_with_article(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
+
+
+def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
+    """Yield every situation of a formula: that of its plain facts, and one for each conditional."""
+    scope = asserted(formula)
+    yield from _situations(scope, scope.facts, {}, (), ontology)
+
+
+def _situations(
+    scope: AssertionScope,
+    added: list[AssertedFact],
+    known: Mapping[Claim, AssertedFact],
+    rules: tuple[Conditional, ...],
+    ontology: Ontology,
+) -> Iterator[Situation]:
+    """Yield the situation where facts are added to those known, and all situations within it."""
+    facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
+    yield Situation(tuple(sorted(facts.values(), key=lambda fact: fact.span.start)), ontology)
+    rules = (*rules, *scope.conditions)
+    for condition in scope.conditions:
+        if condition.opens_a_situation:
+            more = [*condition.antecedent.facts, *condition.consequent.facts]
+            yield from _situations(condition.consequent, more, facts, rules, ontology)
+
+
+def _closed(
+    settled: Mapping[Claim, AssertedFact],
+    added: list[AssertedFact],
+    rules: tuple[Conditional, ...],
+    fresh: tuple[Conditional, ...],
+    ontology: Ontology,
+) -> dict[Claim, AssertedFact]:
+    """Return all facts, closed under the conditionals: "every cat sleeps" applies to this cat too.
+
+    The old rules have been applied to what is settled, so only objects with new facts are tried again.
+    """
+    known = dict(settled)
+    for fact in added:
+        known.setdefault(fact.claim, fact)
+    everything = _things(known.values())
+    touched = _things(added)
+    for turn in range(_MAX_ROUNDS):
+        held = _with_broader(known, ontology)
+        derived = [
+            fact.renamed(names, RELATIONS)
+            for condition in (*rules, *fresh)
+            for names in _applications(condition, everything if condition in fresh and not turn else touched, held)
+            for fact in condition.consequent.facts
+        ]
+        news = [fact for fact in derived if fact.claim not in known]
+        if not news:
+            break
+        for fact in news:
+            known.setdefault(fact.claim, fact)
+        touched = _things(news)
+    return known
+
+
+def _things(facts: Iterable[AssertedFact]) -> list[str]:
+    """The variables of facts, less the objects that conditions bring in: those would bring in others without end."""
+    names = dict.fromkeys(
+        name for fact in facts for name in ((fact.obj, fact.other) if fact.predicate in RELATIONS else (fact.obj,))
+    )
+    return [name for name in names if _APART not in name]
+
+
+def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
+    held = set(known)
+    for predicate, obj, cls in tuple(held):
+        if predicate == "Is" and cls in ontology.entries:
+            held.update(("Is", obj, broader) for broader in ontology.entry(cls).broader)
+    return held
+
+
+def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
+    """Yield the ways to read a conditional's variables as objects whose facts meet its antecedent.
+
+    Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
+    """
+    antecedent = condition.antecedent.facts
+    universal = sorted(condition.spoken & condition.universal)
+    if not condition.antecedent.exact or not antecedent or len(universal) > 1:
+        return
+    for obj in objects if universal else ("",):
+        names = dict.fromkeys(universal, obj)
+        if all(fact.renamed(names, RELATIONS).claim in held for fact in antecedent):
+            if universal not in ([], [obj]):  # what a consequent brings in is another object for each application
+                names |= {variable: f"{variable}{_APART}{obj}" for variable in condition.consequent.variables}
+            yield names
+
+
+class PlausibilityReport:
+    """Collects problems, each once: situations of one formula share facts and find the same problem again."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, int, str], Problem] = {}
+
+    def add(self, message: str, *facts: AssertedFact) -> None:
+        """Report facts that are implausible together, at the span of the last of them."""
+        span = max((fact.span for fact in facts), key=lambda place: place.start)
+        self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))
+
+    def problems(self) -> list[Problem]:
+        """Return all problems, in the order of the text."""
+        return [self._found[key] for key in sorted(self._found)]

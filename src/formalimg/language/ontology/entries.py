@@ -1,0 +1,307 @@
+"""Entries of the ontology: sizes, weights, attributes and abilities of each class, read from data files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.logic.vocabulary import Vocabulary, closest_match
+from formalimg.scenes.objects import ATTRIBUTE_KINDS
+
+FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
+_PLURAL = frozenset({"shoes", "glasses", "headphones"})
+
+
+class SizeRange(NamedTuple):
+    """From the smallest to the largest usual specimen."""
+
+    low: float
+    high: float
+
+
+class Grip(NamedTuple):
+    """What a class holds objects with, which classes it can hold, and their maximal length (cm) and weight (kg)."""
+
+    limb: str
+    admits: frozenset[str]
+    length: float
+    weight: float
+
+
+class Inside(NamedTuple):
+    """The inside of a class: which classes go in, and the widest opening and longest room (cm) of a large specimen.
+
+    `shallow`: what is in it is also on it, as in a boat or on a plate.
+    """
+
+    admits: frozenset[str]
+    across: float
+    length: float
+    shallow: bool
+
+
+class Top(NamedTuple):
+    """What can rest on a class: which classes, and their maximal length (cm) and weight (kg)."""
+
+    admits: frozenset[str]
+    length: float
+    weight: float
+
+
+class Worn(NamedTuple):
+    """Who wears a class, and whether the wearer is then in it ("a woman in a jacket")."""
+
+    by: frozenset[str]
+    within: bool
+
+
+@dataclass(frozen=True)
+class ClassEntry:
+    """One class: what it is like, and what it can do.
+
+    Lengths are in cm, weights in kg. `size` is the longest side, `across` the second longest side of the smallest
+    specimen (what must pass an opening). `broader` names the classes that it also is: every man is a person.
+    """
+
+    name: str
+    category: str
+    broader: tuple[str, ...]
+    size: SizeRange
+    across: float
+    weight: SizeRange
+    holds: Grip | None
+    inside: Inside | None
+    top: Top | None
+    worn: Worn | None
+    words: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Clashes:
+    """States that exclude each other, and states that a material forbids."""
+
+    exclusive: tuple[tuple[str, ...], ...]
+    afloat: frozenset[str]
+    needs_material: Mapping[str, frozenset[str]]
+    never_material: Mapping[str, frozenset[str]]
+
+    def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Return whether one object can have both words at once. Each word has its kind: `("state", "open")`."""
+        (kind, word), (other_kind, other_word) = one, other
+        if one == other:
+            return True
+        if kind == other_kind:
+            return kind == "state" and not any(word in group and other_word in group for group in self.exclusive)
+        if (kind, other_kind) == ("material", "state"):
+            return self.agree(other, one)
+        if (kind, other_kind) == ("state", "material"):
+            allowed = self.needs_material.get(word, {other_word})
+            return other_word in allowed and other_word not in self.never_material.get(word, ())
+        return True
+
+
+def class_with_article(cls: str) -> str:
+    """Return a class with its article: "a cup", "an apple", "shoes"."""
+    if cls in _PLURAL:
+        return cls
+    return f"{'an' if cls[0] in 'aeiou' else 'a'} {cls}"
+
+
+class OntologyError(FormalimgError):
+    """Inconsistent ontology data, or an unknown word."""
+
+
+class OntologyData(NamedTuple):
+    """The contents of the data files."""
+
+    entries: dict[str, ClassEntry]
+    clashes: Clashes
+
+
+def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
+    """Load the ontology from a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
+    tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    for name in ("groups.toml", "clashes.toml"):
+        if name not in tables:
+            raise OntologyError(f"the ontology in {folder} has no {name}")
+    groups, clashes = tables.pop("groups.toml"), tables.pop("clashes.toml")
+    classes: dict[str, dict[str, Any]] = {}
+    for file in sorted(tables):
+        for name, fields in tables[file].items():
+            if name in classes:
+                raise OntologyError(f"{file}: {name} is described twice")
+            if not isinstance(fields, dict):
+                raise OntologyError(f"{file}: {name} must be a table, [{name}]")
+            classes[name] = fields
+    _same_names("classes", classes, vocabulary.words["class"])
+    reader = _EntryReader(vocabulary, groups, classes)
+    entries = {name: reader.entry(name, classes[name]) for name in vocabulary.words["class"]}
+    return OntologyData(entries, reader.clashes(clashes))
+
+
+def _table(file: Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OntologyError(f"{file.name} is not valid TOML: {error}") from error
+
+
+def _same_names(where: str, found: Iterable[str], expected: Iterable[str]) -> None:
+    found, expected = list(found), list(expected)
+    missing = [name for name in expected if name not in found]
+    unknown = [name for name in found if name not in expected]
+    if missing or unknown:
+        errors = [f"missing {', '.join(missing)}"] * bool(missing) + [f"unknown {', '.join(unknown)}"] * bool(unknown)
+        raise OntologyError(f"{where}: {'; '.join(errors)}")
+
+
+class _EntryReader:
+    """Converts tables into entries, with lists that may name groups."""
+
+    def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
+        self.vocabulary = vocabulary
+        _same_names("groups.toml", groups, ("class", *ATTRIBUTE_KINDS))
+        self.groups: dict[str, dict[str, list[str]]] = {kind: dict(lists) for kind, lists in groups.items()}
+        class_with_article = self.groups["class"]
+        for name, fields in classes.items():
+            category = fields.get("category")
+            if not isinstance(category, str) or not category:
+                raise OntologyError(f"{name}: category must be a word")
+            if category in groups["class"]:
+                raise OntologyError(f"{name}: the category {category} is also the name of a group")
+            class_with_article.setdefault(category, []).append(name)
+        class_with_article["anything"] = list(vocabulary.words["class"])
+
+    def entry(self, name: str, fields: Mapping[str, Any]) -> ClassEntry:
+        """Return the entry of one class."""
+        _same_names(name, fields, FIELDS)
+        return ClassEntry(
+            name=name,
+            category=fields["category"],
+            broader=self.words(f"{name}.broader", fields["broader"], "class"),
+            size=_extent(f"{name}.size", fields["size"]),
+            across=_number(f"{name}.across", fields["across"]),
+            weight=_extent(f"{name}.weight", fields["weight"]),
+            holds=self.grip(f"{name}.holds", fields["holds"]),
+            inside=self.inside(f"{name}.inside", fields["inside"]),
+            top=self.top(f"{name}.top", fields["top"]),
+            worn=self.worn(f"{name}.worn", fields["worn"]),
+            words={kind: self.words(f"{name}.{kind}", fields[kind], kind) for kind in ATTRIBUTE_KINDS},
+        )
+
+    def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a list of words with its groups expanded, in the order of the vocabulary."""
+        if not isinstance(written, list) or not all(isinstance(word, str) for word in written):
+            raise OntologyError(f"{where} must be a list of words")
+        found: set[str] = set()
+        for word in written:
+            group = word.removeprefix("@")
+            if word == group:
+                self.known(where, word, kind, self.vocabulary.words[kind])
+                found.add(word)
+            elif group in trail:
+                raise OntologyError(f"{where}: the group @{group} contains itself")
+            else:
+                self.known(where, group, f"{kind} group", tuple(self.groups[kind]))
+                found.update(self.words(f"@{group}", self.groups[kind][group], kind, (*trail, group)))
+        return tuple(word for word in self.vocabulary.words[kind] if word in found)
+
+    @staticmethod
+    def known(where: str, word: str, kind: str, known: tuple[str, ...]) -> None:
+        """Raise an error if a word is not known."""
+        if word not in known:
+            near = closest_match(word, known)
+            raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
+
+    def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:
+        """Return the classes of `of` without those of `except`."""
+        excepted = self.words(f"{where}.except", table.get("except", []), "class")
+        return frozenset(self.words(f"{where}.of", table["of"], "class")) - frozenset(excepted)
+
+    def grip(self, where: str, written: object) -> Grip | None:
+        """Read the field `holds`."""
+        table = _optional(where, written, ("with", "of", "length", "weight"), ("except",))
+        if table is None:
+            return None
+        limits = _number(f"{where}.length", table["length"]), _number(f"{where}.weight", table["weight"])
+        return Grip(str(table["with"]), self.admitted(where, table), *limits)
+
+    def inside(self, where: str, written: object) -> Inside | None:
+        """Read the field `inside`."""
+        table = _optional(where, written, ("of", "across", "length"), ("except", "shallow"))
+        if table is None:
+            return None
+        lengths = _number(f"{where}.across", table["across"]), _number(f"{where}.length", table["length"])
+        shallow = _flag(f"{where}.shallow", table.get("shallow", False))
+        return Inside(self.admitted(where, table), *lengths, shallow)
+
+    def top(self, where: str, written: object) -> Top | None:
+        """Read the field `top`."""
+        table = _optional(where, written, ("of", "length", "weight"), ("except",))
+        if table is None:
+            return None
+        limits = _number(f"{where}.length", table["length"]), _number(f"{where}.weight", table["weight"])
+        return Top(self.admitted(where, table), *limits)
+
+    def worn(self, where: str, written: object) -> Worn | None:
+        """Read the field `worn`."""
+        table = _optional(where, written, ("by", "within"))
+        if table is None:
+            return None
+        wearers = frozenset(self.words(f"{where}.by", table["by"], "class"))
+        return Worn(wearers, _flag(f"{where}.within", table["within"]))
+
+    def clashes(self, table: Mapping[str, Any]) -> Clashes:
+        """Read the file `clashes.toml`."""
+        _same_names("clashes.toml", table, ("exclusive", "afloat", "needs_material", "never_material"))
+
+        def materials(field: str) -> dict[str, frozenset[str]]:
+            self.words(f"clashes.toml: {field}", list(table[field]), "state")
+            return {
+                state: frozenset(self.words(f"clashes.toml: {field}.{state}", words, "material"))
+                for state, words in table[field].items()
+            }
+
+        return Clashes(
+            exclusive=tuple(self.words("clashes.toml: exclusive", words, "state") for words in table["exclusive"]),
+            afloat=frozenset(self.words("clashes.toml: afloat", table["afloat"], "state")),
+            needs_material=materials("needs_material"),
+            never_material=materials("never_material"),
+        )
+
+
+def _number(where: str, written: object) -> float:
+    if isinstance(written, bool) or not isinstance(written, int | float) or not 0 < written < float("inf"):
+        raise OntologyError(f"{where} must be a number above 0")
+    return float(written)
+
+
+def _flag(where: str, written: object) -> bool:
+    if not isinstance(written, bool):
+        raise OntologyError(f"{where} must be true or false")
+    return written
+
+
+def _extent(where: str, written: object) -> SizeRange:
+    if not isinstance(written, list) or len(written) != 2:
+        raise OntologyError(f"{where} must be two numbers, [smallest, largest]")
+    low, high = (_number(where, number) for number in written)
+    if low > high:
+        raise OntologyError(f"{where}: the smallest, {low:g}, is above the largest, {high:g}")
+    return SizeRange(low, high)
+
+
+def _optional(
+    where: str, written: object, required: tuple[str, ...], allowed: tuple[str, ...] = ()
+) -> Mapping[str, Any] | None:
+    """Return the table of a field that may also be `false`."""
+    if written is False:
+        return None
+    if not isinstance(written, dict):
+        raise OntologyError(f"{where} must be false, or a table with {', '.join(required)}")
+    _same_names(where, [key for key in written if key not in allowed], required)
+    return written

@@ -1,0 +1,143 @@
+"""Ontology: which attributes suit a class, and which relations can hold between two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from formalimg.language.ontology.entries import Clashes, ClassEntry, OntologyError, class_with_article, load_ontology
+from formalimg.logic.vocabulary import closest_match, vocabulary
+from formalimg.scenes.objects import ATTRIBUTE_KINDS
+
+RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
+"""The predicates between two objects."""
+
+COVERED = ("natural",)
+"""The vocabularies whose words the ontology knows."""
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """Knowledge about the classes of natural scenes; `entries` has one entry per class."""
+
+    entries: Mapping[str, ClassEntry]
+    clashes: Clashes
+
+    def entry(self, cls: str) -> ClassEntry:
+        """Return the entry of a class."""
+        _require("class", cls, self.entries)
+        return self.entries[cls]
+
+    def suits(self, cls: str, kind: str, word: str) -> bool:
+        """Return whether a colour, material, shape or state suits a class: not `("lion", "shape", "rectangular")`."""
+        _require(kind, word, vocabulary("natural").words[_kind(kind)])
+        return word in self.entry(cls).words[kind]
+
+    def words_for(self, cls: str, kind: str) -> tuple[str, ...]:
+        """Return the words of a kind that suit a class, in the order of the vocabulary."""
+        return self.entry(cls).words[_kind(kind)]
+
+    def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Return whether one object can have both words at once: not `("state", "open"), ("state", "closed")`."""
+        for kind, word in (one, other):
+            _require(kind, word, vocabulary("natural").words[_kind(kind)])
+        return self.clashes.agree(one, other)
+
+    def can(self, predicate: str, cls_a: str, cls_b: str) -> bool:
+        """Return whether the relation can hold from an object of the first class to one of the second."""
+        return self.why_not(predicate, cls_a, cls_b) is None
+
+    def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
+        """Return the classes that a class can be related to: `partners("In", "key")` are those a key can be in.
+
+        With `role="second"` the class comes second: `partners("In", "cup", "second")` are those that fit in a cup.
+        """
+        if role == "first":
+            return tuple(other for other in self.entries if self.can(predicate, cls, other))
+        return tuple(other for other in self.entries if self.can(predicate, other, cls))
+
+    def why_not(self, predicate: str, cls_a: str, cls_b: str) -> str | None:
+        """Return why the relation cannot hold between two classes; None if it can."""
+        _require("predicate", predicate, RELATIONS)
+        first, second = self.entry(cls_a), self.entry(cls_b)
+        if predicate == "In":
+            return _why_not_in(first, second)
+        if predicate == "On":
+            return _why_not_on(first, second)
+        if predicate == "Holding":
+            return _why_not_holding(first, second)
+        return None  # any two objects can stand side by side
+
+    def wears(self, wearer: str, garment: str) -> bool:
+        """Return whether one class can wear the other. Then `(On garment wearer)` says that it does."""
+        worn = self.entry(garment).worn
+        return worn is not None and wearer in worn.by
+
+    def is_also(self, cls: str, other: str) -> bool:
+        """Return whether every object of the class is also of the other: every man a person, every man a man."""
+        return cls == other or other in self.entry(cls).broader
+
+    def fits(self, cls_a: str, cls_b: str) -> bool:
+        """Return whether the smallest of the first class fits inside the largest of the second."""
+        inside, small = self.entry(cls_b).inside, self.entry(cls_a)
+        return inside is not None and small.across <= inside.across and small.size.low <= inside.length
+
+
+def _why_not_in(obj: ClassEntry, place: ClassEntry) -> str | None:
+    if place.worn is not None and place.worn.within and obj.name in place.worn.by:
+        return None
+    if place.inside is None:
+        return f"nothing goes inside {class_with_article(place.name)}"
+    if obj.across > place.inside.across or obj.size.low > place.inside.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.name not in place.inside.admits:
+        return f"that is no place for {class_with_article(obj.name)}"
+    return None
+
+
+def _why_not_on(obj: ClassEntry, place: ClassEntry) -> str | None:
+    if obj.worn is not None and place.name in obj.worn.by:
+        return None
+    if place.top is None:
+        return f"nothing rests on {class_with_article(place.name)}"
+    if obj.size.low > place.top.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.weight.low > place.top.weight:
+        return f"{class_with_article(obj.name)} would be too heavy"
+    if obj.name not in place.top.admits:
+        return f"that is no support for {class_with_article(obj.name)}"
+    return None
+
+
+def _why_not_holding(holder: ClassEntry, obj: ClassEntry) -> str | None:
+    if holder.holds is None:
+        return "there is no hand, paw or mouth to hold with"
+    if obj.weight.low > holder.holds.weight:
+        return f"{class_with_article(obj.name)} would be too heavy"
+    if obj.size.low > holder.holds.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.name not in holder.holds.admits:
+        return f"{holder.holds.limb} would not hold {class_with_article(obj.name)}"
+    return None
+
+
+def _kind(kind: str) -> str:
+    _require("kind of word", kind, ATTRIBUTE_KINDS)
+    return kind
+
+
+def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    if word not in known:
+        near = closest_match(word, known)
+        advice = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
+        raise OntologyError(f"the ontology knows no {what} {word!r}: {advice}")
+
+
+@cache
+def ontology() -> Ontology:
+    """Return the ontology of the natural vocabulary, read from the data files of this package."""
+    loaded = load_ontology(files("formalimg.language.ontology") / "data", vocabulary("natural"))
+    return Ontology(loaded.entries, loaded.clashes)

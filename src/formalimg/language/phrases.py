@@ -1,0 +1,183 @@
+"""Phrases: noun phrases, and the properties after a verb."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from formalimg.language.description import ClaimPart, is_relation
+from formalimg.language.lexicon import PARTICULAR, PRONOUNS, Pronoun, SuiteLexicon, plural_measure
+from formalimg.language.naming import HashRng, ObjectName
+
+
+class NounPhrase(NamedTuple):
+    """A noun phrase, and whether it takes "are"."""
+
+    text: str
+    many: bool = False
+
+
+class PropertyPhrase(NamedTuple):
+    """A property in English, and its kind: class, like, where, size, doing or open."""
+
+    text: str
+    kind: str
+
+
+def join_list(items: list[str]) -> str:
+    """Return the items as a list: "a", "a and b", "a, b and c"."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def with_article(text: str) -> str:
+    """Return the text after "a" or "an"."""
+    return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
+
+
+class PhraseBuilder:
+    """Builds phrases from names and parts, and keeps track of the objects that have been introduced."""
+
+    def __init__(self, lexicon: SuiteLexicon, names: dict[str, ObjectName], rng: HashRng) -> None:
+        self.lexicon = lexicon
+        self.names = names
+        self.rng = rng
+        self.known: set[str] = set()
+        self.ruled: set[str] = set()
+        self._taste = rng.below(2)
+
+    def refer(self, obj: str) -> NounPhrase:
+        """Return the reference to an object: "a red cup" the first time, then "the cup"."""
+        name = self.names[obj]
+        if obj in self.known:
+            return self._definite(name)
+        if name.number is not None:
+            others = [self.names[other] for other in self.known if self.names[other].noun is name.noun]
+            before = sum(other.number is not None for other in others)
+            name.mark = self.lexicon.ordinals[name.number + before]
+        self.known.add(obj)
+        return NounPhrase(with_article(self._core(name)) + self._clause(name))
+
+    def refer_all(self, objects: list[str]) -> NounPhrase:
+        """Return the reference to several objects as a list."""
+        phrases = [self.refer(obj) for obj in objects]
+        return NounPhrase(join_list([phrase.text for phrase in phrases]), len(phrases) > 1 or phrases[0].many)
+
+    def every(self, obj: str) -> str:
+        """Return the phrase for every object of a rule: "every red cup that is not above the plate"."""
+        self.known.add(obj)
+        self.ruled.add(obj)
+        return f"every {self._core(self.names[obj])}{self._clause(self.names[obj])}"
+
+    def all_of(self, obj: str) -> str:
+        """Return the same in the plural: "all red cups"."""
+        self.known.add(obj)
+        name = self.names[obj]
+        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
+        return " ".join(["all", *counted, *self._adjectives(name), name.noun.plural])
+
+    def counted(self, obj: str, *, singular: bool) -> str:
+        """Return the noun of counted objects, with its adjectives: "red cup", "pairs of black jeans"."""
+        name = self.names[obj]
+        if singular:
+            return self._core(name)
+        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
+        return " ".join([*counted, *self._adjectives(name), name.noun.plural])
+
+    def pronoun(self, obj: str) -> Pronoun:
+        """Return the pronoun of an object; the object of a rule is one pair, not many jeans."""
+        name = self.names[obj]
+        many = name.noun.many and not name.mark and obj not in self.ruled
+        return PRONOUNS["they" if many else name.noun.pronoun]
+
+    def _core(self, name: ObjectName) -> str:
+        words = [name.mark, name.noun.measure, *self._adjectives(name), name.noun.text]
+        return " ".join(word for word in words if word)
+
+    def _adjectives(self, name: ObjectName) -> list[str]:
+        return [" or ".join(adjective.before or "" for adjective in group) for group in name.adjectives]
+
+    def _clause(self, name: ObjectName) -> str:
+        if not name.clause:
+            return ""
+        return f" {name.noun.who} is {self.join_properties([claim.parts for claim in name.clause])}"
+
+    def _definite(self, name: ObjectName) -> NounPhrase:
+        article = "that" if name.mark == PARTICULAR else "the"
+        adjective = name.distinguishing.before if name.distinguishing else None
+        words = [article, name.mark, name.noun.measure if name.mark else None, adjective, name.noun.text]
+        return NounPhrase(" ".join(word for word in words if word), name.noun.many and not name.mark)
+
+    # --- behind the verb
+
+    def join_properties(
+        self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, verb: str | None = None
+    ) -> str:
+        """Return the properties as a list.
+
+        Args:
+            properties: each one part, or several of which one holds.
+            it: what a pronoun stands for at first; then it stands for the object named last.
+            verb: the words between two properties of different kinds, such as "and is"; None inside a noun phrase.
+        """
+        if verb is not None and _same_relation(properties, it):
+            first, second = (prop[0] for prop in properties)
+            return f"{self.part_text(first)} and {self.refer(second.rest[0]).text}"
+        rendered: list[PropertyPhrase] = []
+        left = list(properties)
+        for corner in self.lexicon.corners:
+            pair = [(ClaimPart(place, ()),) for place in corner.places]
+            if all(prop in left for prop in pair):
+                left = [prop for prop in left if prop not in pair]
+                rendered.append(PropertyPhrase(corner.phrase, "where"))
+        for prop in left:
+            if len(prop) > 1:
+                rendered.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
+            elif not is_relation(prop[0]):
+                rendered.append(PropertyPhrase(self.part_text(prop[0]), self._kind_of(prop[0])))
+            else:
+                obj = prop[0].rest[0]
+                pronoun = self.pronoun(obj) if obj == it else None
+                rendered.append(PropertyPhrase(self.part_text(prop[0], pronoun), self._kind_of(prop[0])))
+                it = obj
+        rendered.sort(key=lambda phrase: phrase.kind != "class")
+        if len(rendered) == 2 and rendered[0].kind != rendered[1].kind:
+            return f"{rendered[0].text} {verb or 'and'} {rendered[1].text}"
+        return join_list([phrase.text for phrase in rendered])
+
+    def _kind_of(self, part: ClaimPart) -> str:
+        if part.predicate in self.lexicon.relations:
+            return self.lexicon.relations[part.predicate].kind
+        if part.predicate in self.lexicon.places:
+            return "where"
+        return "class" if part.predicate == "Is" else "like"
+
+    def part_text(self, part: ClaimPart, pronoun: Pronoun | None = None) -> str:
+        """Return one part: "not red", "above the cup", "to its left"."""
+        denied = "" if part.positive else "not "
+        if part.predicate == "Is":
+            return denied + with_article(self._class(part.rest[0]))
+        if not part.rest:
+            return denied + self.phrase_for(part.predicate)
+        if not is_relation(part):
+            return denied + self.lexicon.adjectives[part.predicate, part.rest[0]].after
+        relation = self.lexicon.relations[part.predicate]
+        if pronoun and relation.near:
+            return denied + relation.near.format(it=pronoun.it, its=pronoun.its)
+        return f"{denied}{self.phrase_for(part.predicate)} {pronoun.it if pronoun else self.refer(part.rest[0]).text}"
+
+    def phrase_for(self, predicate: str) -> str:
+        """Return the phrase of a relation or position: always the same in one text, to imply no difference."""
+        relation = self.lexicon.relations.get(predicate)
+        phrases = relation.phrases if relation else self.lexicon.places[predicate]
+        return phrases[self._taste % len(phrases)]
+
+    def _class(self, word: str) -> str:
+        noun = self.lexicon.nouns[word]
+        return f"{noun.measure} {noun.text}" if noun.measure else noun.text
+
+
+def _same_relation(properties: list[tuple[ClaimPart, ...]], it: str | None) -> bool:
+    """Return whether the subject has the same relation to two objects: "above the cup and the plate"."""
+    parts = [prop[0] for prop in properties if len(prop) == 1 and prop[0].positive and is_relation(prop[0])]
+    if len(properties) != 2 or len(parts) != 2 or it in (parts[0].rest[0], parts[1].rest[0]):
+        return False
+    return parts[0].predicate == parts[1].predicate

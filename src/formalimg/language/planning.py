@@ -1,0 +1,293 @@
+"""Sentence planning: which claims share a clause, and the order of clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from formalimg.language.description import ClaimPart, Disjunction, ObjectClaim, is_relation
+from formalimg.language.lexicon import SuiteLexicon
+from formalimg.language.naming import HashRng
+
+MAX_PROPERTIES = 3
+"""The most that one sentence says of its subject."""
+
+
+class Enumeration(NamedTuple):
+    """These objects are present."""
+
+    objects: list[str]
+
+
+@dataclass
+class Statement:
+    """All subjects have all properties; a single subject may also have neighbors."""
+
+    subjects: list[str]
+    properties: list[tuple[ClaimPart, ...]]
+    neighbors: list[ObjectClaim] = field(default_factory=list)
+
+
+class Ordering(NamedTuple):
+    """Objects in a sequence, with the relations of each to the next and to the previous one."""
+
+    objects: list[str]
+    to_next: list[str]
+    to_previous: list[str]
+
+
+class AlignedGroup(NamedTuple):
+    """Objects that are all related to each other; pairs are of an earlier one with a later one."""
+
+    objects: list[str]
+    predicate: str
+
+
+Clause: TypeAlias = Enumeration | Statement | Ordering | AlignedGroup | Disjunction
+
+
+def mentioned_objects(clause: Clause) -> list[str]:
+    """Return the objects that a clause mentions, in the order of its words."""
+    match clause:
+        case Enumeration(objects) | Ordering(objects) | AlignedGroup(objects):
+            return objects
+        case Disjunction(claims):
+            return [obj for claim in claims for obj in _of_claim(claim)]
+        case Statement(subjects, properties, neighbors):
+            objects = [obj for prop in properties for part in prop if is_relation(part) for obj in part.rest]
+            return [*subjects, *objects, *(claim.subject for claim in neighbors)]
+
+
+def _of_claim(claim: ObjectClaim) -> Iterator[str]:
+    yield claim.subject
+    for part in claim.parts:
+        if is_relation(part):
+            yield from part.rest
+
+
+def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
+    """Return the objects that must be introduced before the clause, because "a cup" would be misread inside it.
+
+    Under "not" and "or" a new object would only be there in part; and after an object with a relative clause, the rest
+    of the sentence would seem to belong to it.
+    """
+    match clause:
+        case Disjunction():
+            return mentioned_objects(clause)
+        case Statement(_, properties, neighbors):
+            alone = len(properties) == 1 and not neighbors
+            return [
+                obj
+                for prop in properties
+                for part in prop
+                if is_relation(part)
+                for obj in part.rest
+                if len(prop) > 1 or not part.positive or (obj in with_clause and not alone)
+            ]
+        case _:
+            return []
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans the clauses of a block."""
+
+    lexicon: SuiteLexicon
+    rng: HashRng
+    with_clause: set[str]
+    """Objects whose introduction carries a relative clause."""
+    never_neighbors: set[str]
+    """Objects that no other is said to have by it."""
+
+    def plan(
+        self,
+        claims: Iterable[ObjectClaim],
+        disjunctions: Iterable[Disjunction],
+        objects: Iterable[str],
+        known: Iterable[str],
+    ) -> list[Clause]:
+        """Return clauses that express all claims and introduce all objects that are not known yet."""
+        left = list(claims)
+        clauses: list[Clause] = [*self._groups(left), *self._orderings(left), *self._shared(left)]
+        subjects = list(dict.fromkeys(claim.subject for claim in left))
+        for subject in subjects:
+            properties = [claim.parts for claim in left if claim.subject == subject]
+            clauses += [Statement([subject], portion) for portion in self._portions(sort_properties(properties))]
+        order = {obj: place for place, obj in enumerate([*objects, *subjects])}
+        clauses.sort(key=lambda clause: min(order.get(obj, 0) for obj in mentioned_objects(clause)[:1]))
+        return self._ordered([*clauses, *disjunctions], list(objects), set(known))
+
+    # --- what is said together
+
+    def _groups(self, left: list[ObjectClaim]) -> list[Clause]:
+        """Take objects that are all aligned with each other."""
+        found: list[Clause] = []
+        for predicate, relation in self.lexicon.relations.items():
+            pairs = _pairs(left, predicate) if relation.group else []
+            while pairs:
+                objects = list(pairs[0])
+                for candidate in dict.fromkeys(second for _, second in pairs):
+                    if candidate not in objects and all((obj, candidate) in pairs for obj in objects):
+                        objects.append(candidate)
+                members = [(a, b) for place, a in enumerate(objects) for b in objects[place + 1 :]]
+                pairs = [pair for pair in pairs if pair not in members]
+                if len(objects) > 2:
+                    _take(left, predicate, members)
+                    found.append(AlignedGroup(objects, predicate))
+        return found
+
+    def _orderings(self, left: list[ObjectClaim]) -> list[Clause]:
+        """Objects of which each is related to the next."""
+        found: list[Clause] = []
+        for predicate in [name for name, relation in self.lexicon.relations.items() if relation.ordered]:
+            for objects in _paths(_pairs(left, predicate)):
+                if self.lexicon.relations[predicate].back:
+                    objects = objects[::-1]
+                links = list(pairwise(objects))
+                back = [(second, first) for first, second in links]
+                if not any(set(way) <= set(_pairs(left, predicate)) for way in (links, back)):
+                    continue
+                to_next, to_previous = [], []
+                for name, relation in self.lexicon.relations.items():
+                    pairs = set(_pairs(left, name)) if relation.ordered else set()
+                    if set(links) <= pairs:
+                        to_next.append(name)
+                        _take(left, name, links)
+                    elif set(back) <= pairs:
+                        to_previous.append(name)
+                        _take(left, name, back)
+                found.append(Ordering(objects, to_next, to_previous))
+        return found
+
+    def _shared(self, left: list[ObjectClaim]) -> list[Clause]:
+        """Take what several subjects share."""
+        found: list[Clause] = []
+        for parts in dict.fromkeys(claim.parts for claim in left):
+            subjects = [claim.subject for claim in left if claim.parts == parts]
+            if len(subjects) > 1 and (parts[0].positive or len(parts) > 1) and len(subjects) < 5:
+                left[:] = [claim for claim in left if claim.parts != parts]
+                found.append(Statement(subjects, [parts]))
+        return found
+
+    def _portions(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
+        """Split properties into portions of similar size; two positions that make a corner count as one."""
+        units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in properties]
+        for corner in self.lexicon.corners:
+            pair = [[(ClaimPart(place, ()),)] for place in corner.places]
+            if all(unit in units for unit in pair):
+                units = [[prop for unit in pair for prop in unit], *(unit for unit in units if unit not in pair)]
+        size = -(-len(units) // -(-len(units) // MAX_PROPERTIES))
+        portions = [units[place : place + size] for place in range(0, len(units), size)]
+        return [[prop for unit in portion for prop in unit] for portion in portions]
+
+    # --- the order
+
+    def _ordered(self, clauses: list[Clause], objects: list[str], known: set[str]) -> list[Clause]:
+        """Order clauses so that each continues from what is known, and introduce objects that no clause introduces."""
+        spoken = {obj for clause in clauses for obj in mentioned_objects(clause)}
+        ordered: list[Clause] = []
+        unspoken = [obj for obj in objects if obj not in known | spoken]
+        if unspoken:
+            ordered.append(Enumeration(unspoken))
+            known.update(unspoken)
+        while clauses:
+            clause = self._next(clauses, known)
+            missing = [obj for obj in dict.fromkeys(required_objects(clause, self.with_clause)) if obj not in known]
+            if missing:
+                ordered.append(Enumeration(missing))
+            known.update(missing)
+            clause = self._with_neighbors(clause, clauses, known)
+            ordered.append(clause)
+            known.update(mentioned_objects(clause))
+        return ordered
+
+    def _next(self, clauses: list[Clause], known: set[str]) -> Clause:
+        """Take the first clause about something known that needs nothing unknown, or the best alternative."""
+
+        def strangeness(place: int) -> tuple[bool, bool, int]:
+            clause = clauses[place]
+            unready = any(obj not in known for obj in required_objects(clause, self.with_clause))
+            return (unready, bool(known) and not known & set(mentioned_objects(clause)), place)
+
+        return clauses.pop(min(range(len(clauses)), key=strangeness))
+
+    def _with_neighbors(self, clause: Clause, clauses: list[Clause], known: set[str]) -> Clause:
+        """Let a subject have the new objects that are on it, beside it, and so on: "and has a cup to its left"."""
+        if not isinstance(clause, Statement) or not self.rng.likely(35):
+            return clause
+        own = self._neighbors(clause, known)
+        if own and is_relation(own.parts[0]) and own.parts[0].rest[0] in known:
+            subject, properties, neighbors = own.parts[0].rest[0], [], [own]
+        elif len(clause.subjects) == 1 and len(clause.properties) < 2 and self._stays_clear(clause, known):
+            subject, properties, neighbors = clause.subjects[0], clause.properties, []
+        else:
+            return clause
+        for other in list(clauses):
+            claim = self._neighbors(other, known | set(mentioned_objects(clause)))
+            if claim and claim.parts[0].rest[0] == subject and len(neighbors) < 2:
+                clauses.remove(other)
+                neighbors.append(claim)
+        return Statement([subject], properties, neighbors)
+
+    def _stays_clear(self, clause: Statement, known: set[str]) -> bool:
+        """Return whether more can follow the clause without seeming to belong to a relative clause."""
+        return not any(obj in self.with_clause and obj not in known for obj in mentioned_objects(clause)[1:])
+
+    def _neighbors(self, clause: Clause, known: set[str]) -> ObjectClaim | None:
+        """The claim of a clause that says nothing but where a new object is, next to another."""
+        if (
+            not isinstance(clause, Statement)
+            or len(clause.subjects) > 1
+            or len(clause.properties) != 1
+            or clause.neighbors
+        ):
+            return None
+        subject, claim = clause.subjects[0], ObjectClaim(clause.subjects[0], clause.properties[0])
+        if subject in known or subject in self.never_neighbors or not claim.single or not is_relation(claim.single):
+            return None
+        return claim if self.lexicon.relations[claim.single.predicate].near else None
+
+
+def _pairs(claims: list[ObjectClaim], predicate: str) -> list[tuple[str, str]]:
+    return [(c.subject, c.single.rest[0]) for c in claims if c.single and c.single.predicate == predicate]
+
+
+def _take(left: list[ObjectClaim], predicate: str, pairs: list[tuple[str, str]]) -> None:
+    for subject, obj in pairs:
+        left.remove(ObjectClaim(subject, (ClaimPart(predicate, (obj,)),)))
+
+
+def _paths(pairs: list[tuple[str, str]]) -> list[list[str]]:
+    """Return paths of three objects or more along the pairs, none using a pair twice."""
+    paths = []
+    left = list(pairs)
+    while left:
+        ends = {second for _, second in left}
+        start = next((first for first, _ in left if first not in ends), left[0][0])
+        path = [start]
+        while True:
+            step = next((p for p in left if p[0] == path[-1] and p[1] not in path), None)
+            if step is None:
+                break
+            left.remove(step)
+            path.append(step[1])
+        if len(path) == 1:
+            left = [pair for pair in left if pair[0] != start]
+        if len(path) > 2:
+            paths.append(path)
+    return paths
+
+
+def sort_properties(properties: list[tuple[ClaimPart, ...]]) -> list[tuple[ClaimPart, ...]]:
+    """Sort properties: affirmed, denied, open; positions before relations; relations to one object side by side."""
+    seen = list(dict.fromkeys(part.rest[0] for prop in properties for part in prop if is_relation(part)))
+
+    def key(prop: tuple[ClaimPart, ...]) -> tuple[int, int, int]:
+        part = prop[0]
+        certainty = 2 if len(prop) > 1 else 0 if part.positive else 1
+        nominal = 0 if part.predicate == "Is" else 1
+        return (certainty, nominal, 1 + seen.index(part.rest[0]) if is_relation(part) else 0)
+
+    return sorted(properties, key=key)

@@ -1,0 +1,355 @@
+"""Phrases of prose: properties, relations, and what follows a noun.
+
+Where English leaves open what a phrase belongs to, nothing is guessed: the text is refused. "A cup on a table next to a
+lamp" may have either beside the lamp, a cat that "sits" on a rug may be sitting or merely be there. What follows the
+last of several objects is read only if it can be said of this one alone: in "a man holding a plate with a spoon on it",
+the spoon is on the plate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from formalimg.language.phrase_parser import MAX_DEPTH
+from formalimg.language.prose_draft import ProseObject
+from formalimg.language.prose_lexicon import RelationPhrase
+from formalimg.language.prose_nouns import OBJECT_PRONOUNS, AmbiguousTextError, ProseNouns
+from formalimg.language.prose_words import POSSESSIVES
+
+QUANTIFIERS = ("every", "each", "all")
+BE = ("is", "are")
+HAVE = ("has", "have")
+JOINTS = (", and", ",", "and")
+_ONE_FOR_EACH = ("On", "In", "NextTo")
+"""Relations in which "a cup next to every plate" can mean a cup for each plate."""
+
+_POSTURES = ("sitting", "standing", "lying", "kneeling")
+
+
+class PropertyRead(NamedTuple):
+    """The object that a property names, whether by a pronoun, and whether more was said of it within the phrase."""
+
+    named: ProseObject | None = None
+    pronoun: bool = False
+    modified: bool = False
+
+
+class ProsePhrases(ProseNouns):
+    """Reads properties and modifiers."""
+
+    _depth = 0
+
+    # --- properties
+
+    def starts_property(self) -> bool:
+        """Return whether a property comes next."""
+        place = self.reader.place
+        self.skip_placed()
+        found = self.is_next(self.take_place) or self.is_next(self.take_near)
+        if self.is_next(lambda: self.take_any("finite")):
+            self.reader.place = place
+            return False
+        for meanings in (self.prose.relations, self.prose.alignments, self.prose.words.after):
+            found = found or self.reader.take_meaning(meanings) is not None
+        self.reader.place = place
+        return found
+
+    def read_properties(self, subjects: Sequence[ProseObject], it: ProseObject | None = None) -> None:
+        """Read a list of properties. "It" is the given object at first, then the one that was named last."""
+        read = self.read_property(subjects, it, several=True)
+        while True:
+            it = read.named or it
+            place = self.reader.place
+            joint = self.reader.take_one_of(JOINTS)
+            verb = self.reader.take_one_of(BE)
+            if joint is None or not self.starts_property():
+                self.reader.place = place
+                return
+            if not verb:
+                # ", above the cup" may follow a place, but after an object it may be the place of that object.
+                bare = joint == "," and self.is_next(lambda: self.reader.take_meaning(self.prose.relations))
+                self._refuse_unclear(subjects[0], read, joined=not bare)
+            read = self.read_property(subjects, it, several=True)
+
+    def read_property(
+        self, subjects: Sequence[ProseObject], it: ProseObject | None, *, several: bool = False
+    ) -> PropertyRead:
+        """Read one property of all subjects; a relation may be to several objects where this is allowed."""
+        self.skip_placed()
+        sides = self.take_place()
+        if sides is not None:
+            self.claim(subjects, *((side,) for side in sides))
+            return PropertyRead()
+        alignment = self.reader.take_meaning(self.prose.alignments)
+        if alignment is not None:
+            return self._read_alignment(alignment, subjects, it)
+        if self.is_next(self.take_near) or self.is_next(lambda: self.reader.take_meaning(self.prose.relations)):
+            return self.read_relation(subjects, it, several=several)
+        state = self.reader.take_meaning(self.prose.words.after)
+        if state is None:
+            self.reader.fail("an attribute, a place or a relation")
+        for subject in subjects:
+            if state.word in _POSTURES and not (several and self.prose.is_living(subject.noun)):
+                raise unclear(f"'{state.after}' may be the state of the {subject.noun.text} or only its place")
+        self.claim(subjects, (state.predicate, state.word))
+        if state.word.endswith("ing") and self.starts_property():
+            return self.read_property(subjects, it, several=several)
+        return PropertyRead()
+
+    def read_relation(
+        self, subjects: Sequence[ProseObject], it: ProseObject | None, *, several: bool = False, to_it: bool = False
+    ) -> PropertyRead:
+        """Read a relation and its object; with `to_it`, the object must be a pronoun."""
+        self.take_any("adverbs")
+        near = self.read_near(it)
+        if near is not None:
+            self.relate(near[0], subjects, near[1])
+            return PropertyRead(near[1], pronoun=True)
+        phrase = self.reader.take_meaning(self.prose.relations)
+        if phrase is None:
+            self.reader.fail("a relation")
+        for subject in subjects:
+            if not self._fits(phrase, subject):
+                raise unclear(f"it is not clear how a {subject.noun.text} holds, wears or contains something")
+        quantifier = None if to_it else self.reader.take_one_of(QUANTIFIERS)
+        if quantifier:
+            self._relate_to_all(phrase, subjects, quantifier)
+            return PropertyRead()
+        called = self.read_pronoun(OBJECT_PRONOUNS, it)
+        if called is None and to_it:
+            self.reader.fail("a pronoun")
+        read = PropertyRead(called, pronoun=True) if called else self._read_related(subjects)
+        assert read.named is not None
+        if phrase.predicate == "In" and any(self.prose.wears(subject.noun, read.named.noun) for subject in subjects):
+            raise unclear(f"who is in the {read.named.noun.text} may wear it")
+        self.relate(phrase, subjects, read.named)
+        while several and self.reader.sees("and") and (further := self.attempt(lambda: self._read_further(subjects))):
+            self.relate(phrase, subjects, further)
+        return read
+
+    def read_near(self, it: ProseObject | None) -> tuple[RelationPhrase, ProseObject] | None:
+        """Read "to its left", if it comes next: the relation and its object."""
+        if not self.is_next(self.take_near):
+            return None
+        self.reader.expect("to", "on")
+        named = self.read_pronoun(POSSESSIVES, it)
+        assert named is not None
+        return RelationPhrase("LeftOf" if self.reader.expect("left", "right") == "left" else "RightOf"), named
+
+    def _read_further(self, subjects: Sequence[ProseObject]) -> ProseObject:
+        """Read a further object of the same relation, which is not the subject of the next clause."""
+        self.reader.expect("and")
+        if not self.starts_noun():
+            self.reader.fail("an object")
+        found = self._read_related(subjects)
+        if self.sees_verb() or self.starts_property() or found.modified or found.named is None:
+            self.reader.fail("an object and nothing more")
+        return found.named
+
+    def _read_related(self, subjects: Sequence[ProseObject]) -> PropertyRead:
+        """Read the object of a relation, and what follows it if it can be said of this object alone."""
+        if self._depth == MAX_DEPTH:
+            self.reader.fail("no further object inside one phrase")
+        found = self.read_noun()
+        self._depth += 1
+        try:
+            return PropertyRead(found, modified=self._read_inner_modifier(found, subjects))
+        finally:
+            self._depth -= 1
+
+    def relate(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], other: ProseObject) -> None:
+        """Relate all subjects to one object."""
+        for subject in subjects:
+            if subject == other:
+                self.reader.fail("an object other than the subject")
+            first, second = (other, subject) if phrase.reverse else (subject, other)
+            self.draft.add(self.rule, first.variable, phrase.predicate, second.variable)
+
+    def _relate_to_all(self, phrase: RelationPhrase, subjects: Sequence[ProseObject], quantifier: str) -> None:
+        if not phrase.reverse and phrase.predicate in _ONE_FOR_EACH:
+            raise unclear("there may be one thing for all of them or one for each")
+        every, before = self.read_universal(quantifier), self.rule
+        self.rule = every.rule
+        self.relate(phrase, subjects, every)
+        self.rule = before
+
+    def _read_alignment(self, predicate: str, subjects: Sequence[ProseObject], it: ProseObject | None) -> PropertyRead:
+        """Read what follows "aligned vertically": "with a cup", "above a cup", or nothing after several subjects."""
+        if self.reader.take("with each other") or not (self.reader.sees("with") or self._starts_direction()):
+            if len(subjects) < 2:
+                self.reader.fail("'with' and an object")
+            self.align(predicate, subjects)
+            return PropertyRead()
+        if self.reader.take("with"):
+            named = self.read_pronoun(OBJECT_PRONOUNS, it)
+            read = PropertyRead(named, pronoun=True) if named else self._read_related(subjects)
+        else:
+            read = self.read_relation(subjects, it)
+        if read.named is None:
+            self.reader.fail("one object")
+        self.relate(RelationPhrase(predicate), subjects, read.named)
+        return read
+
+    def align(self, predicate: str, objects: Sequence[ProseObject]) -> None:
+        """Align two objects; of more it is not said whether each is aligned with the next or with every other."""
+        if any(known.amount for known in objects):
+            raise unclear("counted objects may be aligned with each other or each with the other object")
+        if len(objects) != 2:
+            raise unclear(f"the {len(objects)} objects may be aligned one with the next or every one with every other")
+        self.draft.add(self.rule, objects[0].variable, predicate, objects[1].variable)
+
+    def claim(self, subjects: Sequence[ProseObject], *parts: tuple[str, ...]) -> None:
+        """Claim all parts of all subjects."""
+        for subject in subjects:
+            for part in parts:
+                self.draft.add(self.rule, subject.variable, *part)
+        self.mentioned.append(subjects[-1])
+
+    # --- what follows a noun
+
+    def read_modifiers(self, found: ProseObject, it: ProseObject | None = None) -> PropertyRead | None:
+        """Read what follows a noun that is no object of a relation; None if nothing does."""
+        read: PropertyRead | None = None
+        while True:
+            place = self.reader.place
+            joined = read is not None and self.reader.take("and")
+            action = self._action()
+            if read and joined and self.starts_property() and not self.is_list_alignment():
+                self._refuse_unclear(found, read, joined=True)
+                read = self.read_property([found], read.named or it)
+            elif joined:
+                self.reader.place = place
+                return read
+            elif self._sees_relative():
+                self._refuse_unclear(found, read, joined=False)
+                self._read_relative(found)
+                read = PropertyRead(modified=True)
+            elif self.reader.sees("with"):
+                clear = read is None or read.named is None or self.prose.is_living(read.named.noun)
+                if not self.attempt(lambda clear=clear: self._read_with(found if clear else None)):  # type: ignore[misc]
+                    return read
+                read = PropertyRead(modified=True)
+            elif action if read else self.starts_property() and not self.is_list_alignment():
+                self._refuse_unclear(found, read, joined=False)
+                read = self.read_property([found], it)
+            else:
+                return read
+
+    def _read_inner_modifier(self, found: ProseObject, around: Sequence[ProseObject]) -> bool:
+        """Read what follows an object of a relation, if it can be said of this object alone."""
+        action = self._action()
+        living = [self.prose.is_living(known.noun) for known in (found, *around)]
+        if self._sees_relative():
+            self._read_relative(found)
+            return True
+        if self.is_next(self.take_near):
+            self.read_relation([found], around[0] if len(around) == 1 else None)
+            return True
+        if action and self._fits(action, found) and not any(self._fits(action, known) for known in around):
+            self.read_property([found], None)
+            return True
+        if self.reader.sees("with") and not living[0] and all(living[1:]):
+            return bool(self.attempt(lambda: self._read_with(found)))
+        return False
+
+    def _read_with(self, host: ProseObject | None) -> bool:
+        """Read "with a cup on it", "with a hat on", "with a shirt inside"; the host is what "it" stands for."""
+        self.reader.expect("with")
+        self._refuse_counted_host(host)
+        objects = [self.read_noun()]
+        while self.reader.take_one_of(JOINTS):
+            objects.append(self.read_noun())
+        place = self.reader.place
+        word = self.reader.take_one_of(("on top", "on", "inside"))
+        phrase = self.prose.relations.get((word or "").removesuffix(" top"))
+        if phrase and host and self.reader.next in (".", ",", ";", "and"):
+            self.relate(phrase, objects, host)
+            return True
+        self.reader.place = place
+        self.take_any("placed")
+        self.read_relation(objects, host, to_it=True)
+        return True
+
+    def _sees_relative(self) -> bool:
+        after = self.reader.words[min(self.reader.place + 1, len(self.reader.words) - 1)]
+        return self.reader.next in ("that", "who") and (after in (*BE, *HAVE) or after in self.prose.relations)
+
+    def _read_relative(self, found: ProseObject) -> None:
+        self.reader.place += 1
+        self.read_predicate_of_relative(found)
+
+    def read_predicate_of_relative(self, found: ProseObject) -> None:
+        """Read what follows "that" or "which"."""
+        if self.reader.take_one_of(HAVE):
+            self.read_neighbors(found)
+            return
+        self.reader.take_one_of(BE)
+        self.read_property([found], None)
+
+    def read_neighbors(self, subject: ProseObject) -> None:
+        """Read objects relative to a subject: "a cup to its left and a plate next to it"."""
+        self._refuse_counted_host(subject)
+        while True:
+            obj = self.read_noun()
+            self.take_any("placed")
+            self.read_relation([obj], subject, to_it=True)
+            place = self.reader.place
+            if not (self.reader.take_one_of(JOINTS) and self.reader.next in ("a", "an")):
+                self.reader.place = place
+                return
+
+    def _refuse_counted_host(self, host: ProseObject | None) -> None:
+        if host and host.amount:
+            raise unclear(f"the {host.noun.plural} may have one thing together or one each")
+
+    def sees_verb(self) -> bool:
+        """Return whether a verb comes next, so that what was read is the subject of a clause."""
+        return self.reader.next in (*BE, *HAVE, *self.prose.verbs, *self.prose.phrases["finite"])
+
+    # --- what comes next
+
+    def _starts_direction(self) -> bool:
+        place = self.reader.place
+        self.take_any("adverbs")
+        phrase = self.reader.take_meaning(self.prose.relations)
+        self.reader.place = place
+        return phrase is not None and phrase.predicate in ("LeftOf", "RightOf", "Above", "Below")
+
+    def is_list_alignment(self) -> bool:
+        """Return whether "aligned" comes next without an object: then it is said of all objects of a list."""
+        place = self.reader.place
+        self.skip_placed()
+        found = self.reader.take_meaning(self.prose.alignments) is not None
+        found = found and not (self.reader.sees("with") or self._starts_direction())
+        self.reader.place = place
+        return found
+
+    def _action(self) -> RelationPhrase | None:
+        """Return the action that comes next: holding, wearing, containing."""
+        place = self.reader.place
+        phrase = None if self.take_any("finite") else self.reader.take_meaning(self.prose.relations)
+        self.reader.place = place
+        return phrase if phrase and phrase.living is not None else None
+
+    def _fits(self, phrase: RelationPhrase, subject: ProseObject) -> bool:
+        """Return whether this can be said of the object: only the living hold and wear, only things contain."""
+        living = self.prose.is_living(subject.noun)
+        return phrase.living is None or phrase.living == living
+
+    def _refuse_unclear(self, found: ProseObject, read: PropertyRead | None, *, joined: bool) -> None:
+        """Refuse a further property that could as well be one of the object that the property before it names."""
+        if read is None:
+            return
+        action = self._action()
+        if action:
+            doubtful = read.named is not None and not read.pronoun and self._fits(action, read.named)
+        else:
+            doubtful = read.modified or (read.named is not None and not read.pronoun and not joined)
+        if doubtful:
+            raise unclear(f"it is not clear whether {self.reader.next!r} is said of the {found.noun.text}")
+
+
+def unclear(message: str) -> AmbiguousTextError:
+    """Return the error for a text with two readings."""
+    return AmbiguousTextError(f"the text can be read in two ways: {message}; say which is meant")

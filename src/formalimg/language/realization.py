@@ -1,0 +1,179 @@
+"""Surface realization: from a formula to its English prompt."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from formalimg.language.counted_clauses import realize_count
+from formalimg.language.description import DescriptionBlock, claim_objects, describe
+from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
+from formalimg.language.naming import HashRng, Naming, name_objects
+from formalimg.language.parser import parse_with
+from formalimg.language.phrase_parser import MAX_CHARACTERS
+from formalimg.language.phrases import PhraseBuilder
+from formalimg.language.planning import (
+    AlignedGroup,
+    Clause,
+    Enumeration,
+    Ordering,
+    Planner,
+    Statement,
+    mentioned_objects,
+)
+from formalimg.language.sentences import inverted_claim, realize_clause, realize_rule
+from formalimg.logic.syntax import Formula, atoms, to_text
+
+LISTED_FIRST = {"knolling": 60, "natural": 30}
+"""In how many cases of a hundred the objects are listed before anything is said of them."""
+
+_NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
+"""How sentences begin that do not say what a picture is of."""
+
+SHORT = 11
+"""Limit on the words of clauses that are joined to one sentence."""
+
+
+def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
+    """Write the prompt of a formula: English that says exactly what the formula says.
+
+    The seed chooses between sentence shapes; the same formula and seed give the same text on any machine. The text
+    is parsed back before it is returned, so that it always leads to the same formula.
+
+    Args:
+        formula: a closed formula over the vocabulary of the suite; predicates that it does not have are said by the
+            phrases of another suite, or by their names.
+        suite: `knolling` or `natural`.
+        seed: which of the possible wordings to take.
+
+    Raises:
+        WordingError: if the formula is not of a shape that can be put into words, or too long or too confusing.
+    """
+    words = lexicon_of(formula, suite)
+    text = _written(formula, suite, seed, words)
+    if len(text) > MAX_CHARACTERS:
+        raise WordingError(
+            f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
+        )
+    understood = parse_with(text, words)
+    try:
+        reads_back = is_equivalent_as_written(understood, formula)
+    except WordingError as error:
+        raise WordingError(f"no words found for the formula: {error}") from error
+    if not reads_back and words is not lexicon(suite):
+        raise WordingError("no words found for the formula: the names of its predicates read as something else")
+    if not reads_back:
+        raise RuntimeError(f"the text does not parse back to the formula {formula}: {text}")
+    return text
+
+
+def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> str:
+    rng = HashRng(f"{seed} {suite} {to_text(formula)}")
+    description = describe(formula, suite)
+    naming = name_objects(description, words, rng)
+    phrases = PhraseBuilder(words, naming.names, rng)
+    listed_first = rng.likely(LISTED_FIRST[suite])
+    clauses = _planned(description.block, naming, words, rng, listed_first)
+    sentences = _sentences(clauses, phrases, there=description.style is not None and rng.likely(60))
+    sentences += [realize_count(count, phrases) for count in description.block.counts]
+    sentences += _rules(description.block, naming, phrases)
+    if description.style:
+        first, *others = _styled(words.styles[description.style], sentences, rng)
+        sentences = [first, *_paired(others, rng)]
+    else:
+        sentences = _paired(sentences, rng)
+    opening = _opening(formula, suite, words)
+    return " ".join([*opening, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
+
+
+def _planned(
+    block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, listed_first: bool
+) -> list[Clause]:
+    """Plan the clauses outside of rules; the one object that a rule can introduce is left to it."""
+    planner = Planner(words, rng, naming.with_clause, naming.with_clause | naming.people)
+    claims, objects = naming.left[""], [obj for obj in block.objects if obj != _left_to_rule(block, naming)]
+    clauses = planner.plan(claims, block.disjunctions, objects, ())
+    orders = [clause for clause in clauses if isinstance(clause, Ordering | AlignedGroup)]
+    if (
+        len(objects) < 3
+        or not listed_first
+        or any(len(mentioned_objects(order)) * 2 > len(objects) for order in orders)
+    ):
+        return clauses
+    return [Enumeration(objects), *planner.plan(claims, block.disjunctions, objects, objects)]
+
+
+def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
+    """Return the object about which nothing is claimed but its relation to every object of the only rule."""
+    if len(block.rules) != 1 or block.disjunctions or block.counts:
+        return None
+    rule = block.rules[0]
+    turned = inverted_claim(rule, naming.left[rule.variable])
+    if turned is None or naming.names[turned.subject].clause or naming.names[rule.variable].clause:
+        return None
+    return None if any(turned.subject in claim_objects(claim) for claim in naming.left[""]) else turned.subject
+
+
+def _sentences(clauses: list[Clause], phrases: PhraseBuilder, there: bool) -> list[str]:
+    """Return one sentence for each clause; `there` asks for "there is" in the first."""
+    sentences: list[str] = []
+    before: list[str] = []
+    for clause in clauses:
+        subjects = clause.subjects if isinstance(clause, Statement) else []
+        also = subjects == before if subjects else bool(sentences)
+        sentences.append(realize_clause(clause, phrases, also=also, first=there and not sentences))
+        before = subjects
+    return sentences
+
+
+def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
+    """Return one sentence for each rule; what a rule introduces ends with it."""
+    planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
+    outside = set(phrases.known)
+    sentences = []
+    for rule in block.rules:
+        phrases.known = set(outside)
+        sentences.append(realize_rule(rule, naming.left[rule.variable], planner, phrases))
+    return sentences
+
+
+def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
+    """Put the style in front, in a sentence of its own or in that of the first sentence."""
+    first = sentences[0] if sentences else ""
+    for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
+        if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(80):
+            return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
+    if first.startswith("every ") and ";" not in first and rng.likely(75):
+        return [f"{style} in which {first}", *sentences[1:]]
+    return [f"this is {style}", *sentences]
+
+
+def _paired(sentences: list[str], rng: HashRng) -> list[str]:
+    """Join two short sentences in a row, so that the text does not sound choppy."""
+    paired: list[str] = []
+    free = False
+    for sentence in sentences:
+        short = len(sentence.split()) <= SHORT and not any(sign in sentence for sign in (",", ";", " and "))
+        plain = short and sentence.startswith(("the ", "a ", "an ")) and not sentence.startswith("the image ")
+        plain = plain and " every " not in sentence
+        if free and plain and _subject(sentence) != _subject(paired[-1]) and rng.likely(55):
+            paired[-1] += f", and {sentence}"
+            free = False
+        else:
+            paired.append(sentence)
+            free = plain
+    return paired
+
+
+def _subject(sentence: str) -> str:
+    """Return the noun before the verb of a plain sentence."""
+    words = sentence.split()
+    return next((noun for noun, verb in pairwise(words) if verb in ("is", "are", "has", "have", "together")), "")
+
+
+def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:
+    """Return the fixed first sentence, where there is one."""
+    if suite in words.openings:
+        return [words.openings[suite]]
+    directed = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))
+    return [words.openings["directions"]] if directed else []

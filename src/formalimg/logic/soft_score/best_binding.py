@@ -1,0 +1,386 @@
+"""Best binding, the soft score: which clauses of a formula hold when each variable stands for the best object.
+
+`verify` decides whether a formula holds. Where it does not, this scores how much of it does: the share of its clauses,
+which is 1 if and only if the formula holds. The definition is in docs/explanation/semantics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal as OneOf
+
+from formalimg.errors import FormalimgError
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.parser import as_formula
+from formalimg.logic.prenex import ClauseKind, to_prenex
+from formalimg.logic.soft_score.clause_index import (
+    NOTHING_ASKED_FOR,
+    ClauseEvaluator,
+    ClauseResult,
+    WeightedClause,
+    evaluate_empty_scene,
+)
+from formalimg.logic.soft_score.count_credit import CREDIT_UNIT
+from formalimg.logic.soft_score.earned_credit import NO_CREDIT_NEEDED, component_credits, instance_conditions, is_asking
+from formalimg.logic.strict_forall import StrictExpansion, expand_strict_forall
+from formalimg.logic.syntax import Formula, atoms
+from formalimg.logic.verification import AnalyzedFormula, Verification
+from formalimg.logic.world import World
+
+if TYPE_CHECKING:
+    from formalimg.logic.soft_score.clause_index import IndexedClause, IndexedComponent, LiteralIndex
+    from formalimg.logic.soft_score.group_truth import GroupLiterals
+    from formalimg.logic.soft_score.group_verify import GroupVerifier
+    from formalimg.logic.soft_score.payoffs import TruthTables
+
+
+__all__ = ["BestBinding", "ClauseResult", "Credit", "PreparedFormula", "best_binding", "prepare_formula"]
+
+Credit = OneOf["held", "earned"]
+"""What counts: every clause that holds, or only those that are earned by objects which the formula asks for."""
+
+
+@dataclass(frozen=True)
+class BestBinding:
+    """The clauses of a formula in a scene, under the best binding.
+
+    Attributes:
+        clauses: the clauses of the prenex form, each judged.
+        bindings: the number of the object that each variable stands for; empty in a scene without objects.
+    """
+
+    clauses: tuple[ClauseResult, ...]
+    bindings: Mapping[str, int]
+
+    @property
+    def share(self) -> float:
+        """The share of clauses that count, by weight, 0 to 1; 1 if and only if the formula holds.
+
+        A count that fails adds its closeness.
+        """
+        held = sum([clause.weight * clause.credit for clause in self.clauses])
+        return held / (CREDIT_UNIT * sum([clause.weight for clause in self.clauses]))
+
+
+_BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
+"""What prepared formulas take in memory, measured: for the syntax tree, and for the clauses."""
+
+_MAX_WEIGHT = 1_000_000
+"""With larger weights, the share of a play that misses a light clause would be rounded to 1."""
+
+
+def best_binding(
+    formula: Formula | str,
+    scene: World,
+    semantics: Semantics = "strict",
+    style: str | None = None,
+    weights: Mapping[ClauseKind, int] | None = None,
+    credit: Credit = "held",
+) -> BestBinding:
+    """Find the binding under which most clauses of a formula hold.
+
+    Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the
+    order of the prenex form and knowing what was picked before.
+
+    Args:
+        formula: a closed formula, parsed or as text.
+        scene: a `Scene`, or any `World`.
+        semantics: how `forall` reads, as for `verify`. Strictly, the instance it requires adds clauses of its own.
+        style: the style of the image, which decides `(IsStyle '…')`.
+        weights: the weight of a clause of each kind; 1 if not given.
+        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
+
+    Raises:
+        FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding
+            would take too long to find (a problem of the kind `size`).
+    """
+    return prepare_formula(formula, semantics, weights, credit).best_binding(scene, style)
+
+
+def prepare_formula(
+    formula: Formula | str,
+    semantics: Semantics = "strict",
+    weights: Mapping[ClauseKind, int] | None = None,
+    credit: Credit = "held",
+) -> PreparedFormula:
+    """Prepare a formula for many scenes: what does not depend on the scene is computed only once.
+
+    Args:
+        formula: a closed formula, parsed or as text.
+        semantics: how `forall` reads, as for `verify`.
+        weights: the weight of a clause of each kind, an integer from 1 to 1,000,000; 1 if not given.
+        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
+
+    Raises:
+        FormulaError: if a text is not a formula. Everything else is checked when a scene is judged.
+        FormalimgError: if a weight is not such an integer.
+    """
+    for kind, weight in (weights or {}).items():
+        if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
+            # The message leaves out the weight: it may have thousands of digits.
+            raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MAX_WEIGHT:,}")
+    return PreparedFormula(as_formula(formula), semantics, dict(weights or {}), credit)
+
+
+class _PrenexComponent(NamedTuple):
+    """A component: its clauses as they are reported, and indexed for the game."""
+
+    clauses: tuple[WeightedClause, ...]
+    indexed: IndexedComponent
+
+
+class _PreparedPrenex(NamedTuple):
+    """A prenex form: its components, the literals of all, the clauses that ask for objects, and the weight of all.
+
+    A clause that holds weighs `credit_unit` times its weight: CREDIT_UNIT if there are counts, otherwise 1.
+    """
+
+    parts: tuple[_PrenexComponent, ...]
+    literals: LiteralIndex
+    asking: tuple[IndexedClause, ...]
+    weight: int
+    credit_unit: int
+
+    def shows_something(self, truth: TruthTables) -> bool:
+        """Return whether something that is asked for is there; also if nothing is."""
+        return not self.asking or any(truth.where(one).any() for clause in self.asking for one in clause.literals)
+
+
+class _Game(NamedTuple):
+    """What was played, where its literals count, what the variables stand for, and the weight of what counts."""
+
+    prenex: _PreparedPrenex
+    truth: TruthTables
+    plays: list[list[int]]
+    held: int
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedFormula:
+    """A formula prepared for many scenes; see `prepare_formula`. May be used by several threads."""
+
+    formula: Formula
+    semantics: Semantics
+    weights: Mapping[ClauseKind, int]
+    credit: Credit = "held"
+
+    def verify(self, scene: World, style: str | None = None) -> Verification:
+        """Verify the formula in a scene, as the function `verify`."""
+        return self._analyzed.verify(scene, self.semantics, style)
+
+    def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
+        """Find the best binding in a scene, as the function `best_binding`."""
+        passed = self.verify(scene, style).passed
+        if not len(scene):
+            clauses = [clause for part in self._prenex.parts for clause in part.clauses]
+            earns = self.credit == "held" or not self._prenex.asking
+            return BestBinding(evaluate_empty_scene(clauses, passed, style, earns=earns), {})
+        prenex, truth, plays, _ = self._game(scene, style, passed)
+        parts = prenex.parts
+        play = {
+            name: obj
+            for part, objects in zip(parts, plays, strict=True)
+            for name, obj in zip(part.indexed.names, objects, strict=True)
+        }
+        evaluator = ClauseEvaluator(scene, style, truth, play)
+        judged = [
+            evaluator.evaluate(weighted, clause, objects)
+            for part, objects in zip(parts, plays, strict=True)
+            for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True)
+        ]
+        if self.credit == "earned" and not passed and not prenex.shows_something(truth):
+            judged = [
+                one._replace(holds=False, closeness=0.0, reason=NOTHING_ASKED_FOR) if one.score else one
+                for one in judged
+            ]
+        return BestBinding(tuple(judged), play)
+
+    def share(self, scene: World, style: str | None = None) -> float:
+        """Return the share of clauses that count, by weight, as `best_binding` does, but faster: without reasons."""
+        if not len(scene):
+            return self.best_binding(scene, style).share
+        passed = self.verify(scene, style).passed
+        prenex, truth, _, held = self._game(scene, style, passed)
+        if self.credit == "earned" and not passed and not prenex.shows_something(truth):
+            return 0.0
+        return held / prenex.weight
+
+    def shares(self, scenes: Sequence[World], styles: Sequence[str | None] | None = None) -> list[float | FormulaError]:
+        """Return the same shares for a group of scenes, several times faster than one by one.
+
+        Where a scene cannot decide the formula, the error that `share` would raise stands in place of its share.
+
+        Args:
+            scenes: the scenes, which may be of different sizes.
+            styles: the style of each image; unknown if not given.
+        """
+        known = [None] * len(scenes) if styles is None else styles
+        found: list[float | FormulaError] = [0.0] * len(scenes)
+        together: list[int] = []
+        for number, (scene, style) in enumerate(zip(scenes, known, strict=True)):
+            try:
+                self._analyzed.require_decidable(scene, style)
+                together.append(number)
+            except FormulaError as error:
+                found[number] = error
+        played = self._play_group([number for number in together if len(scenes[number])], scenes, known)
+        for number in together:
+            share = played.get(number)
+            # Alone if the group could not tell: an empty scene, counts, large tables, or clauses that are not earned.
+            try:
+                found[number] = self.share(scenes[number], known[number]) if share is None else share
+            except FormulaError as error:
+                found[number] = error
+        return found
+
+    def _play_group(
+        self, chosen: Sequence[int], scenes: Sequence[World], styles: Sequence[str | None]
+    ) -> Mapping[int, float]:
+        """Return the shares of the chosen scenes, of those where verification and the game agree.
+
+        Empty if they have to be scored one by one.
+        """
+        from formalimg.logic.soft_score.group_game import TooLargeForGroupsError, group_values
+        from formalimg.logic.soft_score.group_verify import TooWideForGroupsError
+
+        try:
+            prenex = self._prenex
+            if prenex.literals.counts or len(chosen) < 2:
+                return {}
+            literals, verifier = self._group_plan
+            read, truth = literals.tables([scenes[number] for number in chosen], [styles[n] for n in chosen])
+            try:
+                passed = verifier.holds(read)
+            except TooWideForGroupsError:
+                passed = [self.verify(scenes[number], styles[number]).passed for number in chosen]
+            values = [group_values(part.indexed, truth).tolist() for part in prenex.parts]
+        except (FormulaError, TooLargeForGroupsError):  # each scene is told its own error
+            return {}
+        asking = [literal for clause in prenex.asking for literal in clause.literals] if self.credit == "earned" else []
+        shown = truth.somewhere_true(asking) if asking else [True] * len(chosen)
+        outcomes = zip(chosen, map(sum, zip(*values, strict=True)), passed, shown, strict=True)
+        return {
+            number: held / prenex.weight if passes or shows else 0.0
+            for number, held, passes, shows in outcomes
+            if (held == prenex.weight) is passes
+        }
+
+    @cached_property
+    def _group_plan(self) -> tuple[GroupLiterals, GroupVerifier]:
+        from formalimg.logic.soft_score.group_truth import GroupLiterals
+        from formalimg.logic.soft_score.group_verify import GroupVerifier
+
+        formula = self._analyzed.named_apart
+        literals = GroupLiterals(self._prenex.literals, atoms(formula))
+        return literals, GroupVerifier(formula, self.semantics, literals)
+
+    @cached_property
+    def estimated_bytes(self) -> int:
+        """The memory it takes once a scene was judged, estimated from its length and its clauses, for caches."""
+        span = self.formula.span
+        estimate = _BYTES_PER_CHARACTER * (span.end - span.start)
+        try:
+            parts = self._prenex.parts
+        except FormulaError:  # not closed, or too many clauses, which then are not kept
+            return estimate
+        for part in parts:
+            for clause, *_ in part.clauses:
+                texts = sum([literal.atom.span.end - literal.atom.span.start for literal in clause.literals])
+                estimate += _BYTES_PER_CLAUSE + _BYTES_PER_LITERAL * len(clause.literals) + texts
+        return estimate
+
+    def _game(self, scene: World, style: str | None, passed: bool) -> _Game:
+        """Return the outcome of the game; if the formula holds, all clauses count.
+
+        Verification and the game must agree: a reward must never come from one of them being wrong.
+        """
+        game = self._play_components(self._prenex, scene, style)
+        if passed and self.credit == "earned" and game.held < game.prenex.weight:
+            # Rarely: a formula that holds without what would earn its clauses, such as one of two alternatives.
+            game = self._play_components(self._held_prenex, scene, style)
+        if (game.held == game.prenex.weight) is not passed:
+            raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
+        return game
+
+    def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
+        """Return where literals count, what the variables of each component stand for, and the weight that counts."""
+        from formalimg.logic.soft_score.clause_index import TooManyCountsError
+        from formalimg.logic.soft_score.payoffs import TruthTables  # here, because they need numpy
+
+        try:
+            truth = TruthTables(scene, style, prenex.literals, self.semantics)
+        except TooManyCountsError:
+            raise self._too_entangled("the counts are linked to too many objects to score them one by one") from None
+        plays = [self._play(part.indexed, truth) for part in prenex.parts]
+        held = 0
+        unit = prenex.credit_unit
+        for part, objects in zip(prenex.parts, plays, strict=True):
+            for clause in part.indexed.clauses:
+                for literal in clause.literals:
+                    if truth.is_true(literal, objects):
+                        held += clause.weight * unit
+                        break
+                else:
+                    if unit > 1:
+                        held += clause.weight * truth.closeness(clause.literals, objects)
+        return _Game(prenex, truth, plays, held)
+
+    @cached_property
+    def _analyzed(self) -> AnalyzedFormula:
+        return AnalyzedFormula(self.formula)
+
+    @cached_property
+    def _prenex(self) -> _PreparedPrenex:
+        return self._index(self.credit)
+
+    @cached_property
+    def _held_prenex(self) -> _PreparedPrenex:
+        return self._index("held")
+
+    def _index(self, credit: Credit) -> _PreparedPrenex:
+        from formalimg.logic.soft_score.clause_index import LiteralIndex, index_component
+
+        formula, presence, instances = StrictExpansion(self.formula, frozenset(), {})
+        if self.semantics == "strict":
+            formula, presence, instances = expand_strict_forall(formula)
+        components = to_prenex(formula).components
+        universal = frozenset(name for part in components for kind, name in part.prefix if kind == "forall")
+        conditions = instance_conditions(components, instances, universal)
+        literals = LiteralIndex({}, {}, {}, {})
+        parts = []
+        asking = []
+        for component in components:
+            kinds: list[ClauseKind] = [
+                clause.kind if clause.variables.isdisjoint(presence) else "condition" for clause in component.clauses
+            ]
+            weights = [self.weights.get(kind, 1) for kind in kinds]
+            needed = [NO_CREDIT_NEEDED] * len(kinds)
+            if credit == "earned":
+                needed = component_credits(component, conditions, universal)
+            weighted = tuple(map(WeightedClause, component.clauses, kinds, weights, needed))
+            indexed = index_component(component, weights, literals, needed)
+            parts.append(_PrenexComponent(weighted, indexed))
+            pairs = zip(component.clauses, indexed.clauses, strict=True)
+            asking += [counted for clause, counted in pairs if is_asking(clause, universal)]
+        total = sum([clause.weight for part in parts for clause in part.clauses])
+        unit = CREDIT_UNIT if literals.counts else 1
+        return _PreparedPrenex(tuple(parts), literals, tuple(asking), total * unit, unit)
+
+    def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
+        """Return what each variable stands for."""
+        from formalimg.logic.soft_score.minimax import TooEntangledError, minimax_play
+
+        if not component.names:
+            return []
+        try:
+            return minimax_play(component, truth)
+        except TooEntangledError:
+            message = f"{len(component.names)} variables are linked too tightly to find the best objects for them"
+            raise self._too_entangled(message) from None
+
+    def _too_entangled(self, message: str) -> FormulaError:
+        return FormulaError([Problem("size", message, self.formula.span)])

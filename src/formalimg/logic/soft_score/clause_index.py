@@ -1,0 +1,350 @@
+"""Clauses of a formula: their variables by position in the prefix, what literals need from a scene, and their results.
+
+Clauses are indexed once per formula; what they need is read per scene. A result says whether a clause holds under a
+binding, and why, or what it lacks to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from formalimg.logic.prenex import Clause, ClauseKind, Component, Literal, QuantifierKind
+from formalimg.logic.proof import VariableBinding
+from formalimg.logic.soft_score.count_credit import CREDIT_UNIT, count_limits, describe_count
+from formalimg.logic.soft_score.earned_credit import (
+    ClauseCredit,
+    LiteralCredit,
+    describe_condition,
+    has_instance,
+    of_classes,
+    states_class,
+)
+from formalimg.logic.syntax import Atom, Count, Value
+from formalimg.logic.world import DistinguishingWorld, World
+
+if TYPE_CHECKING:
+    from formalimg.logic.soft_score.minimax_plan import ComponentBatches
+    from formalimg.logic.soft_score.payoffs import TruthTables
+
+
+Scope: TypeAlias = tuple[int, ...]
+"""Indices of variables, in the order of the prefix."""
+
+Broadcast: TypeAlias = tuple[slice | None, ...]
+"""A numpy index that broadcasts a table over more variables than it has."""
+
+
+class TooManyCountsError(Exception):
+    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
+
+
+class LiteralKey(NamedTuple):
+    """What a literal needs from a scene: a truth table with one axis for each of its variables.
+
+    Attributes:
+        predicate: its predicate.
+        word: its word, if it has one.
+        positive: whether the atom must hold.
+        written: the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0)
+            for one variable twice.
+        credit: what else must be so for it to count.
+    """
+
+    predicate: str
+    word: str | None
+    positive: bool
+    written: tuple[int, ...]
+    credit: LiteralCredit
+
+
+class CountKey(NamedTuple):
+    """What a count needs from a scene: a table with one axis for each of its free variables.
+
+    Attributes:
+        counted: the count.
+        positive: whether it must hold, or fail.
+        variables: its free variables, in the order of the prefix.
+        needed: what else must be so for it to count.
+    """
+
+    counted: Count
+    positive: bool
+    variables: tuple[str, ...]
+    needed: LiteralCredit
+
+
+class LiteralIndex(NamedTuple):
+    """The literals of all clauses with their rows: those without variables, with one, with two; and counts."""
+
+    of_style: dict[LiteralKey, int]
+    of_one: dict[LiteralKey, int]
+    of_two: dict[LiteralKey, int]
+    counts: dict[CountKey, int]
+
+
+class IndexedLiteral(NamedTuple):
+    """A literal with its variables by index.
+
+    Attributes:
+        atom: the atom, or the count.
+        row: the row of its truth table, among literals with as many variables, or among counts.
+        scope: its variables, each once.
+        written: its variables in the order in which they are written.
+        positive: whether the atom must hold.
+        is_class: whether it states the class of an object.
+        is_count: whether it is a count.
+    """
+
+    atom: Atom | Count
+    row: int
+    scope: Scope
+    written: tuple[int, ...]
+    positive: bool
+    is_class: bool
+    is_count: bool = False
+
+
+class IndexedClause(NamedTuple):
+    """A clause with its variables by index.
+
+    Attributes:
+        literals: its literals.
+        scope: its variables.
+        weight: its weight.
+    """
+
+    literals: tuple[IndexedLiteral, ...]
+    scope: Scope
+    weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedComponent:
+    """A component with its variables by index.
+
+    Attributes:
+        names: the variables.
+        kinds: the quantifier of each, which is its player.
+        clauses: the clauses.
+        clause_unit: the payoff of a clause of weight 1: one more than all classes together. With counts, that of the
+            smallest share of such a clause.
+        credit_unit: CREDIT_UNIT if there are counts, which have shares; otherwise 1.
+        max_payoff: the largest payoff of a play.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[QuantifierKind, ...]
+    clauses: tuple[IndexedClause, ...]
+    clause_unit: int
+    credit_unit: int
+    max_payoff: int
+
+    @cached_property
+    def max_scope(self) -> int:
+        """The largest number of variables in a clause, at least 1."""
+        return max([1, *(len(clause.scope) for clause in self.clauses)])
+
+    @cached_property
+    def batches(self) -> ComponentBatches:
+        """The clauses in batches that are evaluated at once."""
+        from formalimg.logic.soft_score.minimax_plan import ComponentBatches  # here, because it imports this module
+
+        return ComponentBatches(self)
+
+
+def index_component(
+    component: Component, weights: Sequence[int], index: LiteralIndex, needed: Sequence[ClauseCredit]
+) -> IndexedComponent:
+    """Index a component; add the literals it needs to the index.
+
+    Args:
+        component: the component.
+        weights: the weight of each clause.
+        index: the literals of all components.
+        needed: what must be so, besides each clause, for it to count.
+    """
+    names = tuple(quantifier.variable for quantifier in component.prefix)
+    places = {name: place for place, name in enumerate(names)}
+    clauses = tuple(
+        _index_clause(clause, places, weight, index, credit)
+        for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
+    )
+    unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
+    kinds = tuple(quantifier.kind for quantifier in component.prefix)
+    credit = CREDIT_UNIT if any(literal.is_count for clause in clauses for literal in clause.literals) else 1
+    return IndexedComponent(names, kinds, clauses, unit, credit, unit * credit * sum(weights) + unit - 1)
+
+
+def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
+    """Return the variables of literals."""
+    if len(literals) == 1:
+        return literals[0].scope
+    return tuple(sorted({place for literal in literals for place in literal.scope}))
+
+
+def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
+    """Return the index that broadcasts a table of some variables over a larger scope."""
+    return tuple(slice(None) if place in table_scope else None for place in scope)
+
+
+def _index_clause(
+    clause: Clause, places: Mapping[str, int], weight: int, index: LiteralIndex, credit: ClauseCredit
+) -> IndexedClause:
+    literals = tuple(_index_literal(literal, places, index, credit) for literal in clause.literals)
+    return IndexedClause(literals, scope_of(literals), weight)
+
+
+def _index_literal(
+    literal: Literal, places: Mapping[str, int], index: LiteralIndex, credit: ClauseCredit
+) -> IndexedLiteral:
+    atom, positive = literal
+    if isinstance(atom, Count):
+        names = sorted(literal.variables, key=places.__getitem__)
+        key = CountKey(atom, positive, tuple(names), credit.of(literal, names))
+        scope = tuple(places[name] for name in names)
+        row = index.counts.setdefault(key, len(index.counts))
+        return IndexedLiteral(atom, row, scope, scope, positive, is_class=False, is_count=True)
+    word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
+    written = tuple(places[name] for name in atom.variables)
+    scope = tuple(sorted(set(written)))
+    rows = (index.of_style, index.of_one, index.of_two)[len(scope)]
+    names = sorted(set(atom.variables), key=places.__getitem__)
+    axes = tuple(scope.index(place) for place in written)
+    read = LiteralKey(atom.predicate, word, positive, axes, credit.of(literal, names))
+    row = rows.setdefault(read, len(rows))
+    return IndexedLiteral(atom, row, scope, written, positive, atom.predicate == "Is")
+
+
+class WeightedClause(NamedTuple):
+    """A clause, its kind, its weight, and what it needs to count."""
+
+    clause: Clause
+    kind: ClauseKind
+    weight: int
+    needed: ClauseCredit
+
+
+class ClauseResult(NamedTuple):
+    """A clause, and whether it holds under the best binding.
+
+    Attributes:
+        clause: the clause.
+        kind: what it is about; a clause about the instance that a strict `forall` requires is a `condition`.
+        holds: whether it holds, and with `credit="earned"`, whether it also is earned.
+        reason: evidence from the objects, with numbers; empty if there is none.
+        bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
+        weight: its weight.
+        closeness: for a count that fails, how close it is: from 0 to less than 1. 0 for every other clause.
+    """
+
+    clause: Clause
+    kind: ClauseKind
+    holds: bool
+    reason: str
+    bindings: tuple[VariableBinding, ...]
+    weight: int = 1
+    closeness: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """What it is worth, 0 to 1: 1 if it holds."""
+        return 1.0 if self.holds else self.closeness
+
+    @property
+    def credit(self) -> int:
+        """What it is worth as a part of CREDIT_UNIT, exactly."""
+        return CREDIT_UNIT if self.holds else round(self.closeness * CREDIT_UNIT)
+
+
+_NOTHING = "there is nothing in the scene"
+NOTHING_ASKED_FOR = "nothing that is asked for is there yet: this clause earns nothing"
+
+
+class ClauseEvaluator:
+    """Judges clauses under a binding: whether each holds, and why."""
+
+    def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
+        self.scene = DistinguishingWorld(scene)
+        self.style = style
+        self.truth = truth
+        self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
+
+    def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> ClauseResult:
+        """Return the judged clause.
+
+        Args:
+            weighted: the clause.
+            indexed: the same, its variables by their indices.
+            objects: what the variables stand for, by their indices.
+        """
+        clause, kind, weight, needed = weighted
+        bindings = tuple([self.bound[name] for name in clause.names])
+        for literal in indexed.literals:
+            if self.truth.is_true(literal, objects):
+                return ClauseResult(clause, kind, True, self.evidence(literal, objects), bindings, weight)
+        first = indexed.literals[0]
+        if unearned := self.unearned(clause, needed):
+            reason = unearned
+        elif clause.kind == "object" and first.positive and not self.truth.where(first).any():
+            reason = f"no object satisfies {clause}"
+        else:
+            reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in indexed.literals]))
+        closeness = self.truth.closeness(indexed.literals, objects) / CREDIT_UNIT
+        return ClauseResult(clause, kind, False, reason, bindings, weight, closeness)
+
+    def unearned(self, clause: Clause, needed: ClauseCredit) -> str:
+        """Return what a clause lacks to count, even if it holds; empty if nothing."""
+        for condition in needed.instances:
+            if not has_instance(self.scene, condition):
+                return f"no {describe_condition(condition)} yet: this clause earns nothing"
+        for name, words in needed.classes.items():
+            if any(states_class(literal) and literal.variables == (name,) for literal in clause.literals):
+                continue  # it states the class itself
+            objects = of_classes(self.scene, words)
+            if not objects >> self.bound[name].obj & 1:
+                classes = " or ".join(words)
+                lacking = f"?{name} is no {classes}" if objects else f"no {classes} yet"
+                return f"{lacking}: this clause earns nothing"
+        return ""
+
+    def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
+        """Return, as text, what makes a literal hold or fail."""
+        atom = literal.atom
+        if isinstance(atom, Count):
+            assert self.truth.counts is not None
+            binding = {name: self.bound[name].obj for name in Literal(atom, True).variables}
+            return describe_count(atom, literal.positive, self.truth.counts.found(atom, binding))
+        if not literal.written:
+            return f"the style is '{self.style}'"
+        return self.scene.evidence(atom, tuple([objects[place] for place in literal.written]))
+
+
+def evaluate_empty_scene(
+    clauses: Sequence[WeightedClause], passed: bool, style: str | None, *, earns: bool = True
+) -> tuple[ClauseResult, ...]:
+    """Judge clauses in a scene without objects: clauses about objects hold only if the whole formula does.
+
+    Where nothing can be earned, because objects are asked for, the others do not count either.
+    """
+    found = []
+    for clause, kind, weight, _ in clauses:
+        holds = passed or (not clause.variables and any(_holds_of_nothing(one, style) for one in clause.literals))
+        count = clause.literals[0].atom
+        reason = _NOTHING if clause.variables else f"the style is '{style}'"
+        if isinstance(count, Count) and not clause.variables:
+            reason = describe_count(count, clause.literals[0].positive, 0)
+        found.append(ClauseResult(clause, kind, holds, reason, (), weight))
+    if not passed and (not earns or all(clause.holds for clause in found)):
+        # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
+        found = [ClauseResult(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight, _ in clauses]
+    return tuple(found)
+
+
+def _holds_of_nothing(literal: Literal, style: str | None) -> bool:
+    """Return whether a literal without variables, about the style or a number of objects, holds without objects."""
+    if isinstance(literal.atom, Count):
+        return count_limits(literal.atom, literal.positive).credit(0) == CREDIT_UNIT
+    return (literal.atom.arguments[0] == Value(style or "")) is literal.positive

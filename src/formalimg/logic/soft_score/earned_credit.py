@@ -1,0 +1,288 @@
+"""Earned credit: what must be in the scene before a clause that holds counts.
+
+A clause may hold for the wrong reason. A `forall` without an instance breaks no clause, "the cup is on the left" holds
+of a hammer that was picked for the cup, and what is forbidden is absent from every scene that shows something else. In
+a reward, such clauses would pay for images that show nothing of the prompt. So they earn nothing until
+
+- the `exists` variables of a literal stand for objects of their *classes*;
+- each strict `forall` of the clause has an *instance*;
+- something that the formula asks for is there at all.
+
+A count asks for objects by itself; until it has found one, it is worth nothing.
+
+Only the truth tables of literals become narrower, so the minimax game over clauses stays the same game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from formalimg.logic.prenex import Clause, Component, Literal
+from formalimg.logic.soft_score.count_credit import asks_for_objects
+from formalimg.logic.syntax import DISTINCT, Atom, Count, Value
+from formalimg.logic.variables import rename_arguments
+from formalimg.logic.world import World
+
+MAX_CLASS_CLAUSES = 20
+"""How many clauses about the class of a variable are looked at; formulas with more are very far from instructions."""
+
+
+class UnaryLiteral(NamedTuple):
+    """A literal of one variable, without the name of the variable."""
+
+    predicate: str
+    word: str | None
+    positive: bool
+
+
+class RequiredRelation(NamedTuple):
+    """A relation that the instance of a `forall` must have to some object.
+
+    Attributes:
+        predicate: the relation.
+        is_first: whether the instance is its first object.
+        classes: the classes of which the other object must have one; empty if any will do.
+    """
+
+    predicate: str
+    is_first: bool
+    classes: tuple[str, ...]
+
+
+class InstanceCondition(NamedTuple):
+    """What an object must meet to be an instance of a `forall`.
+
+    Attributes:
+        own: what is said of the object alone: a conjunction of disjunctions.
+        relations: its relations to objects outside of the `forall`.
+    """
+
+    own: tuple[tuple[UnaryLiteral, ...], ...]
+    relations: tuple[RequiredRelation, ...] = ()
+
+
+class LiteralCredit(NamedTuple):
+    """What must be so, besides the literal, for it to count.
+
+    Attributes:
+        classes: for each axis of the truth table the classes of which one is required; empty if any will do.
+        instances: the conditions of `forall`s for which there must be an instance.
+    """
+
+    classes: tuple[tuple[str, ...], ...] = ()
+    instances: tuple[InstanceCondition, ...] = ()
+
+
+ANY = LiteralCredit()
+"""Nothing else is required: the literal counts where it holds."""
+
+
+class ClauseCredit(NamedTuple):
+    """What must be so, besides a clause, for it to count.
+
+    Attributes:
+        classes: by variable, the classes of which its object must have one.
+        instances: the conditions of the strict `forall`s in the clause.
+    """
+
+    classes: Mapping[str, tuple[str, ...]]
+    instances: tuple[InstanceCondition, ...]
+
+    def of(self, literal: Literal, scope: Sequence[str]) -> LiteralCredit:
+        """Return what this means for a literal of the clause, whose variables in order are `scope`."""
+        if states_class(literal):
+            return LiteralCredit((), self.instances)  # it is itself what is required
+        classes = tuple([self.classes.get(name, ()) for name in scope])
+        return LiteralCredit(classes if any(classes) else (), self.instances)
+
+
+NO_CREDIT_NEEDED = ClauseCredit({}, ())
+"""A clause counts where it holds."""
+
+
+def component_credits(
+    component: Component, conditions: Mapping[str, InstanceCondition], universal: frozenset[str]
+) -> list[ClauseCredit]:
+    """Return what the clauses of a component need to count.
+
+    Args:
+        component: the component.
+        conditions: by variable of a strict `forall`, its condition; see `instance_conditions`.
+        universal: the variables that `forall` binds.
+    """
+    by_variable = _class_clauses(component, universal)
+    found = []
+    for clause in component.clauses:
+        literals = frozenset(clause.literals)
+        classes: dict[str, tuple[str, ...]] = {}
+        for name in clause.names:
+            # Only where the class is required in the same circumstances as the clause: so a formula that holds
+            # loses nothing, and a change that breaks no clause lowers no score.
+            fitting = (words for rest, words in by_variable.get(name, ()) if rest <= literals)
+            words = next(fitting, None)
+            if words is not None:
+                classes[name] = words
+        instances = tuple([conditions[name] for name in clause.names if name in conditions])
+        found.append(ClauseCredit(classes, instances) if classes or instances else NO_CREDIT_NEEDED)
+    return found
+
+
+def _class_clauses(
+    component: Component, universal: frozenset[str]
+) -> dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]]:
+    """Return, by `exists` variable, the clauses that state its class: the circumstances, and the classes."""
+    found: dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]] = {}
+    for clause in component.clauses:
+        stating = [literal for literal in clause.literals if states_class(literal)]
+        names = {literal.variables for literal in stating}
+        if len(names) != 1:
+            continue
+        ((name,),) = names
+        rest = frozenset(clause.literals) - frozenset(stating)
+        known = found.setdefault(name, [])
+        bound_by_forall = all(universal.issuperset(literal.variables) for literal in rest)
+        if name not in universal and bound_by_forall and len(known) < MAX_CLASS_CLAUSES:
+            known.append((rest, tuple(sorted({_word(literal) or "" for literal in stating}))))
+    return found
+
+
+def instance_conditions(
+    components: Sequence[Component], instances: Mapping[str, str], universal: frozenset[str]
+) -> dict[str, InstanceCondition]:
+    """Return the conditions of strict `forall`s, by variable.
+
+    Of a condition that speaks of other variables, only what must be so in any case is kept: the instance may be related
+    to whatever object of the right class. What is less than the condition only lets a clause count sooner.
+
+    Args:
+        components: the components of the expanded formula.
+        instances: by variable of a strict `forall`, the variable of the instance that it requires; outer ones first.
+        universal: the variables that `forall` binds.
+    """
+    clauses_of: dict[str, list[Clause]] = {}
+    classes_of: dict[str, tuple[str, ...]] = {}
+    for component in components:
+        for name, stated in _class_clauses(component, universal).items():
+            classes_of[name] = next((words for rest, words in stated if not rest), ())
+        for clause in component.clauses:
+            for name in clause.names:
+                clauses_of.setdefault(name, []).append(clause)
+    found: dict[str, InstanceCondition] = {}
+    denied: set[Literal] = set()  # circumstances in which an inner forall need not have an instance
+    for name, instance in instances.items():
+        if name not in universal or instance in universal:
+            continue
+        own, relations = [], []
+        for clause in clauses_of.get(instance, ()):
+            about = [literal for literal in clause.literals if instance in literal.variables]
+            if any(isinstance(literal.atom, Count) or literal.atom.predicate == DISTINCT for literal in about):
+                continue
+            if not denied.issuperset(literal for literal in clause.literals if literal not in about):
+                continue
+            if all(literal.variables == (instance,) for literal in about):
+                own.append(tuple(map(_unary, about)))
+                if len(about) == 1:
+                    atom = _atom(about[0])
+                    renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
+                    denied.add(Literal(renamed, not about[0].positive))
+            elif len(clause.literals) == 1 and about[0].positive and universal.isdisjoint(clause.variables):
+                first, second = about[0].variables
+                if first != second:
+                    other = second if first == instance else first
+                    predicate = _atom(about[0]).predicate
+                    relations.append(RequiredRelation(predicate, first == instance, classes_of.get(other, ())))
+        if own or relations:
+            found[name] = InstanceCondition(tuple(own), tuple(relations))
+    return found
+
+
+def states_class(literal: Literal) -> bool:
+    """Return whether a literal states the class of an object."""
+    return literal.positive and isinstance(literal.atom, Atom) and literal.atom.predicate == "Is"
+
+
+def is_asking(clause: Clause, universal: frozenset[str]) -> bool:
+    """Return whether a clause asks for objects: all its variables are bound by `exists`, and it denies nothing."""
+    return universal.isdisjoint(clause.variables) and all(map(asks_for_objects, clause.literals))
+
+
+def has_instance(world: World, condition: InstanceCondition) -> bool:
+    """Return whether an object of a world meets a condition."""
+    everything = left = (1 << len(world)) - 1
+    for literals in condition.own:
+        meeting = 0
+        for predicate, word, positive in literals:
+            objects = world.having(predicate, word)
+            meeting |= objects if positive else everything & ~objects
+        left &= meeting
+    for predicate, is_first, classes in condition.relations:
+        others = of_classes(world, classes)
+        left = world.firsts(predicate, others, left) if is_first else world.seconds(predicate, others, left)
+    return left != 0
+
+
+class CountingObjects:
+    """Which objects of a world count, for literals of many clauses: each class and condition is looked up once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._of_classes: dict[tuple[str, ...], int] = {(): (1 << len(world)) - 1}
+        self._has_instances: dict[tuple[InstanceCondition, ...], bool] = {(): True}
+
+    def of_classes(self, classes: tuple[str, ...]) -> int:
+        """Return the objects of some classes, as a bit set; all objects if none are given."""
+        found = self._of_classes.get(classes)
+        if found is None:
+            found = self._of_classes[classes] = of_classes(self._world, classes)
+        return found
+
+    def have_instances(self, conditions: tuple[InstanceCondition, ...]) -> bool:
+        """Return whether each condition has an instance."""
+        found = self._has_instances.get(conditions)
+        if found is None:
+            found = all(has_instance(self._world, condition) for condition in conditions)
+            self._has_instances[conditions] = found
+        return found
+
+
+def of_classes(world: World, classes: Sequence[str]) -> int:
+    """Return the objects of some classes, as a bit set; all objects if none are given."""
+    found = 0
+    for name in classes:
+        found |= world.having("Is", name)
+    return found if classes else (1 << len(world)) - 1
+
+
+def describe_condition(condition: InstanceCondition) -> str:
+    """Return a condition in words, such as `red cup`."""
+    own = condition.own
+    classes = [" or ".join(word or "" for _, word, _ in literals) for literals in own if _only(literals, "Is")]
+    others = [" or ".join(map(_phrase, literals)) for literals in own if not _only(literals, "Is")]
+    relations = [
+        f"({predicate} {'it' if is_first else other} {other if is_first else 'it'})"
+        for predicate, is_first, words in condition.relations
+        for other in [" or ".join(words) or "object"]
+    ]
+    return " ".join([*others, *(classes or ["object"]), *(["with", *relations] if relations else [])])
+
+
+def _only(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
+    return all(literal.predicate == predicate and literal.positive for literal in literals)
+
+
+def _phrase(literal: UnaryLiteral) -> str:
+    return ("" if literal.positive else "not ") + (literal.word or literal.predicate)
+
+
+def _unary(literal: Literal) -> UnaryLiteral:
+    return UnaryLiteral(_atom(literal).predicate, _word(literal), literal.positive)
+
+
+def _word(literal: Literal) -> str | None:
+    return next((argument.text for argument in _atom(literal).arguments if isinstance(argument, Value)), None)
+
+
+def _atom(literal: Literal) -> Atom:
+    assert isinstance(literal.atom, Atom), "counts have been left out"
+    return literal.atom

@@ -1,0 +1,249 @@
+"""Truth tables of literals in a group of scenes, with the scenes along the first axis.
+
+The scenes of a group differ in their number of objects. Each table is as wide as the largest scene needs, and nothing
+holds of the objects that a smaller scene does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.soft_score.clause_index import IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.soft_score.earned_credit import CountingObjects, InstanceCondition
+from formalimg.logic.soft_score.payoffs import BoolArray, bits_to_rows, objects_with_themselves, pairs_by_sets
+from formalimg.logic.syntax import DISTINCT, Atom, Value
+from formalimg.logic.world import World, WorldGroup
+
+Rows: TypeAlias = NDArray[np.intp]
+
+_Read: TypeAlias = Callable[[World, CountingObjects], int]
+"""Reads a set of objects from a world, as a bit set."""
+
+
+class _Rows:
+    """Numbers things as they are first needed."""
+
+    def __init__(self, *first: Hashable) -> None:
+        self.numbers: dict[Hashable, int] = {thing: number for number, thing in enumerate(first)}
+
+    def of(self, thing: Hashable) -> int:
+        return self.numbers.setdefault(thing, len(self.numbers))
+
+
+class _Requirements(NamedTuple):
+    """The rows that literals with the same number of variables are made of.
+
+    Attributes:
+        base: the row of what each says, without its sign.
+        negative: whether it denies that.
+        classes: for each axis, the row of the objects that count.
+        instances: the number of the conditions that need an instance.
+    """
+
+    base: Rows
+    negative: BoolArray
+    classes: tuple[Rows, ...]
+    instances: Rows
+
+
+class GroupLiterals:
+    """What the literals of a formula need from each scene of a group, each thing once; computed once per formula."""
+
+    def __init__(self, literals: LiteralIndex, atoms: Iterable[Atom] = ()) -> None:
+        """Number what the literals need.
+
+        Args:
+            literals: the literals; none of them is a count.
+            atoms: what else has a row.
+        """
+        assert not literals.counts, "counts are evaluated scene by scene"
+        # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
+        self._sets = _Rows()
+        self._others = _Rows(())
+        self._predicates = _Rows()
+        self._conditions = _Rows(())
+        self._words = tuple(literal.word for literal in literals.of_style)
+        self._of_style = self._requirements(literals.of_style, lambda _: 0)
+        self._of_one = self._requirements(literals.of_one, self._set_row)
+        self._of_two = self._requirements(literals.of_two, self._pair_row)
+        for atom in atoms:
+            if atom.variables:
+                self.atom_row(atom)
+        self._having: list[tuple[str, str | None]] = list(self._sets.numbers)  # type: ignore[arg-type]
+        self._reads = [_reader(key) for key in reversed(self._others.numbers)]
+        self._conditions_needed: tuple[tuple[InstanceCondition, ...], ...] = tuple(self._conditions.numbers)  # type: ignore[arg-type]
+        self._pair_predicates: tuple[str, ...] = tuple(self._predicates.numbers)  # type: ignore[arg-type]
+
+    def _set_row(self, literal: LiteralKey) -> int:
+        if len(literal.written) == 2:  # the same variable twice
+            return -1 - self._others.of((literal.predicate, True))
+        return self._sets.of((literal.predicate, literal.word))
+
+    def atom_row(self, atom: Atom, *, swapped: bool = False) -> int:
+        """Return the row of an atom about objects, without its sign; with the second variable first if `swapped`."""
+        names = atom.variables
+        if len(set(names)) == 2:
+            return 2 * self._predicates.of(atom.predicate) + swapped
+        if len(names) == 2:  # the same variable twice
+            return -1 - self._others.of((atom.predicate, True))
+        word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
+        return self._sets.of((atom.predicate, word))
+
+    def _class_row(self, classes: tuple[str, ...]) -> int:
+        return self._sets.of(("Is", classes[0])) if len(classes) == 1 else -1 - self._others.of(classes)
+
+    def _pair_row(self, literal: LiteralKey) -> int:
+        return 2 * self._predicates.of(literal.predicate) + (literal.written == (1, 0))
+
+    def _requirements(self, literals: Iterable[LiteralKey], base: Callable[[LiteralKey], int]) -> _Requirements:
+        keys = list(literals)
+        axes = len(set(keys[0].written)) if keys else 0
+        return _Requirements(
+            np.array([base(key) for key in keys], np.intp),
+            np.array([not key.positive for key in keys], np.bool),
+            tuple(
+                np.array([self._class_row(key.credit.classes[axis] if key.credit.classes else ()) for key in keys])
+                for axis in range(axes)
+            ),
+            np.array([self._conditions.of(key.credit.instances) for key in keys], np.intp),
+        )
+
+    def tables(self, worlds: Sequence[World], styles: Sequence[str | None]) -> tuple[AtomTables, GroupTruth]:
+        """Return where atoms hold, and where literals hold and count, in several worlds, none of which is empty."""
+        counting = [CountingObjects(world) for world in worlds]
+        width = max(map(len, worlds))
+        group = _grouped(worlds)
+        sets = None if group is None else group.sets(self._having)
+        if sets is None:
+            asked = [world.having(predicate, word) for world in worlds for predicate, word in self._having]
+            sets = bits_to_rows(asked, width).reshape(len(worlds), -1, width)
+        others = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
+        rows = np.concatenate([sets, bits_to_rows(others, width).reshape(len(worlds), -1, width)], axis=1)
+        met = np.array(
+            [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
+        )
+        atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, group, self._pair_predicates, width), styles)
+        of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
+        of_one = self._one_rows(rows, met)
+        possible = np.concatenate([of_one, *[rows.take(classes, 1) for classes in self._of_two.classes]], axis=1)
+        return atoms, GroupTruth(rows[:, -1], of_style, of_one, self._two_tables(atoms, met), possible)
+
+    def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
+        said = np.array([[word == style for word in self._words] for style in styles], np.bool)
+        found: BoolArray = said.reshape(len(styles), -1) ^ self._of_style.negative
+        return found
+
+    def _one_rows(self, rows: BoolArray, met: BoolArray) -> BoolArray:
+        base, negative, classes, instances = self._of_one
+        found: BoolArray = rows.take(base, 1) ^ negative[:, None]
+        if classes:
+            found &= rows.take(classes[0], 1)  # at least: the object is there
+        if instances.any():
+            found &= met.take(instances, 1)[:, :, None]
+        return found
+
+    def _two_tables(self, atoms: AtomTables, met: BoolArray) -> BoolArray:
+        base, negative, classes, instances = self._of_two
+        rows = atoms.sets
+        if not len(base):
+            return atoms.pairs[:, :0]
+        found: BoolArray = atoms.pairs.take(base, 1) ^ negative[:, None, None]
+        found &= rows.take(classes[0], 1)[:, :, :, None]
+        found &= rows.take(classes[1], 1)[:, :, None, :]
+        if instances.any():
+            found &= met.take(instances, 1)[:, :, None, None]
+        return found
+
+
+class AtomTables(NamedTuple):
+    """Where atoms hold, by scene, row and objects; what is said of pairs that a scene does not have is arbitrary.
+
+    Attributes:
+        present: which objects each scene has.
+        sets: atoms of one variable.
+        pairs: atoms of two, each predicate also the other way round.
+        styles: the style of each image.
+    """
+
+    present: BoolArray
+    sets: BoolArray
+    pairs: BoolArray
+    styles: Sequence[str | None]
+
+
+class GroupTruth(NamedTuple):
+    """Where literals hold and count, by scene, literal and objects.
+
+    Attributes:
+        present: which objects each scene has.
+        of_style: literals without variables.
+        of_one: literals of one variable.
+        of_two: literals of two.
+        possible: the objects for which literals of one variable, and literals of two with an object as the first or as
+            the second, may hold and count at all.
+    """
+
+    present: BoolArray
+    of_style: BoolArray
+    of_one: BoolArray
+    of_two: BoolArray
+    possible: BoolArray
+
+    def possible_row(self, axes: int, row: int, axis: int) -> int:
+        """Return the row among `possible` of a literal and one of its variables."""
+        return row if axes == 1 else self.of_one.shape[1] + axis * self.of_two.shape[1] + row
+
+    def rows(self, axes: int, rows: Rows) -> BoolArray:
+        """Return where literals with this many variables hold, by their rows."""
+        return self[1 + axes].take(rows, 1)
+
+    def somewhere_true(self, literals: Sequence[IndexedLiteral]) -> list[bool]:
+        """Return in which scenes at least one of the literals holds and counts for some objects."""
+        found = np.zeros(len(self.present), np.bool)
+        for axes in range(3):
+            rows = [literal.row for literal in literals if len(literal.scope) == axes]
+            if rows:
+                found |= self.rows(axes, np.array(rows)).any(axis=tuple(range(1, 2 + axes)))
+        scenes: list[bool] = found.tolist()
+        return scenes
+
+    def select(self, scenes: Rows) -> GroupTruth:
+        """Return the tables of some of the scenes."""
+        return self if len(scenes) == len(self.present) else GroupTruth(*[table[scenes] for table in self])
+
+
+def _reader(key: Hashable) -> _Read:
+    """Return what reads a set: of objects that satisfy a predicate with themselves, or that are of some classes."""
+    match key:
+        case (str(predicate), True):
+            return lambda world, _: objects_with_themselves(world, predicate)
+    classes: tuple[str, ...] = key  # type: ignore[assignment]
+    return lambda _, counting: counting.of_classes(classes)
+
+
+def _grouped(worlds: Sequence[World]) -> WorldGroup | None:
+    """Return the worlds as a group; None if they are not of one kind that has groups."""
+    grouped: Callable[[Sequence[World]], WorldGroup | None] | None = getattr(type(worlds[0]), "grouped", None)
+    return None if grouped is None or len(set(map(type, worlds))) > 1 else grouped(worlds)
+
+
+def _group_pairs(worlds: Sequence[World], group: WorldGroup | None, predicates: Sequence[str], width: int) -> BoolArray:
+    """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
+    known = {} if group is None else group.pairs(predicates)
+    found = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
+    for number, predicate in enumerate(predicates):
+        if predicate == DISTINCT:
+            table = ~np.eye(width, dtype=np.bool)[None]
+        elif predicate in known:
+            table = known[predicate]
+        else:
+            table = np.zeros((len(worlds), width, width), np.bool)
+            for place, world in enumerate(worlds):
+                table[place, : len(world), : len(world)] = pairs_by_sets(world, predicate)
+        found[:, number, 0] = table
+        found[:, number, 1] = table.swapaxes(1, 2)
+    return found.reshape(len(worlds), 2 * len(predicates), width, width)

@@ -1,0 +1,273 @@
+"""Verification of a formula in a group of scenes: whether it holds in each, for all scenes at once.
+
+What a formula says is computed from its parts, as truth tables with the scenes along the first axis and one axis for
+each free variable. What is said of a variable alone comes first: it leaves few objects that the variable may stand for,
+and tables have only these. A conjunction stays a list of tables for as long as it can, and `exists` eliminates its
+variables one after the other, so that tables have few variables. What has to be done does not depend on the scenes and
+is planned once per formula. Neither the prenex form nor the game over its clauses is used: the two check each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.soft_score.group_truth import AtomTables, GroupLiterals
+from formalimg.logic.soft_score.payoffs import MAX_AXES, BoolArray
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
+from formalimg.logic.variables import bound_variables, existential_block
+from formalimg.logic.world import MAX_ROWS
+
+MAX_CELLS = 4_000_000
+"""The maximum cells of a table over all scenes of a group."""
+
+_Scope: TypeAlias = tuple[int, ...]
+"""Numbers of variables, ascending: the axes of a table after that of the scenes."""
+
+
+class TooWideForGroupsError(Exception):
+    """A table would have too many cells: the scenes have to be verified one by one."""
+
+
+class _Picks(NamedTuple):
+    """The objects that a variable may stand for in each scene, and how many of these a scene has."""
+
+    objects: NDArray[np.intp]
+    valid: BoolArray
+
+
+class _Group(NamedTuple):
+    """The scenes: where atoms hold, and what each variable may stand for."""
+
+    atoms: AtomTables
+    scenes: NDArray[np.intp]
+    picks: Sequence[_Picks]
+
+
+_Compute: TypeAlias = Callable[[_Group], list[BoolArray]]
+"""Returns tables, all of which have to be true."""
+
+
+class _Claim(NamedTuple):
+    """A part of a formula: the variables of its tables, and how to compute them."""
+
+    scopes: tuple[_Scope, ...]
+    compute: _Compute
+
+
+class GroupVerifier:
+    """A formula to be verified in groups of scenes."""
+
+    def __init__(self, formula: Formula, semantics: Semantics, literals: GroupLiterals) -> None:
+        """Plan the computation.
+
+        Args:
+            formula: a closed formula without counts, which binds every name once.
+            semantics: how `forall` reads.
+            literals: what is read from scenes; it has all atoms of the formula.
+        """
+        self._strict = semantics == "strict"
+        self._literals = literals
+        self._numbers = {name: number for number, name in enumerate(bound_variables(formula))}
+        self._alone: list[list[tuple[int, bool]]] = [[] for _ in self._numbers]  # rows about a variable, and signs
+        self._tables: set[_Scope] = set()
+        self._claim = self._plan(formula)
+        most = max(map(len, self._alone), default=0)
+        filled = [[*rows, *[(-1, False)] * (most - len(rows))] for rows in self._alone]  # the last row: all objects
+        self._rows = np.array([[row for row, _ in rows] for rows in filled], np.intp).reshape(len(filled), most)
+        self._negative = np.array([[sign for _, sign in rows] for rows in filled], np.bool).reshape(len(filled), most)
+
+    def holds(self, atoms: AtomTables) -> list[bool]:
+        """Return in which scenes, none of which is empty, the formula holds.
+
+        Raises:
+            TooWideForGroupsError: if the scenes have to be verified one by one.
+        """
+        found = np.ones(len(atoms.present), np.bool)
+        for table in self._claim.compute(_Group(atoms, np.arange(len(found)), self._picks(atoms))):
+            found &= table
+        holds: list[bool] = found.tolist()
+        return holds
+
+    def _picks(self, atoms: AtomTables) -> list[_Picks]:
+        possible = atoms.sets[:, self._rows] ^ self._negative[..., None]
+        left = possible.all(axis=2) & atoms.present[:, None]
+        number = left.sum(axis=2)
+        sizes = np.maximum(number.max(axis=0), 1).tolist()
+        largest = max([prod([sizes[place] for place in scope]) for scope in self._tables], default=0)
+        widest = max(map(len, self._tables), default=0)
+        if largest > MAX_ROWS or largest * len(left) > MAX_CELLS or widest > MAX_AXES:
+            raise TooWideForGroupsError
+        order = np.argsort(~left, axis=2, kind="stable")
+        valid = np.arange(left.shape[2]) < number[..., None]
+        return [_Picks(order[:, place, :size], valid[:, place, :size]) for place, size in enumerate(sizes)]
+
+    def _plan(self, formula: Formula) -> _Claim:
+        match formula:
+            case Atom():
+                return self._plan_atom(formula)
+            case And() | Exists():
+                return self._plan_block(*existential_block(formula))
+            case Forall(variable, Implies(antecedent, consequent)):
+                return self._plan_forall(self._numbers[variable.name], antecedent, consequent)
+            case Forall(variable, body):
+                return self._plan_forall(self._numbers[variable.name], None, body)
+            case Not(body):
+                return self._negated(self._plan(body))
+            case Or(parts):
+                return self._any([self._plan(part) for part in parts])
+            case Implies(antecedent, consequent):
+                return self._any([self._negated(self._plan(antecedent)), self._plan(consequent)])
+            case Iff(left, right):
+                one, other = self._all([self._plan(left)]), self._all([self._plan(right)])
+                return self._any([self._all([one, other]), self._all([self._negated(one), self._negated(other)])])
+        raise AssertionError(f"{formula} cannot be verified in groups")
+
+    def _plan_atom(self, atom: Atom) -> _Claim:
+        places = [self._numbers[name] for name in atom.variables]
+        scope = tuple(sorted(set(places)))
+        if not scope:
+            return _Claim(((),), lambda group: [_is_style(atom, group.atoms.styles)])
+        self._tables.add(scope)
+        row = self._literals.atom_row(atom, swapped=places != list(scope))
+        if len(scope) == 1:
+            (place,) = scope
+            return _Claim(
+                (scope,), lambda group: [np.take_along_axis(group.atoms.sets[:, row], group.picks[place].objects, 1)]
+            )
+        first, second = scope
+
+        def read(group: _Group) -> list[BoolArray]:
+            one, other = group.picks[first].objects, group.picks[second].objects
+            return [group.atoms.pairs[group.scenes[:, None, None], row, one[:, :, None], other[:, None, :]]]
+
+        return _Claim((scope,), read)
+
+    def _leave_alone(self, claims: Sequence[Formula], places: Sequence[int]) -> list[_Claim]:
+        """Note what claims say of single variables, all of which are bound here, and plan the others."""
+        others = []
+        for claim in claims:
+            atom = claim.body if isinstance(claim, Not) else claim
+            about = {self._numbers[name] for name in atom.variables} if isinstance(atom, Atom) else set()
+            if isinstance(atom, Atom) and len(about) == 1 and about.issubset(places):
+                self._alone[about.pop()].append((self._literals.atom_row(atom), claim is not atom))
+            else:
+                others.append(self._plan(claim))
+        return others
+
+    def _plan_block(self, variables: Sequence[str], claims: Sequence[Formula]) -> _Claim:
+        """Plan `exists` over a conjunction: each variable is eliminated from the tables that have it."""
+        left = [self._numbers[name] for name in variables]
+        parts = [*self._leave_alone(claims, left), *[_valid(place) for place in left]]
+        scopes = [scope for part in parts for scope in part.scopes]
+        open_tables = dict(enumerate(scopes))
+        steps: list[tuple[tuple[int, ...], _Join, int]] = []
+        while left:
+            joined = {place: {*()}.union(*[s for s in open_tables.values() if place in s]) for place in left}
+            variable = min(left, key=lambda place: len(joined[place]))
+            left.remove(variable)
+            chosen = tuple(sorted([n for n, scope in open_tables.items() if variable in scope], key=scopes.__getitem__))
+            join = self._join([scopes[number] for number in chosen])
+            steps.append((chosen, join, 1 + join.scope.index(variable)))
+            for number in chosen:
+                del open_tables[number]
+            open_tables[len(scopes)] = _without(join.scope, variable)
+            scopes.append(_without(join.scope, variable))
+
+        def compute(group: _Group) -> list[BoolArray]:
+            tables = [table for part in parts for table in part.compute(group)]
+            for chosen, join, axis in steps:
+                tables.append(_some(join.both([tables[number] for number in chosen]), axis))
+            return [tables[number] for number in open_tables]
+
+        return _Claim(tuple(open_tables.values()), compute)
+
+    def _plan_forall(self, variable: int, antecedent: Formula | None, consequent: Formula) -> _Claim:
+        """Plan `forall` for each table of its consequent; read strictly, its condition also has an instance."""
+        conditions = [] if antecedent is None else antecedent.parts if isinstance(antecedent, And) else [antecedent]
+        condition = self._all([_valid(variable), *self._leave_alone(conditions, [variable])])
+        body = self._plan(consequent)
+        (about,) = condition.scopes
+        joins = [self._join([about, scope]) for scope in body.scopes]
+        needs_instance = self._strict and antecedent is not None
+
+        def compute(group: _Group) -> list[BoolArray]:
+            (meets,) = condition.compute(group)
+            found = [
+                ~_some(join.both([meets, ~table]), 1 + join.scope.index(variable))
+                for join, table in zip(joins, body.compute(group), strict=True)
+            ]
+            return [*found, _some(meets, 1 + about.index(variable))] if needs_instance else found
+
+        scopes = [_without(scope, variable) for scope in [*[join.scope for join in joins], *[about] * needs_instance]]
+        return _Claim(tuple(scopes), compute)
+
+    def _all(self, claims: Sequence[_Claim]) -> _Claim:
+        """Plan one table that is true where all claims are."""
+        join = self._join([scope for claim in claims for scope in claim.scopes])
+        return _Claim(
+            (join.scope,), lambda group: [join.both([table for claim in claims for table in claim.compute(group)])]
+        )
+
+    def _any(self, claims: Sequence[_Claim]) -> _Claim:
+        """Plan one table that is true where some claim is."""
+        whole = [self._all([claim]) for claim in claims]
+        join = self._join([claim.scopes[0] for claim in whole])
+        return _Claim(
+            (join.scope,), lambda group: [join.either([table for claim in whole for table in claim.compute(group)])]
+        )
+
+    def _negated(self, claim: _Claim) -> _Claim:
+        whole = self._all([claim])
+        return _Claim(whole.scopes, lambda group: [~table for table in whole.compute(group)])
+
+    def _join(self, scopes: Sequence[_Scope]) -> _Join:
+        scope = tuple(sorted({place for one in scopes for place in one}))
+        self._tables.add(scope)
+        spread = [(slice(None), *[slice(None) if place in one else None for place in scope]) for one in scopes]
+        return _Join(scope, tuple(spread))
+
+
+class _Join(NamedTuple):
+    """Tables that are combined to one: its variables, and how each is spread over them."""
+
+    scope: _Scope
+    spread: tuple[tuple[slice | None, ...], ...]
+
+    def both(self, tables: Sequence[BoolArray]) -> BoolArray:
+        """Return where all tables are true."""
+        found = tables[0][self.spread[0]]
+        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
+            found = found & table[spread]
+        return found
+
+    def either(self, tables: Sequence[BoolArray]) -> BoolArray:
+        """Return where some table is true."""
+        found = tables[0][self.spread[0]]
+        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
+            found = found | table[spread]
+        return found
+
+
+def _some(table: BoolArray, axis: int) -> BoolArray:
+    """Return where the table is true for some object of a variable."""
+    found: BoolArray = np.logical_or.reduce(table, axis=axis)
+    return found
+
+
+def _valid(place: int) -> _Claim:
+    """Return the claim that a variable stands for one of its objects."""
+    return _Claim(((place,),), lambda group: [group.picks[place].valid])
+
+
+def _without(scope: _Scope, variable: int) -> _Scope:
+    return tuple(place for place in scope if place != variable)
+
+
+def _is_style(atom: Atom, styles: Sequence[str | None]) -> BoolArray:
+    return np.array([atom.arguments[0] == Value(style or "") for style in styles], np.bool)

@@ -1,0 +1,389 @@
+"""Minimax game over clauses: `exists` picks objects so that many clauses hold, `forall` so that few do.
+
+The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
+without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
+a table over its neighbours. Where all tables are small, which is nearly always, this is done in one pass; where they
+are not, move by move; and where a table would be too large, a variable is fixed to one object after the other instead.
+The play is exact, and the same, in all cases.
+
+In one pass, eliminating the variables from the last to the first leaves, for each, a table of the payoffs of its picks;
+backtracking from the first to the last gives the play, of equally good objects the first. The tables are smaller if
+variables that one player picks in a row are eliminated in the best order. Then the best play must be unique, or it
+would depend on that order. So ties are broken in the numbers themselves: each pick also counts by its position in the
+scene, less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be
+too large for that, the order of the prefix is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from formalimg.logic.prenex import QuantifierKind
+from formalimg.logic.soft_score.clause_index import IndexedComponent, Scope
+from formalimg.logic.soft_score.minimax_plan import (
+    Candidates,
+    ClauseBatches,
+    EliminationStep,
+    ForallBounds,
+    IntArray,
+    StepSide,
+)
+from formalimg.logic.soft_score.payoffs import MAX_AXES, NumberArray, Payoff, PayoffTable, TruthTables
+
+MAX_CELLS = 4_000_000
+"""The maximum cells of a table; above it, a variable is tried value by value."""
+
+MAX_WORK = 1_000_000_000
+"""The maximum cells that are filled for one game, which takes a fraction of a second."""
+
+_ARRAY_OVERHEAD = 5_000
+"""The fixed cost of an array operation, in cells."""
+
+_MAX_ARRAY_CELLS = 100_000
+"""Up to this many cells are computed at once; above it, going through the objects of one variable is faster."""
+
+_MAX_ONE_PASS_CELLS = 1_000_000
+"""Up to this many cells per table, a game is played in one pass, which is faster than move by move."""
+
+_TOO_LARGE = 2**62
+"""Sums stay below this, so that 64 bits are enough."""
+
+_MAX_BATCH_CELLS = 200_000
+"""Up to this many cells are filled at once; more would leave the cache: these go object by object, clause by clause."""
+
+
+class TooEntangledError(Exception):
+    """A game would take more than MAX_WORK. Never leaves this package."""
+
+
+class Move(NamedTuple):
+    """The object that a player picks, and the value of the game after it."""
+
+    obj: int
+    value: int
+
+
+def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
+    """Return the object that each variable stands for if both players play best; of equally good objects the first.
+
+    Args:
+        component: the clauses, and the player of each variable.
+        truth: where their literals hold; there is at least one object.
+
+    Raises:
+        TooEntangledError: if it would take more than MAX_WORK, or a table of more than MAX_AXES.
+    """
+    if truth.objects == 1:
+        return [0] * len(component.kinds)
+    if component.max_scope > MAX_AXES:
+        raise TooEntangledError
+    if component.credit_unit == 1:
+        play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
+        if play is not None:
+            return play
+    elif component.max_payoff >= _TOO_LARGE:  # the payoffs of counts are fine-grained
+        raise TooEntangledError
+    game = _Minimax(component.kinds, truth.objects)
+    left = game.compact(truth.clause_payoffs(component))
+    play = []
+    for variable in range(len(component.kinds)):
+        near, far = _split_connected(variable, left)
+        later = sorted({other for payoff in near for other in payoff.variables} - {variable})
+        obj = game.move(variable, later, near).obj
+        play.append(obj)
+        left = far + [payoff.fix(variable, obj) for payoff in near]
+    return play
+
+
+# --- one pass, where all tables are small
+
+
+def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells: int) -> list[int] | None:
+    """Return the play as `minimax_play` does; None if a table would have more than `max_cells`."""
+    objects, kinds = truth.objects, component.kinds
+    if objects**component.max_scope > max_cells:
+        return None
+    batches = component.batches
+    reorder = (component.max_payoff + 1) * objects ** len(kinds) < _TOO_LARGE
+    unit = objects ** len(kinds) if reorder else 1  # larger than the sum of all tie breakers
+    tables = list(_tie_breakers(kinds, objects, reorder))
+    candidates: Candidates = [range(objects)] * len(kinds)
+    forall_bounds = batches.forall_bounds if reorder else ()
+    for bounds in forall_bounds:
+        candidates[bounds.variable] = _forall_candidates(bounds, truth, unit, tables[bounds.variable])
+        tables[bounds.variable] = tables[bounds.variable].take(candidates[bounds.variable])
+    met = bool(forall_bounds) and all(_condition_applies(bounds, truth, candidates) for bounds in forall_bounds)
+    selected = batches.conditional if met else batches.unconditional
+    _add_payoffs(selected, truth, candidates, unit, tables)
+    steps = selected.reordered_steps if reorder else selected.prefix_steps
+    widest = max([len(step.scope) for step in steps])
+    if widest > MAX_AXES:
+        return None
+    if objects**widest > min(_MAX_BATCH_CELLS, max_cells):
+        if _largest_sum(steps, candidates) > _MAX_BATCH_CELLS:
+            for bounds in forall_bounds:
+                _narrow_candidates(bounds.variable, selected.scopes, tables, candidates)
+        if _largest_sum(steps, candidates) > max_cells:
+            return None
+    sides: list[list[IntArray]] = []
+    for step in steps:
+        summed = [_sum_side(side, tables) for side in step.sides]
+        sides.append(summed)
+        tables.append(_eliminate(step, summed))
+    return [candidates[variable][pick] for variable, pick in enumerate(_backtrack(steps, sides))]
+
+
+def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
+    """Return the objects that may be best for a `forall`, by the literals about each alone.
+
+    Mostly, these are the objects to which its condition applies: others break no clause.
+    """
+    low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
+    return _possible_minima(low, high)
+
+
+def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
+    """Return the objects that can have the smallest payoff, given the bounds of each."""
+    possible = low < high.min()
+    possible[high.argmin()] = True
+    found: list[int] = possible.nonzero()[0].tolist()
+    return found
+
+
+def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
+    """Return whether the condition of a `forall` applies to all its candidates."""
+    return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
+
+
+def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
+    """Leave out more objects that cannot be best for a `forall`, in place, by all tables with the variable."""
+    low: Any = 0
+    high: Any = 0
+    touching = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
+    for number, axis in touching:
+        others = tuple([other for other in range(tables[number].ndim) if other != axis])
+        low, high = low + tables[number].min(others), high + tables[number].max(others)
+    possible = _possible_minima(low, high)
+    for number, axis in touching:
+        tables[number] = tables[number].take(possible, axis)
+    candidates[variable] = [candidates[variable][obj] for obj in possible]
+
+
+def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
+    """Return the number of cells of the largest sum."""
+    sizes = [len(objects) for objects in candidates]
+    return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
+
+
+def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
+    total: Any = None
+    for number, transpose, broadcast in side.tables:
+        payoff = tables[number]
+        if transpose is not None:
+            payoff = payoff.transpose(transpose)
+        if broadcast is not None:
+            payoff = payoff[broadcast]
+        total = payoff if total is None else total + payoff
+    found: IntArray = total
+    return found
+
+
+def _eliminate(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
+    """Return the value of positions once a variable, that of the first axis, is picked best."""
+    better = np.maximum if step.maximize else np.minimum
+    best: IntArray
+    if len(summed) == 1:
+        best = better.reduce(summed[0])
+        return best
+    one, other = summed
+    if one.size * other.size <= _MAX_BATCH_CELLS * len(one):
+        best = better.reduce(np.add(one, other, order="C"))
+        return best
+    best = one[0] + other[0]
+    buffer = np.empty_like(best)
+    for obj in range(1, len(one)):
+        better(best, np.add(one[obj], other[obj], out=buffer), out=best)
+    return best
+
+
+def _backtrack(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArray]]) -> list[int]:
+    """Return what each variable stands for, from the payoffs of its picks."""
+    play: list[Any] = [slice(None)] * len(steps)
+    for step, summed in zip(reversed(steps), reversed(sides), strict=True):
+        row: Any = None
+        for side, payoff in zip(step.sides, summed, strict=True):
+            picks = payoff[tuple([0 if variable is None else play[variable] for variable in side.axes])]
+            row = picks if row is None else row + picks
+        play[step.variable] = int(row.argmax() if step.maximize else row.argmin())
+    return play
+
+
+def _add_payoffs(
+    selected: ClauseBatches, truth: TruthTables, candidates: Candidates, unit: int, tables: list[IntArray]
+) -> None:
+    """Add the payoffs of clauses: to the table of a variable, or as tables of several."""
+    for batch in selected.batches:
+        at_once = truth.objects ** len(batch.scopes[0]) * len(batch.weights) <= _MAX_BATCH_CELLS
+        compute = batch.payoffs if at_once else batch.payoffs_by_clause
+        found = compute(truth, candidates, unit)
+        if len(batch.scopes[0]) > 1:
+            tables.extend(found)
+        else:
+            for (variable,), payoff in zip(batch.scopes, found, strict=True):
+                tables[variable] = tables[variable] + payoff
+
+
+@lru_cache(maxsize=1024)
+def _tie_breakers(kinds: tuple[QuantifierKind, ...], objects: int, broken: bool) -> tuple[IntArray, ...]:
+    """Return, for each variable, by how little an earlier object is better for its player; zeros if not `broken`."""
+    later = np.arange(objects) if broken else np.zeros(objects, np.int64)
+    ranks = [objects**place if broken else 1 for place in reversed(range(len(kinds)))]
+    return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])
+
+
+# --- move by move, where tables are larger
+
+
+class _Minimax:
+    def __init__(self, kinds: Sequence[QuantifierKind], objects: int) -> None:
+        self.kinds = kinds
+        self.objects = objects
+        self.work_left = MAX_WORK
+
+    def compact(self, payoffs: Sequence[Payoff]) -> list[Payoff]:
+        """Return the same payoffs, those of the same variables in one table where that is small enough."""
+        tables: dict[tuple[int, ...], NumberArray] = {}
+        wide: list[Payoff] = []
+        for payoff in payoffs:
+            if self.objects ** len(payoff.variables) > _MAX_ARRAY_CELLS:
+                wide.append(payoff)
+                continue
+            values = payoff.broadcast(payoff.variables)
+            tables[payoff.variables] = tables[payoff.variables] + values if payoff.variables in tables else values
+        return [*(PayoffTable(variables, values) for variables, values in tables.items()), *wide]
+
+    def move(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
+        """Return the best move, if the later variables are played best."""
+        self.spend(payoffs)
+        order = self.order(later, payoffs)
+        if order is None:
+            return self.branch(variable, later, payoffs)
+        left = list(payoffs)
+        for other in order:
+            left = self.eliminate(other, left)
+        values = np.broadcast_to(_sum_payoffs(left, (variable,)), (self.objects,))
+        obj = int(values.argmax() if self.kinds[variable] == "exists" else values.argmin())
+        return Move(obj, int(values[obj]))
+
+    def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
+        """Return the order in which to eliminate the later variables; None if a table would be too large.
+
+        The last ones go first. Of neighbours in the prefix that belong to the same player, whose order does not matter,
+        the one which leaves the smallest table.
+        """
+        scopes = [frozenset(payoff.variables) for payoff in payoffs]
+        remaining = list(later)
+        order: list[int] = []
+        while remaining:
+            start = len(remaining) - 1
+            while start and self.kinds[remaining[start - 1]] == self.kinds[remaining[-1]]:
+                start -= 1
+            joined = {
+                variable: frozenset[int]().union(*[scope for scope in scopes if variable in scope])
+                for variable in remaining[start:]
+            }
+            variable = min(joined, key=lambda name: len(joined[name]))
+            table = joined[variable] - {variable}
+            if self.objects ** len(table) > MAX_CELLS:
+                return None
+            scopes = [scope for scope in scopes if variable not in scope]
+            scopes.append(table)
+            remaining.remove(variable)
+            order.append(variable)
+        return order
+
+    def eliminate(self, variable: int, payoffs: Sequence[Payoff]) -> list[Payoff]:
+        """Return the payoffs if the variable is played last and best."""
+        touching: list[Payoff] = []
+        others: list[Payoff] = []
+        for payoff in payoffs:
+            (touching if variable in payoff.variables else others).append(payoff)
+        if not touching:
+            return others
+        variables = tuple(sorted({other for payoff in touching for other in payoff.variables}))
+        self.spend(touching, self.objects ** len(variables))
+        at = variables.index(variable)
+        left = variables[:at] + variables[at + 1 :]
+        maximize = self.kinds[variable] == "exists"
+        if self.objects ** len(variables) <= _MAX_ARRAY_CELLS:
+            sums = _sum_payoffs(touching, variables)
+            return [*others, PayoffTable(left, sums.max(axis=at) if maximize else sums.min(axis=at))]
+        better = np.maximum if maximize else np.minimum
+        best = _sum_payoffs([payoff.fix(variable, 0) for payoff in touching], left)
+        for obj in range(1, self.objects):
+            sums = _sum_payoffs([payoff.fix(variable, obj) for payoff in touching], left)
+            best = better(best, sums)
+        return [*others, PayoffTable(left, best)]
+
+    def branch(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
+        """Return the best move, by fixing the variable to one object after the other."""
+        maximize = self.kinds[variable] == "exists"
+        following = self.next_branch_variable(later, payoffs)
+        rest = [other for other in later if other != following]
+        best: Move | None = None
+        for obj in range(self.objects):
+            fixed = [payoff.fix(variable, obj) for payoff in payoffs]
+            bounds = [payoff.bounds() for payoff in fixed]
+            if best is not None:
+                lower, upper = sum(low for low, _ in bounds), sum(high for _, high in bounds)
+                if upper <= best.value if maximize else lower >= best.value:
+                    continue
+            value = self.move(following, rest, fixed).value
+            if best is None or (value > best.value if maximize else value < best.value):
+                best = Move(obj, value)
+        assert best is not None, "there is at least one object"
+        return best
+
+    def next_branch_variable(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> int:
+        """Return the variable with most neighbours, of those that one player picks in a row and may be next."""
+        end = 1
+        while end < len(later) and self.kinds[later[end]] == self.kinds[later[0]]:
+            end += 1
+
+        def entanglement(variable: int) -> int:
+            return len({other for payoff in payoffs if variable in payoff.variables for other in payoff.variables})
+
+        return max(later[:end], key=entanglement)
+
+    def spend(self, payoffs: Sequence[Payoff], cells: int = 0) -> None:
+        self.work_left -= (cells + _ARRAY_OVERHEAD) * sum(payoff.layers for payoff in payoffs)
+        if self.work_left < 0:
+            raise TooEntangledError
+
+
+def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberArray:
+    """Return the sum of payoffs as an array over these variables."""
+    total = payoffs[0].broadcast(variables)
+    for payoff in payoffs[1:]:
+        total = total + payoff.broadcast(variables)
+    return total
+
+
+def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Payoff], list[Payoff]]:
+    """Return the payoffs linked to a variable, directly or through others; and the rest."""
+    reached = {variable}
+    near: list[Payoff] = []
+    far = list(payoffs)
+    growing = True
+    while growing:
+        touching = [payoff for payoff in far if not reached.isdisjoint(payoff.variables)]
+        growing = bool(touching)
+        near += touching
+        far = [payoff for payoff in far if reached.isdisjoint(payoff.variables)]
+        reached.update(other for payoff in touching for other in payoff.variables)
+    return near, far

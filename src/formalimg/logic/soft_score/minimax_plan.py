@@ -1,0 +1,373 @@
+"""Plan of the minimax game over clauses: clause batches and the order of variable elimination.
+
+Clauses of the same layout are evaluated in one batch, which is what makes small games fast. The plan does not depend on
+the scene, so it is computed once per component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.prenex import QuantifierKind
+from formalimg.logic.soft_score.clause_index import (
+    Broadcast,
+    IndexedComponent,
+    IndexedLiteral,
+    Scope,
+    broadcast_index,
+    scope_of,
+)
+from formalimg.logic.soft_score.payoffs import BoolArray, TruthTables
+
+Rows: TypeAlias = NDArray[np.intp]
+IntArray: TypeAlias = NDArray[np.int64]
+
+Candidates: TypeAlias = list[Sequence[int]]
+"""The objects that each variable may stand for."""
+
+
+class StepTable(NamedTuple):
+    """A table, and how it is laid out over the variables of a step.
+
+    Attributes:
+        table: its number.
+        transpose: the order of its axes; None if as they are.
+        broadcast: where axes are inserted for variables that it does not have; None if it has all.
+    """
+
+    table: int
+    transpose: tuple[int, ...] | None
+    broadcast: Broadcast | None
+
+
+class StepSide(NamedTuple):
+    """Tables that are summed with each other first.
+
+    Attributes:
+        tables: the tables.
+        axes: for each variable of the step, itself if one of the tables has it, else None.
+    """
+
+    tables: tuple[StepTable, ...]
+    axes: tuple[int | None, ...]
+
+
+class EliminationStep(NamedTuple):
+    """The elimination of one variable.
+
+    Attributes:
+        variable: which.
+        scope: the variables of the tables that have it, itself first: along the first axis numbers lie far apart in
+            memory, and the best of them are found several times faster than along others.
+        maximize: whether its player wants a large sum.
+        sides: one or two sides, the sum of which has all these variables; each has the variable.
+    """
+
+    variable: int
+    scope: Scope
+    maximize: bool
+    sides: tuple[StepSide, ...]
+
+
+@lru_cache(maxsize=4096)
+def elimination_steps(
+    kinds: tuple[QuantifierKind, ...], scopes: tuple[Scope, ...], reorder: bool
+) -> tuple[EliminationStep, ...]:
+    """Return the steps that eliminate all variables of a game.
+
+    The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, whose order
+    does not change the value of the game, the one that joins the fewest variables goes first.
+
+    Args:
+        kinds: the player of each variable.
+        scopes: the variables of each table; every variable has one. Each step adds a table after them.
+        reorder: whether the order may differ from that of the prefix.
+    """
+    tables = list(enumerate(scopes))
+    remaining = list(range(len(kinds)))
+    steps: list[EliminationStep] = []
+    while remaining:
+        start = len(remaining) - 1
+        while reorder and start and kinds[remaining[start - 1]] == kinds[remaining[-1]]:
+            start -= 1
+        joined = {
+            variable: {other for _, scope in tables if variable in scope for other in scope}
+            for variable in remaining[start:]
+        }
+        variable = min(joined, key=lambda name: len(joined[name]))
+        others = tuple(sorted(joined[variable] - {variable}))
+        scope = (variable, *others)
+        sides = _split_sides([table for table in tables if variable in table[1]], scope)
+        steps.append(EliminationStep(variable, scope, kinds[variable] == "exists", sides))
+        tables = [table for table in tables if variable not in table[1]]
+        tables.append((len(scopes) + len(steps) - 1, others))
+        remaining.remove(variable)
+    return tuple(steps)
+
+
+def _split_sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[StepSide, ...]:
+    """Return one side if a single table has all variables, else two that do not: their sum is large."""
+    left = sorted(tables, key=lambda table: (-len(table[1]), table[1]))
+    sides: list[list[tuple[int, Scope]]] = []
+    while left:
+        covered: set[int] = set()
+        side: list[tuple[int, Scope]] = []
+        for table in left:
+            wider = covered.union(table[1])
+            if not side or wider == covered or len(wider) < len(scope) or sides:
+                side.append(table)
+                covered = wider
+        sides.append(side)
+        left = [table for table in left if table not in side]
+    return tuple(_step_side(side, scope) for side in sides)
+
+
+def _step_side(tables: Sequence[tuple[int, Scope]], scope: Scope) -> StepSide:
+    # Small ones first, and those of the same variables together: then few sums are as large as the last.
+    ordered = sorted(tables, key=lambda table: (len(table[1]), table[1], table[0]))
+    covered = {place for _, table_scope in tables for place in table_scope}
+    step_tables = tuple(_step_table(number, table_scope, scope) for number, table_scope in ordered)
+    return StepSide(step_tables, tuple(place if place in covered else None for place in scope))
+
+
+def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
+    order = [place for place in scope if place in table_scope]
+    transpose = None if order == list(table_scope) else tuple(map(table_scope.index, order))
+    return StepTable(number, transpose, None if len(table_scope) == len(scope) else broadcast_index(scope, table_scope))
+
+
+class LiteralBatch(NamedTuple):
+    """The literals at one position in the clauses of a batch.
+
+    Attributes:
+        axes: how many variables each has.
+        rows: the rows of their truth tables, clause by clause.
+        forall_axes: their variables that `forall` binds, each after its axis.
+        broadcast: how they are laid out over the variables of the clauses.
+        variables: for each axis, the variable of each clause.
+    """
+
+    axes: int
+    rows: Rows
+    forall_axes: tuple[tuple[int, int], ...]
+    broadcast: Broadcast
+    variables: tuple[Rows, ...]
+
+
+class ClauseBatch(NamedTuple):
+    """Clauses of the same layout.
+
+    Attributes:
+        literals: their literals: the first of each clause, the second of each, and so on.
+        weights: the weight of each clause, as a column.
+        scopes: their variables, each set of them once.
+        starts: the first clause of each scope.
+    """
+
+    literals: tuple[LiteralBatch, ...]
+    weights: IntArray
+    scopes: tuple[Scope, ...]
+    starts: Rows
+
+    def payoffs(self, truth: TruthTables, candidates: Candidates, unit: int) -> IntArray:
+        """Return the payoff of the clauses: a table for each of their scopes."""
+        payoff: IntArray = self._where_true(truth, candidates, slice(None)) * (self.weights * unit)
+        return payoff if len(self.scopes) == len(payoff) else np.add.reduceat(payoff, self.starts)
+
+    def payoffs_by_clause(self, truth: TruthTables, candidates: Candidates, unit: int) -> list[IntArray]:
+        """Return the same clause by clause, which takes less memory."""
+        found: list[Any] = [0] * len(self.scopes)
+        for clause in range(len(self.weights)):
+            scope = int(np.searchsorted(self.starts, clause, side="right")) - 1
+            [holds] = self._where_true(truth, candidates, slice(clause, clause + 1))
+            found[scope] = found[scope] + holds * (self.weights[clause] * unit)
+        return found
+
+    def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
+        """Return where some of the clauses hold."""
+        found: Any = None
+        for axes, rows, forall_axes, broadcast, _ in self.literals:
+            where = truth.rows(axes, rows[chosen])
+            for axis, variable in forall_axes:
+                where = where.take(candidates[variable], axis)
+            spread = where[broadcast]
+            found = spread if found is None else found | spread
+        holds: BoolArray = found
+        return holds
+
+
+class ForallBounds(NamedTuple):
+    """Bounds on the payoff of a pick for a variable that `forall` binds, from the literals about that variable alone.
+
+    Attributes:
+        variable: which.
+        rows: the rows of these literals.
+        bounds: what each of these adds, where it holds, to the lower and to the upper bound.
+        open_weight: what else may add to each.
+        condition: which of these are in all its clauses of several literals: they fail where its condition applies.
+    """
+
+    variable: int
+    rows: Rows
+    bounds: IntArray
+    open_weight: IntArray
+    condition: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseBatches:
+    """All clauses of a component, in batches.
+
+    Attributes:
+        kinds: the player of each variable.
+        batches: the clauses.
+    """
+
+    kinds: tuple[QuantifierKind, ...]
+    batches: tuple[ClauseBatch, ...]
+
+    @cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The variables of each table of the game: first each variable alone, then those that clauses join."""
+        alone = [(place,) for place in range(len(self.kinds))]
+        return (*alone, *(scope for batch in self.batches for scope in batch.scopes if len(scope) > 1))
+
+    @cached_property
+    def reordered_steps(self) -> tuple[EliminationStep, ...]:
+        """The elimination steps in the best order."""
+        return elimination_steps(self.kinds, self.scopes, True)
+
+    @cached_property
+    def prefix_steps(self) -> tuple[EliminationStep, ...]:
+        """The elimination steps in the order of the prefix."""
+        return elimination_steps(self.kinds, self.scopes, False)
+
+
+class _ScopedWeight(NamedTuple):
+    """A clause, or one of its literals about a class, and its weight."""
+
+    literals: tuple[IndexedLiteral, ...]
+    scope: Scope
+    weight: int
+
+
+class ComponentBatches:
+    """A component, in batches.
+
+    Attributes:
+        unconditional: its clauses.
+        forall_bounds: bounds for each variable that `forall` binds.
+        literal_rows: for each variable, the number of variables and the row of each literal about it, and its axis.
+    """
+
+    def __init__(self, component: IndexedComponent) -> None:
+        """Batch the clauses of a component."""
+        kinds = component.kinds
+        self._weighted = _scoped_weights(component)
+        self.unconditional = _batch_clauses(kinds, self._weighted)
+        self.forall_bounds = tuple(
+            _bounds_of_forall(place, self._weighted) for place, kind in enumerate(kinds) if kind == "forall"
+        )
+        self.literal_rows: tuple[tuple[tuple[int, int, int], ...], ...] = tuple(
+            tuple(
+                dict.fromkeys(
+                    (len(literal.scope), literal.row, literal.scope.index(place))
+                    for literals, scope, _ in self._weighted
+                    if place in scope
+                    for literal in literals
+                    if place in literal.scope
+                )
+            )
+            for place in range(len(kinds))
+        )
+
+    @cached_property
+    def conditional(self) -> ClauseBatches:
+        """Its clauses where the conditions of all `forall`s apply, which makes them shorter."""
+        failing = {((bounds.variable,), int(row)) for bounds in self.forall_bounds for row in bounds.condition}
+        if not failing:
+            return self.unconditional
+        left = []
+        for literals, _, weight in self._weighted:
+            kept = tuple([literal for literal in literals if (literal.scope, literal.row) not in failing])
+            scope = scope_of(kept)
+            if scope:  # what is left may be about the style, or empty, and is the same whatever is picked
+                left.append(_ScopedWeight(kept, scope, weight))
+        return _batch_clauses(self.unconditional.kinds, left)
+
+
+def _scoped_weights(component: IndexedComponent) -> list[_ScopedWeight]:
+    """Return what has a payoff, each once: clauses, and their literals about classes."""
+    found: dict[object, _ScopedWeight] = {}
+
+    def add(literals: tuple[IndexedLiteral, ...], scope: Scope, weight: int) -> None:
+        key = tuple([(literal.row, literal.scope) for literal in literals])
+        known = found.get(key)
+        found[key] = _ScopedWeight(literals, scope, weight if known is None else weight + known.weight)
+
+    for clause in component.clauses:
+        add(clause.literals, clause.scope, clause.weight * component.clause_unit)
+        for literal in clause.literals:
+            if literal.is_class:
+                add((literal,), literal.scope, 1)
+    return list(found.values())
+
+
+def _batch_clauses(kinds: tuple[QuantifierKind, ...], everything: Sequence[_ScopedWeight]) -> ClauseBatches:
+    alike: dict[object, list[_ScopedWeight]] = {}
+    for weighted in everything:
+        scope = weighted.scope
+        # Candidates of variables that `forall` binds are narrowed: so their axes have lengths of their own.
+        bound = tuple([place if kinds[place] == "forall" else None for place in scope])
+        layout = tuple([tuple([scope.index(place) for place in literal.scope]) for literal in weighted.literals])
+        alike.setdefault((bound, layout), []).append(weighted)
+    return ClauseBatches(kinds, tuple(_batch(found, kinds) for found in alike.values()))
+
+
+def _batch(found: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> ClauseBatch:
+    ordered = sorted(found, key=lambda weighted: weighted.scope)
+    scopes = [weighted.scope for weighted in ordered]
+    starts = [number for number, scope in enumerate(scopes) if number == 0 or scope != scopes[number - 1]]
+    literals = []
+    for alike in zip(*[weighted.literals for weighted in ordered], strict=True):
+        places = alike[0].scope
+        forall_axes = tuple((axis, place) for axis, place in enumerate(places, 1) if kinds[place] == "forall")
+        rows = np.array([literal.row for literal in alike], np.intp)
+        broadcast = (slice(None), *broadcast_index(scopes[0], places))
+        variables = tuple(np.array(axis, np.intp) for axis in zip(*[literal.scope for literal in alike], strict=True))
+        literals.append(LiteralBatch(len(places), rows, forall_axes, broadcast, variables))
+    weights = np.array([weighted.weight for weighted in ordered], np.int64)
+    column = weights.reshape(len(ordered), *[1] * len(scopes[0]))
+    return ClauseBatch(tuple(literals), column, tuple(scopes[start] for start in starts), np.array(starts, np.intp))
+
+
+def _bounds_of_forall(place: int, everything: Sequence[_ScopedWeight]) -> ForallBounds:
+    bounds: dict[int, list[int]] = {}
+    left_open = 0
+    conditions: list[Collection[int]] = []
+    for literals, scope, weight in everything:
+        if place not in scope:
+            continue
+        alone = [literal.row for literal in literals if literal.scope == (place,)]
+        if alone:
+            bound = bounds.setdefault(alone[0], [0, 0])
+            bound[0] += weight
+            bound[1] += weight * (len(literals) == 1)
+        if len(literals) > 1:
+            conditions.append(alone)
+        if len(literals) > 1 or not alone:
+            left_open += weight
+    condition = [row for row in conditions[0] if all(row in others for others in conditions)] if conditions else []
+    return ForallBounds(
+        place,
+        np.array(list(bounds), np.intp),
+        np.array(list(bounds.values()), np.int64).reshape(len(bounds), 2).T,
+        np.array([[0], [left_open]], np.int64),
+        np.array(condition, np.intp),
+    )

@@ -1,0 +1,259 @@
+"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.soft_score.clause_index import IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.soft_score.count_credit import CREDIT_UNIT
+from formalimg.logic.soft_score.earned_credit import CountingObjects
+from formalimg.logic.syntax import DISTINCT
+from formalimg.logic.world import World
+
+MAX_AXES = 60
+"""The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
+
+NumberArray: TypeAlias = NDArray[np.integer | np.bool]
+BoolArray: TypeAlias = NDArray[np.bool]
+
+
+class PayoffTable(NamedTuple):
+    """A number for each choice of objects for some variables, which are indexed in the order of the prefix."""
+
+    variables: tuple[int, ...]
+    values: NumberArray
+
+    @property
+    def layers(self) -> int:
+        """How many arrays are added to broadcast it."""
+        return 1
+
+    def fix(self, variable: int, obj: int) -> PayoffTable:
+        """Return what is left once a variable stands for an object."""
+        if variable not in self.variables:
+            return self
+        at = self.variables.index(variable)
+        index: tuple[Any, ...] = (*[slice(None)] * at, obj, ...)
+        return PayoffTable(self.variables[:at] + self.variables[at + 1 :], self.values[index])
+
+    def broadcast(self, variables: Sequence[int]) -> NumberArray:
+        """Return the numbers as an array over more variables, of length 1 where they do not matter."""
+        lengths = iter(self.values.shape)
+        return self.values.reshape([next(lengths) if variable in self.variables else 1 for variable in variables])
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the smallest and the largest number."""
+        return int(self.values.min()), int(self.values.max())
+
+
+class ClausePayoff(NamedTuple):
+    """The payoff of a clause: its weight where one of its literals holds, 0 elsewhere. Needs no array of its own.
+
+    With counts, literals have their shares of CREDIT_UNIT instead, and the best of them counts.
+    """
+
+    variables: tuple[int, ...]
+    literals: tuple[PayoffTable, ...]
+    weight: NDArray[np.integer]
+
+    @property
+    def layers(self) -> int:
+        """How many arrays are combined to broadcast it."""
+        return len(self.literals)
+
+    def fix(self, variable: int, obj: int) -> ClausePayoff:
+        """Return what is left once a variable stands for an object."""
+        if variable not in self.variables:
+            return self
+        left = tuple(literal.fix(variable, obj) for literal in self.literals)
+        return ClausePayoff(tuple(other for other in self.variables if other != variable), left, self.weight)
+
+    def broadcast(self, variables: Sequence[int]) -> NumberArray:
+        """Return the payoff as an array over more variables, of length 1 where they do not matter."""
+        holds = self.literals[0].broadcast(variables)
+        for literal in self.literals[1:]:
+            holds = np.maximum(holds, literal.broadcast(variables))  # of booleans, this is `or`
+        return holds * self.weight
+
+    def bounds(self) -> tuple[int, int]:
+        """Return a lower and an upper bound of the payoff."""
+        certain = max(int(literal.values.min()) for literal in self.literals)
+        possible = max(int(literal.values.max()) for literal in self.literals)
+        return int(self.weight) * certain, int(self.weight) * possible
+
+
+Payoff: TypeAlias = PayoffTable | ClausePayoff
+
+
+class TruthTables:
+    """Truth tables of literals in a world; each atom is read once."""
+
+    def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
+        """Read the truth tables of all literals.
+
+        Args:
+            world: the objects and relations.
+            style: the style of the image.
+            literals: the literals that are needed.
+            semantics: how `forall` reads inside counts.
+
+        Raises:
+            TooManyCountsError: if there are counts whose tables would be too large.
+        """
+        self.objects = len(world)
+        of_style, of_one, of_two, counts = literals
+        counting = CountingObjects(world)
+        self._rows: tuple[BoolArray, BoolArray, BoolArray] = (
+            np.array([_style_counts(style, literal, counting) for literal in of_style], np.bool),
+            _rows_of_one(world, of_one, counting),
+            _rows_of_two(world, of_two, counting),
+        )
+        self.counts: CountTables | None = None
+        if counts:
+            from formalimg.logic.soft_score.count_tables import CountTables  # here, because few formulas count
+
+            self.counts = CountTables(world, style, semantics, counts, counting)
+
+    def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
+        """Return where literals with this many variables hold, stacked, by their rows."""
+        return self._rows[axes].take(rows, 0)
+
+    def is_true(self, literal: IndexedLiteral, play: Sequence[int]) -> bool:
+        """Return whether a literal holds if the variables stand for these objects."""
+        scope = literal.scope
+        if literal.is_count:
+            return self.credit(literal, play) == CREDIT_UNIT
+        rows = self._rows[len(scope)]
+        found: bool
+        if len(scope) == 1:  # as most are
+            found = rows.item(literal.row, play[scope[0]])
+        else:
+            found = rows.item(literal.row, *[play[place] for place in scope])
+        return found
+
+    def credit(self, literal: IndexedLiteral, play: Sequence[int]) -> int:
+        """Return what a count is worth if the variables stand for these objects: CREDIT_UNIT if it holds."""
+        assert self.counts is not None
+        return int(self.counts.tables[literal.row][tuple([play[place] for place in literal.scope])])
+
+    def closeness(self, literals: Sequence[IndexedLiteral], play: Sequence[int]) -> int:
+        """Return what the counts of a clause that fails are worth: the closest of them."""
+        return max([self.credit(literal, play) for literal in literals if literal.is_count], default=0)
+
+    def where(self, literal: IndexedLiteral) -> BoolArray:
+        """Return where a literal holds, by its variables in the order of the prefix; a count, where it is worth any."""
+        found: BoolArray
+        if literal.is_count:
+            assert self.counts is not None
+            found = self.counts.tables[literal.row] > 0
+        else:
+            found = self._rows[len(literal.scope)][literal.row]
+        return found
+
+    def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
+        """Return the payoffs of the clauses of a component.
+
+        A clause counts more than all classes together: so a best play satisfies the most clauses, and among such plays
+        the most literals about classes.
+        """
+        numbers: type[np.integer] = np.int16 if component.max_payoff < 2**15 else np.int64
+        payoffs: list[Payoff] = []
+        for clause in component.clauses:
+            literals = tuple(
+                PayoffTable(literal.scope, self._worth(literal, component.credit_unit)) for literal in clause.literals
+            )
+            payoffs.append(
+                ClausePayoff(clause.scope, literals, np.asarray(clause.weight * component.clause_unit, numbers))
+            )
+            for literal, table in zip(clause.literals, literals, strict=True):
+                if literal.is_class:
+                    payoffs.append(PayoffTable(table.variables, (table.values > 0).astype(numbers)))
+        return payoffs
+
+    def _worth(self, literal: IndexedLiteral, credit_unit: int) -> NumberArray:
+        """Return what a literal is worth: whether it holds, or its shares of the unit if there are counts."""
+        if credit_unit == 1:
+            return self.where(literal)
+        if not literal.is_count:
+            return self.where(literal) * np.int64(credit_unit)
+        assert self.counts is not None
+        return self.counts.tables[literal.row]
+
+
+def _style_counts(style: str | None, literal: LiteralKey, counting: CountingObjects) -> bool:
+    return (literal.word == style) is literal.positive and counting.have_instances(literal.credit.instances)
+
+
+def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: CountingObjects) -> BoolArray:
+    """Return where literals of one variable hold and count, a row for each."""
+    everything = (1 << len(world)) - 1
+    sets = []
+    for predicate, word, positive, written, (classes, instances) in literals:
+        twice = len(written) == 2  # the same variable
+        objects = objects_with_themselves(world, predicate) if twice else world.having(predicate, word)
+        found = objects if positive else everything & ~objects
+        if classes:
+            found &= counting.of_classes(classes[0])
+        if instances and not counting.have_instances(instances):
+            found = 0
+        sets.append(found)
+    return bits_to_rows(sets, len(world))
+
+
+def objects_with_themselves(world: World, predicate: str) -> int:
+    """Return the objects for which a predicate of two variables holds with themselves, as a bit set."""
+    if predicate == DISTINCT:
+        return 0
+    singles = [1 << obj for obj in range(len(world))]
+    return sum([world.seconds(predicate, single, single) for single in singles])
+
+
+def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: CountingObjects) -> BoolArray:
+    """Return where literals of two variables hold and count, a table for each."""
+    width = len(world)
+    if not literals:
+        return np.zeros((0, width, width), np.bool)
+    pairs = getattr(world, "pairs", None)  # some worlds return all pairs at once
+    known_pairs: dict[str, BoolArray] = {}
+    tables = []
+    for predicate, _, positive, written, _ in literals:
+        known = known_pairs.get(predicate)
+        if known is None:
+            if predicate == DISTINCT:
+                known = ~np.eye(width, dtype=np.bool)
+            elif pairs is not None:
+                known = pairs(predicate)
+            known_pairs[predicate] = known = pairs_by_sets(world, predicate) if known is None else known
+        if written == (1, 0):
+            known = known.T
+        tables.append(known if positive else ~known)
+    found = np.concatenate(tables).reshape(len(tables), width, width)
+    needed = [literal.credit for literal in literals]
+    if any(classes for classes, _ in needed):
+        for axis in range(2):
+            rows = bits_to_rows([counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width)
+            found &= rows[:, None, :] if axis else rows[:, :, None]
+    for number, (_, instances) in enumerate(needed):
+        if instances and not counting.have_instances(instances):
+            found[number] = False
+    return found
+
+
+def pairs_by_sets(world: World, predicate: str) -> BoolArray:
+    """Return where a predicate holds, by first and second object."""
+    width = len(world)
+    everything = (1 << width) - 1
+    return bits_to_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
+
+
+def bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
+    """Return bit sets as rows of booleans."""
+    octets = (width + 7) // 8
+    packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
+    return bits[:, :width].view(np.bool)

@@ -1,0 +1,292 @@
+"""Verify a formula in a scene: whether it holds, with a proof either way, and the proof as a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from formalimg.errors import FormalimgError
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem
+from formalimg.logic.evaluation import Evaluator
+from formalimg.logic.parser import as_formula
+from formalimg.logic.proof import Proof, prove
+from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.variables import FormulaStructure, expand_distinct, narrow_counts, rename_apart, unbound
+from formalimg.logic.world import DistinguishingWorld, World, objection_to_distinct
+
+STYLE_PREDICATE = "IsStyle"
+"""The predicate about the image as a whole."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a formula holds in a scene. True in conditions if and only if it does."""
+
+    passed: bool
+    formula: Formula
+    scene: World
+    semantics: Semantics
+    style: str | None
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Why: a witness for each variable, or the conflict. Computed on first access."""
+        formula = expand_distinct(rename_apart(self.formula))
+        return prove(formula, self.passed, DistinguishingWorld(self.scene), self.semantics, self.style)
+
+    def explain(self) -> str:
+        """Return the proof or refutation as text, a screen or two at most.
+
+        One line, if it takes too many steps to find.
+        """
+        return render_proof(self.proof)
+
+    def to_json(self) -> dict[str, object]:
+        """Return verification and proof as plain data."""
+        return {
+            "passed": self.passed,
+            "semantics": self.semantics,
+            "style": self.style,
+            "formula": str(self.formula),
+            "proof": self.proof.to_json(),
+        }
+
+
+def verify(
+    formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None
+) -> Verification:
+    """Decide exactly whether a formula holds in a scene.
+
+    Args:
+        formula: a closed formula, parsed or as text.
+        scene: a `Scene`, or any `World`.
+        semantics: `"strict"`: `(forall ?x (implies A B))` also requires some object for which A holds, and the empty
+            scene satisfies no quantifier. `"classical"`: as in textbooks.
+        style: the style of the image, which decides `(IsStyle '…')`.
+
+    Raises:
+        FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
+        TooHardError: if so many variables are linked that it takes too many steps to decide (a FormulaError with a
+            problem of the kind `size`).
+    """
+    _require_known_semantics(semantics)
+    return AnalyzedFormula(as_formula(formula)).verify(scene, semantics, style)
+
+
+def _require_known_semantics(semantics: str) -> None:
+    if semantics not in ("strict", "classical"):
+        raise FormalimgError(f"unknown semantics {semantics!r}: use 'strict' or 'classical'")
+
+
+class AnalyzedFormula:
+    """A formula to be verified in many scenes: what does not depend on the scene is computed only once.
+
+    Attributes:
+        formula: the formula.
+        named_apart: an equivalent formula that binds every name once, and says `distinct` of two variables at a time.
+    """
+
+    def __init__(self, formula: Formula) -> None:
+        """Walk through the formula once.
+
+        Args:
+            formula: any; whether it can be decided is checked when it is verified.
+        """
+        self.formula = formula
+        self._structure = FormulaStructure()
+        scan = _FormulaScan()
+        scan.visit(formula)
+        self._unbound_and_atoms = scan.unbound_and_atoms
+        self._is_open = scan.is_open
+        self._shapes = scan.shapes
+        self._doubtful: dict[type, list[Atom]] = {}
+        self.named_apart = rename_apart(formula) if scan.names_repeat else formula
+        self._distinguishes = any(atom.predicate == DISTINCT for atom in scan.shapes.values())
+        if self._distinguishes:
+            self.named_apart = expand_distinct(self.named_apart)
+        if scan.has_counts:
+            self.named_apart = narrow_counts(self.named_apart)
+
+    def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
+        """Verify the formula in a scene, as the function `verify`."""
+        _require_known_semantics(semantics)
+        self.require_decidable(scene, style)
+        world = DistinguishingWorld(scene) if self._distinguishes else scene
+        passed = Evaluator(world, semantics, style, self._structure).holds(self.named_apart, {})
+        return Verification(passed, self.formula, scene, semantics, style)
+
+    def require_decidable(self, scene: World, style: str | None) -> None:
+        """Check that the formula can be decided in a scene, whatever it takes.
+
+        Raises:
+            FormulaError: if a variable is unbound, or the scene cannot decide an atom.
+        """
+        doubtful = self._doubtful_in(scene)
+        if self._is_open or (doubtful and any(_objection(atom, scene, style) is not None for atom in doubtful)):
+            if self.formula.span is NOWHERE:  # built by code: give the problems a position
+                AnalyzedFormula(as_formula(str(self.formula))).require_decidable(scene, style)
+            raise FormulaError(self._problems(scene, style))
+
+    def _doubtful_in(self, world: World) -> Sequence[Atom]:
+        """Return an atom of each shape that not every world of this kind can decide."""
+        kind = type(world)
+        known = self._doubtful.get(kind)
+        if known is None:
+            decides = getattr(kind, "always_decides", None)
+            known = [
+                atom
+                for atom in self._shapes.values()
+                if decides is None or atom.predicate in (STYLE_PREDICATE, DISTINCT) or not decides(atom)
+            ]
+            self._doubtful[kind] = known
+        return known
+
+    def _problems(self, world: World, style: str | None) -> list[Problem]:
+        """Return everything that keeps the formula from being decided in a world, in text order."""
+        problems = []
+        decided: set[object] = set()
+        for node in self._unbound_and_atoms:
+            if isinstance(node, Variable):
+                problems.append(unbound(node))
+            elif _shape(node) not in decided:
+                objection = _objection(node, world, style)
+                if objection is None:
+                    decided.add(_shape(node))
+                else:
+                    problems.append(Problem("undecided", objection, node.span))
+        return problems
+
+
+class _FormulaScan:
+    """One walk that finds everything which could keep a formula from being decided.
+
+    Attributes:
+        unbound_and_atoms: unbound variables, and atoms, each after its variables, in text order.
+        is_open: whether there is an unbound variable.
+        shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
+        names_repeat: whether a name is bound more than once.
+        has_counts: whether there is a counting quantifier.
+    """
+
+    def __init__(self) -> None:
+        self.unbound_and_atoms: list[Variable | Atom] = []
+        self.is_open = False
+        self.shapes: dict[object, Atom] = {}
+        self.names_repeat = False
+        self.has_counts = False
+        self._scope: dict[str, int] = {}  # how many enclosing quantifiers bind each name seen so far
+
+    def visit(self, formula: Formula) -> None:
+        kind = type(formula)
+        if kind is Atom:
+            self.atom(formula)  # type: ignore[arg-type]
+        elif kind is Exists or kind is Forall or kind is Count:
+            name: str = formula.variable.name  # type: ignore[union-attr]
+            depth = self._scope.get(name)
+            self.names_repeat |= depth is not None
+            self.has_counts |= kind is Count
+            self._scope[name] = (depth or 0) + 1
+            self.visit(formula.body)  # type: ignore[union-attr]
+            self._scope[name] -= 1
+        else:
+            for part in children(formula):
+                self.visit(part)
+
+    def atom(self, atom: Atom) -> None:
+        for argument in atom.arguments:
+            if type(argument) is Variable and not self._scope.get(argument.name):
+                self.unbound_and_atoms.append(argument)
+                self.is_open = True
+        self.unbound_and_atoms.append(atom)
+        self.shapes.setdefault(_shape(atom), atom)
+
+
+def _shape(atom: Atom) -> object:
+    return (atom.predicate, *map(type, atom.arguments))
+
+
+def _objection(atom: Atom, world: World, style: str | None) -> str | None:
+    """Return why an atom cannot be decided; None if it can."""
+    if atom.predicate != STYLE_PREDICATE:
+        return objection_to_distinct(atom) if atom.predicate == DISTINCT else world.objection(atom)
+    if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
+        return f"{STYLE_PREDICATE} is written ({STYLE_PREDICATE} 'word')"
+    if style is None:
+        return f"the style of the image is not known: say which it is (style={atom.arguments[0]}, …)"
+    return None
+
+
+_WIDTH = 100
+
+
+def render_proof(proof: Proof) -> str:
+    """Render the proof as indented lines, ✓ for what holds and ✗ for what fails."""
+    return "\n".join(_lines(proof, ""))
+
+
+def _lines(proof: Proof, margin: str) -> Iterator[str]:
+    yield f"{margin}{'✓' if proof.holds else '✗'} {_headline(proof)}"
+    if len(proof.conflict) > 1:
+        yield from _titled(margin, "wanted", [_short(claim) for claim in proof.conflict])
+    width = max((len(bound.variable) for bound in proof.bindings), default=0)
+    bindings = [f"?{bound.variable:<{width}} = {bound.description}" for bound in proof.bindings]
+    yield from _titled(margin, "e.g." if proof.holds and isinstance(proof.formula, Forall) else "with", bindings)
+    for part in _visible_parts(proof):
+        yield from _lines(part, margin + "  ")
+    for number, claim in proof.others:
+        who = f"{number} other object{'s' * (number > 1)}: {_short(claim)}"
+        yield f"{margin}  ✗ {who if proof.parts else f'no object satisfies {_short(claim)}'}"
+
+
+def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
+    """Yield lines next to a title on the first of them."""
+    for line in lines:
+        yield f"{margin}    {title:<6} {line}"
+        title = ""
+
+
+def _visible_parts(proof: Proof) -> Iterator[Proof]:
+    """Yield the parts that get a line of their own.
+
+    The parts of an `and` are listed in its place. That an object has the words of its description is left out.
+    """
+    for part in proof.parts:
+        if isinstance(part.formula, And) and part.candidate is None:
+            yield from _visible_parts(part)
+        elif not (proof.bindings and part.holds and _is_word(part.formula)):
+            yield part
+
+
+def _headline(proof: Proof) -> str:
+    text = _short(proof.formula)
+    if proof.candidate:
+        text = f"?{proof.candidate.variable} = {proof.candidate.description}: {text}"
+    return f"{text}: {proof.reason}" if proof.reason else text
+
+
+def _short(formula: Formula) -> str:
+    """Return a formula on one line: quantifiers by their variables, anything else as text, cropped if long."""
+    match formula:
+        case Exists():
+            variables = []
+            while isinstance(formula, Exists):
+                variables.append(f"?{formula.variable.name}")
+                formula = formula.body
+            text = f"exists {' '.join(variables)}"
+        case Forall(variable, _):
+            text = f"forall ?{variable.name}"
+        case Count(bound, number, variable, _):
+            text = f"{bound} {number} ?{variable.name}"
+        case _:
+            text = str(formula)
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _is_word(formula: Formula) -> bool:
+    """Return whether the formula states that a word applies to an object, as (Is ?x 'cup') does."""
+    return isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

@@ -1,0 +1,272 @@
+"""Registry of the baselines: image models inside the package that compose a scene and draw it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+
+from formalimg._util.images import png_bytes
+from formalimg.benchmarks.conditions import StyleText
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite_names
+from formalimg.drawing.icon_scene import DrawingError, draw
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.scenes.scene import Scene
+from formalimg.types import ImageModel, Setting
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from formalimg.drawing.scene import DrawnScene
+
+BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")
+"""The names of the baselines, without `builtin/`."""
+
+_VERSION = 1
+"""Raised with every change after which a baseline makes other images: those of another version are not reused."""
+
+_DRAWN_VERSION = 1
+"""The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
+
+_MAX_MEMORY = 1_000
+
+ComposedScene: TypeAlias = Scene | Refused | Failed
+"""The scene to draw, or why there is none."""
+
+ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]
+"""The same for suites with a drawn world."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """An embedded image model. The same request always gives the same bytes.
+
+    Attributes:
+        name: how users write it.
+        compose: decides on the scene for a request.
+        compose_drawn: the same for suites with a drawn world, such as Natural; None if it draws none.
+        settings: what shapes its images besides the request.
+        sees_spec: whether requests must carry what the image has to show.
+        batch: the preferred number of requests per call.
+        concurrency: how many calls of `generate` may run at the same time.
+        style: it knows one style only, and needs no text about it.
+        covers: whether it draws suites of formulas only, or all that have a world to be drawn.
+        takes_images: whether it accepts a reference image.
+        paint: makes the image of a scene; None if it is drawn with icons.
+    """
+
+    name: str
+    compose: Callable[[ImageRequest], ComposedScene]
+    settings: Mapping[str, Setting]
+    sees_spec: bool = False
+    batch: int = 1
+    concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    style: StyleText = "none"
+    covers: Literal["formulas", "worlds"] = "formulas"
+    takes_images: bool = False
+    compose_drawn: Callable[[ImageRequest], ComposedDrawing] | None = None
+    paint: Callable[[Scene, ImageRequest], Image] | None = None
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one answer for each request, in their order; the work is done in a thread."""
+        for request in requests:
+            yield await asyncio.to_thread(self.answer, request)
+
+    def answer(self, request: ImageRequest) -> ImageResult:
+        """Return the answer to one request."""
+        if request.suite and suite_of(request.suite).world == "drawn":
+            return self._answer_drawn(request)
+        scene = self.compose(request)
+        if not isinstance(scene, Scene):
+            return scene
+        try:
+            image = draw(scene, request.size) if self.paint is None else self.paint(scene, request)
+        except DrawingError as error:
+            return Failed(f"{self.name} cannot draw this: {error}")
+        return Generated(png_bytes(image), {"size": image.width})
+
+    def _answer_drawn(self, request: ImageRequest) -> ImageResult:
+        """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
+        from formalimg.drawing.render import draw_scene
+        from formalimg.drawing.scene import DrawnScene  # here, because few need them
+        from formalimg.drawing.signed_png import signed_png
+
+        if self.compose_drawn is None:
+            return Failed(f"{self.name} draws no scenes of {request.suite}: use builtin/oracle, or a real model")
+        drawn = self.compose_drawn(request)
+        if not isinstance(drawn, DrawnScene):
+            return drawn
+        try:
+            image = draw_scene(drawn, request.size)
+        except FormalimgError as error:
+            return Failed(f"{self.name} cannot draw this: {error}")
+        return Generated(signed_png(image, drawn), {"size": request.size})
+
+    def drawn_version(self, suite: str) -> int | None:
+        """Return the version of the drawings of a suite with a drawn world; None for others, where settings have it."""
+        return _DRAWN_VERSION if suite_of(suite).world == "drawn" else None
+
+
+def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
+    """Open a baseline: an image model that needs no weights and no network.
+
+    Args:
+        name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the prompt (the
+            middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request. `tiny` is a
+            small learned model.
+        options: for the reader, `memory`: how many facts it keeps; and for drawn worlds the chances of its failures,
+            such as `lose_attributes` (see `MisreadRates`); for tiny, `weights`: a file of other weights.
+
+    Raises:
+        FormalimgError: if there is no such baseline, no such option, or the option is out of range.
+    """
+    if name not in BASELINES:
+        raise FormalimgError(
+            f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
+        )
+    known = _reader_options(options) if name == "reader" else ("weights",) if name == "tiny" else ()
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        advice = f"it has {', '.join(known)}" if known else "it has none"
+        raise FormalimgError(f"builtin/{name} has no option {unknown[0]!r}: {advice}")
+    # Each is imported here: they need numpy, the solver or image libraries.
+    settings = {"version": _VERSION}
+    match name:
+        case "oracle":
+            from formalimg.models.builtin.oracle import compose_solution
+
+            return Baseline(
+                "builtin/oracle",
+                compose_solution,
+                settings,
+                sees_spec=True,
+                covers="worlds",
+                compose_drawn=_compose_drawn_solution,
+            )
+        case "painter":
+            from formalimg.models.builtin.painter import compose_layout
+
+            return Baseline(
+                "builtin/painter", compose_layout, settings, takes_images=True, compose_drawn=_compose_drawn_layout
+            )
+        case "reader":
+            return _open_reader(options)
+        case "tiny":
+            return _open_tiny(options)
+        case _:
+            from formalimg.models.builtin.scatter import compose_scattered
+
+            return Baseline(
+                "builtin/scatter",
+                _from_prompt(compose_scattered),
+                settings,
+                covers="worlds",
+                compose_drawn=_compose_drawn_scatter,
+            )
+
+
+# Drawn worlds are imported by the first request for one: most runs are of Knolling.
+
+
+def _compose_drawn_solution(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
+
+    return compose_drawn_solution(request)
+
+
+def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
+    from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter
+
+    return compose_drawn_scatter(request)
+
+
+def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
+    """Return the layout that comes with a request, whose boxes alone say what relates to what."""
+    from formalimg.drawing.scene import DrawnScene
+    from formalimg.models.builtin.painter import compose_layout
+
+    layout = compose_layout(request)
+    return DrawnScene(Scene.of(layout.objects, layout.relations or ())) if isinstance(layout, Scene) else layout
+
+
+def _open_reader(options: Mapping[str, str]) -> Baseline:
+    from formalimg.models.builtin.reader import DEFAULT_MEMORY, compose_scene
+
+    memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
+    given = {name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options}
+
+    def compose(prompt: str, seed: int) -> Scene:
+        if given:
+            drawn = " and ".join(name for name in suite_names() if suite_of(name).world == "drawn")
+            raise FormalimgError(f"builtin/reader has the option {next(iter(given))!r} for {drawn} only: leave it out")
+        return compose_scene(prompt, seed, memory=memory)
+
+    def compose_drawn(request: ImageRequest) -> ComposedDrawing:
+        # Here, because Knolling needs none of it.
+        from formalimg.models.builtin.drawn_reader import compose_drawn_reading
+        from formalimg.models.builtin.drawn_world import drawn_world
+
+        rates = replace(drawn_world(request.suite).rates, **given)
+        return compose_drawn_reading(request.prompt, request.suite, rates, memory=memory, seed=request.seed)
+
+    return Baseline(
+        "builtin/reader",
+        _from_prompt(compose),
+        {"version": _VERSION, "memory": memory, **given},
+        covers="worlds",
+        compose_drawn=compose_drawn,
+    )
+
+
+def _open_tiny(options: Mapping[str, str]) -> Baseline:
+    from formalimg.models.builtin.tiny.model import WEIGHTS, enlarge, load_tiny, weights_digest
+
+    path = Path(options["weights"]) if "weights" in options else WEIGHTS
+    model = load_tiny(path)
+
+    def paint(scene: Scene, request: ImageRequest) -> Image:
+        return enlarge(model.paint(scene, request.seed), request.size)
+
+    return Baseline(
+        "builtin/tiny",
+        _from_prompt(model.plan),
+        {"version": _VERSION, "weights": weights_digest(path)},
+        paint=paint,
+    )
+
+
+def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the reader's options; those of drawn worlds are loaded only if there may be one."""
+    if not set(options) - {"memory"}:
+        return ("memory",)
+    from formalimg.models.builtin.misreading import MISREAD_OPTIONS
+
+    return ("memory", *MISREAD_OPTIONS)
+
+
+def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:
+    """Wrap a function that sees the prompt and the seed of a request, and nothing else."""
+
+    def compose_request(request: ImageRequest) -> ComposedScene:
+        scene = compose(request.prompt, request.seed)
+        return scene if scene.objects else Refused("the prompt names nothing that can be drawn")
+
+    return compose_request
+
+
+def _parse_number(option: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
+        raise FormalimgError(f"{option}={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
+    return int(text)
+
+
+def _parse_chance(option: str, text: str) -> float:
+    if not re.fullmatch(r"0|1|[01]?\.[0-9]{1,9}", text, re.ASCII) or float(text) > 1:
+        raise FormalimgError(f"{option}={text!r} is out of range: give a chance from 0 to 1, such as 0.15")
+    return float(text)

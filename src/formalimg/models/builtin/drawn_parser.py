@@ -1,0 +1,300 @@
+"""Parser of the drawn worlds: from a prompt to the facts that it states, left to right, without looking back.
+
+An object that opens a clause is its subject; what follows a verb is said of it; a relation waits for the next object
+that is named. "Not" and "or" are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from formalimg.models.builtin.drawn_lexicon import drawn_lexicon
+from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, find_scene_tokens
+from formalimg.models.builtin.mentions import MAX_OBJECTS, TextCue
+from formalimg.models.builtin.misreading import ReadFact
+
+_JOINTS = ("comma", "joint")
+_PREDICATES = ("verb", "owning")
+
+
+def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
+    """Return the facts that a prompt states, in the order in which they are read and in the words of its suite."""
+    reading = _Reading()
+    for sentence in find_scene_tokens(prompt):
+        _ClauseParser(sentence, reading).parse()
+    names = drawn_lexicon().names.get(suite_name, {})
+    return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts))
+
+
+def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
+    return fact.value if fact.kind == "object" else names.get(fact.value, fact.value)
+
+
+@dataclass
+class _Reading:
+    """What has been read so far."""
+
+    facts: list[ReadFact] = field(default_factory=list)
+    named: list[SceneMention] = field(default_factory=list)
+    topic: list[int] = field(default_factory=list)
+    """The subjects of the last clause: what "it" and "they" begin with."""
+
+    def resolve(self, phrase: SceneMention) -> int | None:
+        """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
+        found = self._antecedent(phrase)
+        if found is None:
+            if not phrase.label or len(self.named) == MAX_OBJECTS:
+                return None
+            found = len(self.named)
+            self.named.append(phrase)
+            self.facts.append(ReadFact("object", phrase.label, (found,)))
+            if phrase.several:
+                self.facts.append(ReadFact("every", phrase.label, (found,)))
+        if phrase.number is not None and not self.has("number", found):
+            self.facts.append(ReadFact("number", str(phrase.number), (found,)))
+        for attribute in phrase.attributes:
+            self.describe(*attribute, [found])
+        return found
+
+    def _antecedent(self, phrase: SceneMention) -> int | None:
+        """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
+        also = drawn_lexicon().also
+        alike = [number for number, one in enumerate(self.named) if one.label == phrase.label]
+        if not alike and (phrase.known or not phrase.label):
+            return next((n for n, one in enumerate(self.named) if phrase.text in also.get(one.label, ())), None)
+        fitting = [number for number in alike if self._may_be(number, phrase)]
+        if phrase.known:
+            return (alike[0] if phrase.mark == "first" else (fitting or alike)[-1]) if alike else None
+        return fitting[-1] if fitting and not phrase.attributes and phrase.number is None else None
+
+    def _may_be(self, number: int, phrase: SceneMention) -> bool:
+        return all(
+            fact.value == value
+            for kind, value in phrase.attributes
+            for fact in self.facts
+            if fact.objects == (number,) and fact.kind == kind != "state"
+        )
+
+    def has(self, kind: str, number: int) -> bool:
+        """Return whether a fact of this kind is known of an object."""
+        return any(fact.kind == kind and fact.objects == (number,) for fact in self.facts)
+
+    def describe(self, kind: str, value: str, objects: Iterable[int]) -> None:
+        """Add an attribute to objects that have none of this kind yet; an object may be in several states."""
+        for number in objects:
+            if kind == "state" or not self.has(kind, number):
+                self.facts.append(ReadFact(kind, value, (number,)))
+
+
+class _ClauseParser:
+    """The state of the parser within a sentence."""
+
+    def __init__(self, tokens: Sequence[SceneToken], reading: _Reading) -> None:
+        self.tokens = tokens
+        self.reading = reading
+        self.position = 0
+        self.subjects: list[int] = []
+        self.main_subjects: list[int] | None = None
+        """The subjects of the main clause, while a relative clause is about another object."""
+        self.described: list[int] = []
+        """What an attribute is said of: the last object, or after a verb the subjects."""
+        self.last: list[int] = []
+        self.owners: list[int] = []
+        """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
+        self.pending: list[str] = []
+        """Relations whose second object has not been named yet."""
+        self.finished: list[str] = []
+        """The relations of the last object, which hold for further ones of a list too."""
+        self.before_subject: list[tuple[str, int]] = []
+        """Relations that come before their subject: "on the table is a cup"."""
+
+    def parse(self) -> None:
+        while self.position < len(self.tokens):
+            token = self.tokens[self.position]
+            if isinstance(token, SceneMention):
+                self.parse_objects()
+            else:
+                self.position += 1
+                self.parse_cue(token)
+        if self.subjects:
+            self.reading.topic = self.main_subjects or self.subjects
+
+    def kind_at(self, index: int) -> str:
+        """Return the kind of the token at an index."""
+        if not 0 <= index < len(self.tokens):
+            return "end"
+        token = self.tokens[index]
+        return token.kind if isinstance(token, TextCue) else "object"
+
+    # --- objects
+
+    def parse_objects(self) -> None:
+        """Parse a noun phrase: what a relation waits for, one more of its objects, or the subjects of a new clause."""
+        previous = self.kind_at(self.position - 1)
+        topic = previous == "for"
+        opens = self.opens_clause(self.position)
+        if self.pending and not topic:
+            found = self.take_object()
+            if found is not None:
+                self.relate(self.pending, found)
+            self.finished, self.pending = self.pending, []
+        elif self.finished and previous in _JOINTS and not opens:
+            found = self.take_object()
+            if found is not None:
+                self.relate(self.finished, found)
+        elif topic:
+            found = self.take_object()
+            self.owners = [] if found is None else [found]
+        else:
+            self.begin_clause(self.take_list())
+
+    def opens_clause(self, index: int) -> bool:
+        """Return whether the list of objects at an index is followed by a verb, and so begins a clause.
+
+        No list names an object twice: "beside a cup and a hat, and the hat is red".
+        """
+        labels: set[str] = set()
+        while isinstance(phrase := self.tokens[index], SceneMention) and phrase.label not in labels:
+            labels.add(phrase.label)
+            index = self.after_description(index + 1)
+            after = self.after_joints(index)
+            if after == index or self.kind_at(after) != "object":
+                break
+            index = after
+        return self.kind_at(index) in _PREDICATES
+
+    def after_joints(self, index: int) -> int:
+        """Return the index behind commas and "and"."""
+        while self.kind_at(index) in _JOINTS:
+            index += 1
+        return index
+
+    def after_description(self, index: int) -> int:
+        """Return the index behind the attributes that follow a noun, also those of a relative clause."""
+        if self.kind_at(index) == "which" and self.kind_at(index + 1) == "verb":
+            if self.kind_at(index + 2) != "attribute":
+                return index
+            index += 2
+        while self.kind_at(index) == "attribute":
+            index += 1
+            if self.kind_at(index) == "joint" and self.kind_at(index + 1) == "attribute":
+                index += 1
+        return index
+
+    def take_list(self) -> list[int]:
+        """Take a list of objects, with what is said of each behind its noun."""
+        found: list[int] = []
+        while self.kind_at(self.position) == "object":
+            one = self.take_object()
+            found += [] if one is None else [one]
+            after = self.after_joints(self.position)
+            if after == self.position or self.kind_at(after) != "object":
+                break
+            self.position = after
+        return list(dict.fromkeys(found))
+
+    def take_object(self) -> int | None:
+        phrase = self.tokens[self.position]
+        assert isinstance(phrase, SceneMention)
+        self.position += 1
+        found = self.reading.resolve(phrase)
+        self.last = [] if found is None else [found]
+        self.described = self.last
+        end = self.after_description(self.position)
+        for token in self.tokens[self.position : end]:
+            if isinstance(token, TextCue) and token.kind == "attribute":
+                self.reading.describe(token.meaning[0], token.meaning[1], self.last)
+        self.position = end
+        return found
+
+    def begin_clause(self, subjects: list[int]) -> None:
+        self.subjects, self.main_subjects, self.finished = subjects, None, []
+        for relation, other in self.before_subject:
+            self.add_relation(relation, subjects, [other])
+        self.before_subject = []
+
+    # --- cues
+
+    def parse_cue(self, cue: TextCue) -> None:
+        sign = cue.kind
+        match sign:
+            case "attribute":
+                self.reading.describe(cue.meaning[0], cue.meaning[1], self.described)
+            case "style":
+                self.read_style(cue.meaning[0])
+            case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
+                self.pending.append(cue.meaning[0])
+            case "relation_to_it":
+                self.add_relation(cue.meaning[0], self.subjects, self.it())
+            case "it" if self.pending:
+                self.relate_to_it()
+            case "it" | "they" if self.kind_at(self.position) in _PREDICATES:
+                self.begin_clause(self.reading.topic)
+                self.described = self.subjects
+            case "next" | "before" if self.pending:
+                self.link(forward=sign == "next")
+            case "verb":
+                self.parse_verb()
+            case "owning":
+                self.owners = self.main_subjects or self.subjects or self.owners
+                self.subjects, self.main_subjects, self.finished = [], None, []
+            case "with" if self.last and not self.pending and self.kind_at(self.position) == "object":
+                self.owners, self.subjects, self.main_subjects, self.finished = self.last, [], None, []
+            case "which":
+                if self.main_subjects is None:
+                    self.main_subjects = self.subjects
+                self.subjects, self.described, self.finished = self.last, self.last, []
+            case "there":
+                self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
+
+    def parse_verb(self) -> None:
+        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again."""
+        if self.kind_at(self.position - 2) != "which" and self.main_subjects is not None:
+            self.subjects, self.main_subjects = self.main_subjects, None
+        if not self.subjects and not self.before_subject:
+            self.subjects = self.owners
+        self.described, self.finished = self.subjects, []
+
+    def read_style(self, style: str) -> None:
+        if not any(fact.kind == "style" for fact in self.reading.facts):
+            self.reading.facts.append(ReadFact("style", style))
+
+    def it(self) -> list[int]:
+        """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
+        others = [number for number in self.last if number not in self.subjects]
+        return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
+
+    def relate_to_it(self) -> None:
+        """Relate the subjects to "it". If they are "it", the subject comes last: "beside it is a cup"."""
+        relations, self.pending = self.pending, []
+        others = self.it()
+        for relation in relations:
+            if others:
+                self.add_relation(relation, self.subjects, others)
+            else:
+                self.before_subject += [(relation, number) for number in self.subjects]
+
+    def relate(self, relations: Iterable[str], other: int) -> None:
+        """Relate the subjects to an object, or keep that for the subject that comes last."""
+        for relation in relations:
+            if self.subjects:
+                self.add_relation(relation, self.subjects, [other])
+            else:
+                self.before_subject.append((relation, other))
+
+    def add_relation(self, relation: str, firsts: Iterable[int], seconds: Sequence[int]) -> None:
+        backwards = relation.startswith("-")
+        for first in firsts:
+            for second in seconds:
+                if first != second:
+                    pair = (second, first) if backwards else (first, second)
+                    self.reading.facts.append(ReadFact("relation", relation.removeprefix("-"), pair))
+
+    def link(self, *, forward: bool) -> None:
+        """Relate each object of a list to the next one, or to the one before."""
+        relations, self.pending = self.pending, []
+        for relation in relations:
+            for one, two in pairwise(self.subjects):
+                self.add_relation(relation, [one if forward else two], [two if forward else one])

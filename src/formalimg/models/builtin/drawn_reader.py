@@ -1,0 +1,160 @@
+"""The reader in drawn worlds: it reads the words of a prompt, forgets and confuses some, and draws what it believes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.layout import NoDrawing, solve_drawn
+from formalimg.drawing.scene import DrawnScene
+from formalimg.models.base import Refused
+from formalimg.models.builtin.drawn_parser import read_facts
+from formalimg.models.builtin.mentions import MAX_OBJECTS
+from formalimg.models.builtin.misreading import MisreadRates, ReadFact, misread
+
+_CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}
+"""Relations in which an object carries another, and which of the two is carried: it can be in one place only."""
+
+
+def compose_drawn_reading(
+    prompt: str, suite_name: str, rates: MisreadRates, *, memory: int, seed: int = 0
+) -> DrawnScene | Refused:
+    """Return the scene that a reader with a limited memory makes of a prompt, or why it draws none.
+
+    A prompt with a word that no drawing can show is refused before anything is forgotten: whether an item is scored
+    must not depend on what the reader happens to lose.
+    """
+    facts = read_facts(prompt, suite_name)
+    if not any(fact.kind == "object" for fact in facts):
+        return Refused("the prompt names nothing that can be drawn")
+    reason = why_not_drawable(brief_of(facts))
+    if reason is not None:
+        return Refused(f"cannot be drawn: {reason}")
+    rng = Random(f"{seed} {prompt}")
+    believed = misread(facts, rates, memory, rng)
+    crowd = _drawable(brief_of(_instances(believed, rng)))
+    brief = _drawable(brief_of(believed))
+    if crowd != brief:
+        found = solve_drawn(crowd, seed=seed)
+        if isinstance(found, DrawnScene):
+            return found
+    return _lay_out(brief, seed)
+
+
+def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
+    """Return facts as a brief; an object that nothing is said of is there once."""
+    numbers = [fact.objects[0] for fact in facts if fact.kind == "object"]
+    places = {number: place for place, number in enumerate(numbers)}
+    objects = [BriefObject(fact.value) for fact in facts if fact.kind == "object"]
+    relations = []
+    style = None
+    for kind, value, about in facts:
+        if kind == "style":
+            style = value
+        elif kind == "relation":
+            relations.append(BriefRelation(value, places[about[0]], places[about[1]]))
+        elif kind not in ("object", "every"):
+            place = places[about[0]]
+            objects[place] = _with_word(objects[place], kind, value)
+    return SceneBrief(tuple(_within_canvas(objects)), tuple(relations), style)
+
+
+def _within_canvas(objects: Sequence[BriefObject]) -> Iterator[BriefObject]:
+    """Yield objects with smaller numbers once there are as many as the canvas has room for."""
+    room = MAX_OBJECTS
+    for obj in objects:
+        yield replace(obj, number=max(1, min(obj.number, room)))
+        room -= obj.number
+
+
+def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
+    if kind == "number":
+        return replace(obj, number=int(value))
+    if kind == "state":
+        return replace(obj, states=tuple(dict.fromkeys([*obj.states, value])))
+    looks: dict[str, Any] = {kind: value}  # a colour, material, shape or size
+    return replace(obj, **looks)
+
+
+def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
+    """Return the facts with one or two objects where a prompt speaks of every object of a class.
+
+    There is one where objects carry each other: "every cup has a spoon in it", and the prompt speaks of one spoon.
+    """
+    relations = [fact for fact in facts if fact.kind == "relation" and fact.value in _CARRIED]
+    carrying = {number for fact in relations for number in fact.objects}
+    return [
+        ReadFact("number", "2", fact.objects)
+        if fact.kind == "every" and rng.random() < 0.5 and fact.objects[0] not in carrying
+        else fact
+        for fact in facts
+    ]
+
+
+def _drawable(brief: SceneBrief) -> SceneBrief:
+    """Return a brief without the words that its objects cannot be drawn with: what a swap has brought there.
+
+    One word after the other is taken away, each time one without which the first complaint is another.
+    """
+    while (reason := why_not_drawable(brief)) is not None:
+        plainer = [one for one in _with_less(brief) if one != brief]
+        brief = next((one for one in plainer if why_not_drawable(one) != reason), plainer[0])
+    return brief
+
+
+def _with_less(brief: SceneBrief) -> Iterator[SceneBrief]:
+    """Yield a brief with one word less, attributes first."""
+    for place, obj in enumerate(brief.objects):
+        plainer = [replace(obj, states=()), replace(obj, size=None), replace(obj, shape=None)]
+        plainer += [replace(obj, material=None), replace(obj, color=None)]
+        for one in plainer:
+            yield replace(brief, objects=(*brief.objects[:place], one, *brief.objects[place + 1 :]))
+    yield replace(brief, style=None)
+    yield from (_without(brief, place) for place in range(len(brief.relations)))
+
+
+def _without(brief: SceneBrief, place: int) -> SceneBrief:
+    return replace(brief, relations=(*brief.relations[:place], *brief.relations[place + 1 :]))
+
+
+def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
+    """Return a layout of what is believed; of facts that contradict each other the latest is dropped.
+
+    Where no contradiction is known, because the canvas is too crowded, sizes are dropped, then the later half of the
+    relations, and then numbers: the search for a layout is what takes time, and so few are tried.
+    """
+    while True:
+        found = solve_drawn(brief, seed=seed)
+        if isinstance(found, DrawnScene):
+            return found
+        wrong = _latest_wrong(brief, found)
+        if wrong is not None:
+            brief = _without(brief, wrong)
+        elif any(obj.size for obj in brief.objects):
+            brief = replace(brief, objects=tuple(replace(obj, size=None) for obj in brief.objects))
+        elif brief.relations:
+            brief = replace(brief, relations=brief.relations[: len(brief.relations) // 2])
+        elif any(obj.number > 1 for obj in brief.objects):
+            brief = replace(brief, objects=tuple(replace(obj, number=1) for obj in brief.objects))
+        else:
+            return Refused(f"cannot be drawn: {found.reason}")
+
+
+def _latest_wrong(brief: SceneBrief, found: NoDrawing) -> int | None:
+    """Return the latest relation that is in a conflict, or gives an object a second place; None if there is none."""
+    placed: set[int] = set()
+    wrong = None
+    for place, relation in enumerate(brief.relations):
+        ends = (relation.first, relation.second)
+        one, other = (brief.objects[end].item for end in ends)
+        if any(text.endswith((f"({one}, {other})", f"({other}, {one})")) for text in found.conflict):
+            wrong = place
+        if relation.name in _CARRIED:
+            carried = ends[_CARRIED[relation.name]]
+            wrong = place if carried in placed else wrong
+            placed.add(carried)
+    return wrong

@@ -1,0 +1,150 @@
+"""Scatter in drawn worlds: the objects that a prompt names, at random places, with attributes that it names somewhere.
+
+It marks chance level: what a model reaches that recognizes words and understands no sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import sqrt
+from random import Random
+
+from formalimg.benchmarks.registry import suite
+from formalimg.drawing.brief import BriefObject, SceneBrief
+from formalimg.drawing.catalog import drawn_catalog
+from formalimg.drawing.drawability import why_not_drawable
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.space import material_word
+from formalimg.language.lexicon import lexicon
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.base import Failed, ImageRequest, Refused
+from formalimg.models.builtin.drawn_world import Meaning, drawn_world
+from formalimg.models.builtin.mentions import MAX_WORDS, PhraseIndex, prompt_lexicon
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_MAX_OBJECTS = 12
+"""Further objects are ignored: drawings of these suites show fewer."""
+
+_GAP, _MIN_SIDE = 20, 90
+_AREAS = (15_000, 90_000)
+_TRIES = 60
+"""So many places are tried for an object before it is left out."""
+
+_KINDS = ("color", "material", "shape", "state")
+
+
+@dataclass
+class _FoundWords:
+    """What a prompt names: how many of each class, and all attributes by kind, whatever they belong to."""
+
+    objects: dict[str, int] = field(default_factory=dict)
+    attributes: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[str | None]:
+        """Return the words of a kind to choose from; None is one of them."""
+        return [None, *self.attributes.get(kind, ())]
+
+
+def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Failed:
+    """Return the objects that a prompt names, each in a random size and place, with random attributes that it names."""
+    rng = Random(f"{request.seed} {request.prompt}")
+    found = _find_words(request.prompt, request.suite)
+    style = rng.choice([style for style in found.of("style") if style is None or _is_drawable_style(style)])
+    objects: list[SceneObject] = []
+    for label, number in found.objects.items():
+        look = _drawable_look(label, found, style, rng)
+        for _ in range(number if look else 0):
+            box = _free_box(label, [obj.box for obj in objects], rng)
+            if look is not None and box is not None and len(objects) < _MAX_OBJECTS:
+                material = None if look.material is None else material_word(look.material)
+                objects.append(SceneObject(label, box, look.color, material, look.shape, look.states))
+    if not objects:
+        return Refused("the prompt names nothing that can be drawn")
+    return DrawnScene(Scene.of(objects, ()), style)
+
+
+def _is_drawable_style(style: str) -> bool:
+    return drawn_catalog().word("style", style).always is None
+
+
+def _drawable_look(label: str, found: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:
+    """Return an object with random attributes; without those that it cannot be drawn with, None if it cannot be."""
+    color, material, shape, state = (rng.choice(found.of(kind)) for kind in _KINDS)
+    look = BriefObject(label, 1, color, shape, None, material, () if state is None else (state,))
+    plainer = [look, replace(look, states=()), replace(look, states=(), shape=None)]
+    plainer += [replace(plainer[-1], material=None), BriefObject(label)]
+    return next((one for one in plainer if why_not_drawable(SceneBrief((one,), (), style)) is None), None)
+
+
+def _free_box(label: str, taken: Sequence[Box], rng: Random) -> Box | None:
+    """Return a random box in the shape of a class that keeps a gap from others; None if none is found."""
+    icon = drawn_catalog().icon(label)
+    aspect = icon.aspect if icon else 1.0
+    for _ in range(_TRIES):
+        area = rng.uniform(*_AREAS)
+        width, height = (max(_MIN_SIDE, round(sqrt(area * shape))) for shape in (aspect, 1 / aspect))
+        if max(width, height) > CANVAS - 2 * _GAP:
+            continue
+        x, y = rng.randint(_GAP, CANVAS - _GAP - width), rng.randint(_GAP, CANVAS - _GAP - height)
+        box = Box(x, y, x + width, y + height)
+        if all(_are_apart(box, other) for other in taken):
+            return box
+    return None
+
+
+def _are_apart(one: Box, other: Box) -> bool:
+    return (
+        one.xmax + _GAP <= other.xmin
+        or other.xmax + _GAP <= one.xmin
+        or one.ymax + _GAP <= other.ymin
+        or other.ymax + _GAP <= one.ymin
+    )
+
+
+# --- words
+
+
+def _find_words(prompt: str, name: str) -> _FoundWords:
+    """Return the classes and attributes that a prompt names. A number before a noun says how many."""
+    known, numbers = _known_words(name), prompt_lexicon().numbers
+    words = _WORD.findall(prompt.lower())[:MAX_WORDS]
+    colors = vocabulary("natural").words["color"]
+    found, number, index = _FoundWords(), 1, 0
+    while index < len(words):
+        (kind, value), length = known.longest_at(words, index) or (("", ""), 1)
+        follower = known.longest_at(words, index + length)
+        if kind == "class" and value in colors and follower and follower[0][0] == "class":
+            kind = "color"  # an orange cat
+        if kind == "class":
+            found.objects[value] = max(found.objects.get(value, 1), number)
+            number = 1
+        elif kind:
+            found.attributes.setdefault(kind, {})[value] = None
+        elif words[index] in numbers:
+            number = numbers[words[index]]
+        index += length
+    return found
+
+
+@cache
+def _known_words(name: str) -> PhraseIndex[Meaning]:
+    """Return the words of a suite that can be drawn, each with its kind and value; nouns go before attributes."""
+    return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*_phrases(name)]) if phrase})
+
+
+def _phrases(name: str) -> Iterable[tuple[str, Meaning]]:
+    own = drawn_world(name).phrases
+    return own() if own is not None else _vocabulary_phrases(suite(name).vocabulary)
+
+
+def _vocabulary_phrases(name: str) -> Iterator[tuple[str, Meaning]]:
+    nouns, words = lexicon(name).nouns, vocabulary(name).words
+    for label in words["class"]:
+        yield from ((text, ("class", label)) for text in (label, nouns[label].text, nouns[label].plural))
+    for kind in (*_KINDS, "style"):
+        yield from ((value, (kind, value)) for value in words[kind] if value not in ("on", "off"))

@@ -1,0 +1,261 @@
+"""Mentions of objects in a prompt: a lexicon (`mentions.toml`), a tokenizer, and coreference of mentions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from random import Random
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from formalimg.language.lexicon import lexicon
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.scene import Scene
+
+MAX_WORDS = 2_000
+"""The rest of a longer prompt is ignored, as in models with a context window of so many words."""
+
+MAX_OBJECTS = 40
+"""Further objects are ignored: the canvas has no room for more."""
+
+Meaning = TypeVar("Meaning")
+
+_WORD = re.compile(r"[a-z]+|[0-9]+|[,.;:!?]")
+_SENTENCE_ENDS = frozenset(".;:!?")
+_MAX_WORDS_BEFORE_NOUN = 8
+
+
+class TextCue(NamedTuple):
+    """A phrase that says something of objects: its kind, as in the lexicon, and what it stands for."""
+
+    kind: str
+    meaning: tuple[str, ...] = ()
+
+
+class ObjectMention(NamedTuple):
+    """A noun phrase: "a pair of red scissors", "every fork", "two cups".
+
+    Attributes:
+        label: the class of the object.
+        color: the colour before the noun.
+        mark: what distinguishes it from others of its class: "first", "particular".
+        number: how many there are, if a number is given.
+        several: whether it is every such object, or a plural without a number.
+    """
+
+    label: str
+    color: str | None = None
+    mark: str | None = None
+    number: int = 1
+    several: bool = False
+
+
+PromptToken: TypeAlias = ObjectMention | TextCue
+
+# --- the lexicon
+
+
+class NounForm(NamedTuple):
+    """A form of the noun of a class."""
+
+    label: str
+    plural: bool
+
+
+class PhraseIndex(Generic[Meaning]):
+    """An index of phrases and their meanings, for lookup in a list of words."""
+
+    def __init__(self, meanings: Mapping[str, Meaning]) -> None:
+        self._by_first_word: dict[str, list[tuple[list[str], Meaning]]] = {}
+        for phrase in sorted(meanings, key=len, reverse=True):
+            words = phrase.split()
+            self._by_first_word.setdefault(words[0], []).append((words, meanings[phrase]))
+
+    def longest_at(self, words: Sequence[str], index: int) -> tuple[Meaning, int] | None:
+        """Return the meaning of the longest phrase that starts at an index, and its number of words."""
+        if index >= len(words):
+            return None
+        for phrase, meaning in self._by_first_word.get(words[index], ()):
+            if list(words[index : index + len(phrase)]) == phrase:
+                return meaning, len(phrase)
+        return None
+
+
+class PromptLexicon(NamedTuple):
+    """All known words, by what they are looked up for."""
+
+    nouns: PhraseIndex[NounForm]
+    cues: PhraseIndex[TextCue]
+    colors: frozenset[str]
+    before_nouns: frozenset[str]
+    every: frozenset[str]
+    marks: frozenset[str]
+    numbers: Mapping[str, int]
+
+
+@cache
+def prompt_lexicon() -> PromptLexicon:
+    """Load the nouns and colours of the drawable objects, and the phrases of the data file."""
+    table = tomllib.loads((files("formalimg.models.builtin") / "mentions.toml").read_text(encoding="utf-8"))
+    colors, before = vocabulary("knolling").words["color"], table["before_nouns"]
+    numbers = {text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))}
+    return PromptLexicon(
+        nouns=PhraseIndex(_noun_forms()),
+        cues=PhraseIndex(_cues(table, colors)),
+        colors=frozenset(colors),
+        before_nouns=frozenset([*colors, *numbers, *(word for words in before.values() for word in words)]),
+        every=frozenset(before["every"]),
+        marks=frozenset(before["marks"]),
+        numbers=numbers,
+    )
+
+
+def _noun_forms() -> dict[str, NounForm]:
+    """Return nouns as the suite writes them, and class names: people say both "computer mouse" and "mouse"."""
+    forms: dict[str, NounForm] = {}
+    for label in vocabulary("knolling").words["class"]:
+        noun, plain = lexicon("knolling").nouns[label], label.replace("_", " ")
+        for text in (plain, noun.text):
+            forms[text] = NounForm(label, plural=False)
+        for text in (f"{plain}s", noun.plural):
+            forms.setdefault(text, NounForm(label, plural=True))  # one pair of glasses is in the plural too
+    return forms
+
+
+def _cues(table: Mapping[str, Mapping[str, Sequence[str]]], colors: Sequence[str]) -> dict[str, TextCue]:
+    found = {",": TextCue("comma"), **{color: TextCue("color", (color,)) for color in colors}}
+    for kind in ("place", "relation", "relation_to_it", "alignment", "sequence"):
+        for phrase, meaning in table[kind].items():
+            found[phrase] = TextCue(kind, (meaning,) if isinstance(meaning, str) else tuple(meaning))
+    for kind, phrases in table["sign"].items():
+        found.update((phrase, TextCue(kind)) for phrase in phrases)
+    return found
+
+
+# --- the tokenizer
+
+
+def find_tokens(text: str) -> Iterator[list[PromptToken]]:
+    """Return the mentions and cues of each sentence. Other words are ignored."""
+    return map(_sentence_tokens, split_sentences(text))
+
+
+def split_sentences(text: str) -> Iterator[list[str]]:
+    """Yield the words, numbers and commas of each sentence, in lower case, up to `MAX_WORDS` in all."""
+    sentence: list[str] = []
+    for word in _WORD.findall(text.lower())[:MAX_WORDS]:
+        if word in _SENTENCE_ENDS:
+            yield sentence
+            sentence = []
+        else:
+            sentence.append(word)
+    yield sentence
+
+
+def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:
+    known = prompt_lexicon()
+    tokens: list[PromptToken] = []
+    index = 0
+    while index < len(words):
+        token, length = _mention_at(words, index) or known.cues.longest_at(words, index) or (None, 1)
+        if token:
+            tokens.append(token)
+        index += length
+    return tokens
+
+
+def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] | None:
+    """Return the noun phrase that starts here, and its number of words."""
+    known = prompt_lexicon()
+    end = index
+    while end < min(len(words), index + _MAX_WORDS_BEFORE_NOUN) and words[end] in known.before_nouns:
+        end += 1
+    noun = known.nouns.longest_at(words, end)
+    if noun is None:
+        return None
+    (label, plural), length = noun
+    before = words[index:end]
+    number = max([1, *(known.numbers[word] for word in before if word in known.numbers)])
+    return ObjectMention(
+        label,
+        color=next((word for word in before if word in known.colors), None),
+        mark=next((word for word in before if word in known.marks), None),
+        number=number,
+        several=number == 1 and (plural or any(word in known.every for word in before)),
+    ), end + length - index
+
+
+# --- the tracker
+
+ObjectGroup: TypeAlias = tuple[int, ...]
+"""The indices of objects that are mentioned together, such as two cups; mostly a single one."""
+
+
+@dataclass
+class Entity:
+    """What a group of objects is called."""
+
+    label: str
+    color: str | None
+    mark: str | None
+    group: ObjectGroup
+
+
+@dataclass
+class EntityTracker:
+    """Track which objects have been mentioned. `several` is how many "every cup" or "cups" are taken to be."""
+
+    several: int = 1
+    entities: list[Entity] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[int, Entity]]:
+        return ((obj, entity) for entity in self.entities for obj in entity.group)
+
+    def resolve(self, mention: ObjectMention) -> ObjectGroup:
+        """Return the objects that a mention refers to: earlier ones that fit, or else new ones.
+
+        "A cup" and "the cup" are the same cup: where an instruction has two, a colour or "first" and "second"
+        distinguish them.
+        """
+        entity = self._antecedent(mention)
+        if entity:
+            entity.color = entity.color or mention.color
+            return entity.group
+        first = sum(len(entity.group) for entity in self.entities)
+        count = self.several if mention.several else mention.number
+        group = tuple(range(first, min(first + count, MAX_OBJECTS)))
+        self.entities.append(Entity(mention.label, mention.color, mention.mark, group))
+        return group
+
+    def _antecedent(self, mention: ObjectMention) -> Entity | None:
+        """Return the latest entity that fits; one with a mark also fits without it, but not "every"."""
+        fitting = [one for one in self.entities if one.label == mention.label and _may_be(one.color, mention.color)]
+        same = [one for one in fitting if one.mark == mention.mark]
+        if not same and mention.mark is None and not mention.several:
+            same = fitting
+        return same[-1] if same else None
+
+    def paint(self, group: ObjectGroup, color: str) -> None:
+        """Give a colour to objects that have none yet."""
+        for entity in self.entities:
+            if entity.group == group:
+                entity.color = entity.color or color
+
+    def scene(self, boxes: Mapping[int, Box], rng: Random) -> Scene:
+        """Return the scene of all objects that have a box; those without a colour get a random one."""
+        colors = vocabulary("knolling").words["color"]
+        painted = [(entity, entity.color or rng.choice(colors)) for entity in self.entities]
+        return Scene.of(
+            SceneObject(entity.label, boxes[obj], color)
+            for entity, color in painted
+            for obj in entity.group
+            if obj in boxes
+        )
+
+
+def _may_be(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other

@@ -1,0 +1,153 @@
+"""Placement of objects: the candidate boxes of an object, which of them are free, and where most facts hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formalimg.drawing.icon_scene import natural_aspect
+from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near
+
+GAP = 20
+"""The minimum distance between two objects, so that images stay readable."""
+
+SCALES = (1.0, 0.66, 1.5, 0.44, 2.25, 0.3, 3.4)
+"""The areas that an object may have, as multiples of the default; the more usual ones come first."""
+
+_DEFAULT_AREA = 15_000
+_MAX_SIDE = 400
+_STEP = 25
+
+_MARGIN = 20
+"""By how much a relation must hold to be obvious."""
+
+_AREA_RATIO = 1.2
+"""How many times the area of a smaller object a larger one must have to be obviously larger."""
+
+Numbers = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class PlacementFact(NamedTuple):
+    """A geometric predicate of one or two objects, by their indices."""
+
+    predicate: str
+    objects: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CandidateBoxes:
+    """Boxes that an object could take, by their edges, and the index of each one's scale in `SCALES`."""
+
+    xmin: Numbers
+    ymin: Numbers
+    xmax: Numbers
+    ymax: Numbers
+    scale: NDArray[np.int64]
+
+    @property
+    def center_x(self) -> Numbers:
+        """The horizontal centres."""
+        return (self.xmin + self.xmax) / 2
+
+    @property
+    def center_y(self) -> Numbers:
+        """The vertical centres."""
+        return (self.ymin + self.ymax) / 2
+
+    @property
+    def area(self) -> Numbers:
+        """Width times height."""
+        return (self.xmax - self.xmin) * (self.ymax - self.ymin)
+
+    def box(self, index: int) -> Box:
+        """Return one of the boxes."""
+        return Box(*(int(edges[index]) for edges in (self.xmin, self.ymin, self.xmax, self.ymax)))
+
+    def free(self, taken: Iterable[Box]) -> Mask:
+        """Return which of the boxes keep a gap from all boxes that are taken."""
+        found = np.ones(len(self.scale), dtype=np.bool_)
+        for box in taken:
+            found &= (
+                (self.xmax + GAP <= box.xmin)
+                | (self.xmin >= box.xmax + GAP)
+                | (self.ymax + GAP <= box.ymin)
+                | (self.ymin >= box.ymax + GAP)
+            )
+        return found
+
+
+@cache
+def candidate_boxes(label: str) -> CandidateBoxes:
+    """Return all candidate boxes of a class in its natural shape: on a grid, in every scale."""
+    aspect = natural_aspect(label)
+    grid = np.arange(_STEP, CANVAS, _STEP)
+    kept, scales = [], []
+    for number, scale in enumerate(SCALES):
+        width, height = (_side(sqrt(_DEFAULT_AREA * scale * shape)) for shape in (aspect, 1 / aspect))
+        x, y = (centers.ravel() for centers in np.meshgrid(grid, grid))
+        edges = np.stack([x - width // 2, y - height // 2, x + width // 2, y + height // 2]).astype(np.float64)
+        inside = (edges.min(axis=0) >= GAP) & (edges.max(axis=0) <= CANVAS - GAP)
+        kept.append(edges[:, inside])
+        scales.append(np.full(int(inside.sum()), number))
+    xmin, ymin, xmax, ymax = np.concatenate(kept, axis=1)
+    return CandidateBoxes(xmin, ymin, xmax, ymax, np.concatenate(scales))
+
+
+def _side(length: float) -> int:
+    """Round a side to an even whole number, so that the centre is whole too."""
+    return 2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2)
+
+
+def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:
+    """Return the free box in which most of the facts about an object hold; None if no box is free.
+
+    Among equally good boxes, the most usual size is taken, and then the random generator decides.
+    """
+    others = {other: box for other, box in boxes.items() if other != obj}
+    candidates = candidate_boxes(label)
+    free = candidates.free(others.values())
+    if not free.any():
+        return None
+    violated = np.zeros(len(candidates.scale))
+    for fact in facts:
+        violated += ~_holds(fact.predicate, [candidates if one == obj else others[one] for one in fact.objects])
+    cost = np.where(free, violated * (candidates.scale.max() + 1) + candidates.scale, np.inf)
+    best = np.flatnonzero(cost == cost.min())
+    return candidates.box(int(best[rng.randrange(len(best))]))
+
+
+def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
+    """Return whether a fact obviously holds of objects that have been placed."""
+    return bool(_holds(fact.predicate, [boxes[obj] for obj in fact.objects]))
+
+
+def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
+    """Return where a predicate obviously holds: by the rules that decide it, with a margin."""
+    if len(places) == 1:
+        between = UNARY_RULES[predicate]
+        low, high = between.low + _MARGIN, between.high - _MARGIN
+        measured: Numbers = np.array([getattr(places[0], measure) for measure in between.measures])
+        return np.asarray(np.all((low <= measured) & (measured <= high), axis=0))
+    rule = BINARY_RULES[predicate]
+    first: Numbers = np.asarray(getattr(places[0], rule.first))
+    second: Numbers = np.asarray(getattr(places[1], rule.second))
+    match rule:
+        case Less("area"):
+            return first * _AREA_RATIO <= second
+        case Greater("area"):
+            return first >= second * _AREA_RATIO
+        case Less():
+            return first + _MARGIN <= second
+        case Greater():
+            return first >= second + _MARGIN
+        case Near(_, bound):
+            return np.abs(first - second) <= bound - _MARGIN

@@ -1,0 +1,191 @@
+"""Planners: baselines that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
+
+A layout is judged by the same logic as an image, without a grounder: what fails here was not understood, and what
+passes here but fails as an image was lost on the way from text to vision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from formalimg._util.text import truncate
+from formalimg.drawing.icon_scene import failed_layout_png, layout_png
+from formalimg.errors import FormalimgError
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.chat import Answered, Message
+from formalimg.models.options import sampling_options
+from formalimg.models.pricing import Price, price_of
+from formalimg.models.registry import open_chat_model
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import ChatModel, ImageModel, Setting
+
+SOLVER = "builtin/solver"
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_MAX_ANSWER = 2000
+"""Characters of an unreadable answer that are stored with it."""
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema.
+
+
+class PlannedThing(BaseModel):
+    """One object of the plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    label: str
+    color: str
+    box_2d: Annotated[list[int], Field(min_length=4, max_length=4, description="left, top, right, bottom")]
+
+
+class PlannedLayout(BaseModel):
+    """The plan: thoughts first, so that they can be of use, then the objects."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    thoughts: str
+    objects: list[PlannedThing]
+
+
+def open_planner(
+    name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None, *, published: bool = False
+) -> ImageModel:
+    """Return the planner of this name: `builtin/solver`, or any chat model.
+
+    Args:
+        name: the planner.
+        options: of the chat model.
+        prompts: a folder with prompts of the user that replace ours.
+        published: whether the chat model is asked, and its answer is read, as published.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    if name == SOLVER:
+        if options:
+            raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
+        return SolverPlanner()
+    if name.startswith("builtin/"):
+        raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
+    if published:
+        from formalimg.models.builtin.published_planner import TEMPERATURE, PublishedPlanner  # it is a `LayoutPlanner`
+
+        sampling = sampling_options(name, temperature=TEMPERATURE)
+        return PublishedPlanner(open_chat_model(name, {**sampling, **(options or {})}), prompts)
+    return ChatPlanner(open_chat_model(name, options), prompts)
+
+
+@dataclass(frozen=True)
+class LayoutPlanner:
+    """What chat models that plan layouts have in common; subclasses ask, and read the answer.
+
+    Attributes:
+        chat: the chat model.
+        prompts: a folder with prompts that replace ours.
+        batch, sees_spec: as for every image model.
+    """
+
+    chat: ChatModel
+    prompts: Path | None = None
+    batch: int = 1
+    sees_spec: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model."""
+        return self.chat.name
+
+    @property
+    def price(self) -> Price:
+        """The price of the chat model."""
+        return price_of(self.chat)
+
+    @property
+    def concurrency(self) -> int:
+        """As many requests at a time as the chat model takes."""
+        return self.chat.concurrency
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one layout for each request."""
+        for request in requests:
+            yield await self.plan(request)
+
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
+        raise NotImplementedError
+
+
+class ChatPlanner(LayoutPlanner):
+    """A chat model that plans layouts, asked by us."""
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, and the prompt."""
+        return {**self.chat.settings, "prompt": str(self._prompt)}
+
+    def sent(self, request: ImageRequest) -> str:
+        """Return the text that the chat model is sent for a request."""
+        words = vocabulary("knolling").words
+        return self._prompt.fill(
+            {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
+        )
+
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
+        if not isinstance(reply, Answered):
+            if reply.kind == "refused":
+                return Refused(reply.reason, cost=reply.cost)
+            if reply.kind == "unreadable":
+                return _failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
+            return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
+        try:
+            scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
+        except SceneError as error:
+            said = {**reply.served, "thoughts": reply.value.thoughts}
+            return _failed_layout(f"the layout makes no sense: {error}", said, reply.cost)
+        data = await asyncio.to_thread(layout_png, scene)
+        return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        return load_prompts(_PROMPTS, self.prompts)["plan"]
+
+
+def _failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
+    """Return an answer that is no layout as what it is: a failure of the planner, which is judged, and not missing."""
+    return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
+
+
+@dataclass(frozen=True)
+class SolverPlanner:
+    """`builtin/solver`: the planner that sees the formula and solves it. It marks the ceiling."""
+
+    name: str = SOLVER
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
+    batch: int = 1
+    concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    sees_spec: bool = True
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
+        for request in requests:
+            yield await asyncio.to_thread(_solve, request)
+
+
+def _solve(request: ImageRequest) -> ImageResult:
+    from formalimg.models.builtin.oracle import compose_solution  # needs the solver
+
+    found = compose_solution(request)
+    return Generated(layout_png(found)) if isinstance(found, Scene) else found

@@ -1,0 +1,301 @@
+"""The reader baseline: an image model that understands simple instructions and loses the thread of long ones.
+
+A sentence is parsed from mentions and cues to spatial facts, left to right, without looking back. An object that opens
+a clause is its subject; what follows is said of it; a relation waits for the next object that is named. "Not" and "or"
+are ignored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from random import Random
+
+from formalimg.models.builtin.mentions import (
+    EntityTracker,
+    ObjectGroup,
+    ObjectMention,
+    PromptToken,
+    TextCue,
+    find_tokens,
+)
+from formalimg.models.builtin.placement import PlacementFact, best_box, fact_holds
+from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
+
+_JOINTS = ("comma", "joint")
+_CLAUSE_OPENERS = ("verb", "owning", "place", "relation", "relation_to_it", "alignment", "color")
+
+
+def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> list[PlacementFact]:
+    """Return the facts of a sentence; the objects that it mentions, and their colours, are added to the entities."""
+    parser = _SentenceParser(tokens, entities)
+    parser.parse()
+    return list(dict.fromkeys(parser.facts))
+
+
+class _SentenceParser:
+    """The state of the parser within a sentence."""
+
+    def __init__(self, tokens: Sequence[PromptToken], entities: EntityTracker) -> None:
+        self.tokens = tokens
+        self.entities = entities
+        self.position = 0
+        self.facts: list[PlacementFact] = []
+        self.subjects: list[ObjectGroup] = []
+        self.objects: list[ObjectGroup] = []
+        """The objects of the clause besides its subjects."""
+        self.owners: list[ObjectGroup] = []
+        """Whose surroundings are described: "it" in "has a cup to its left"."""
+        self.pending: list[str] = []
+        """Relations whose second object has not been mentioned yet."""
+        self.places_before_subject: list[str] = []
+        self.relations_before_subject: list[tuple[str, list[ObjectGroup]]] = []
+        """What comes before its subject: "on the left are a cup and a plate"."""
+        self.links: list[tuple[ObjectGroup, ObjectGroup]] = []
+        """Each object of an ordered list with the one it is compared to."""
+        self.sequence: str | None = None
+
+    def parse(self) -> None:
+        while self.position < len(self.tokens):
+            token = self.tokens[self.position]
+            if isinstance(token, ObjectMention):
+                self.parse_objects()
+            else:
+                self.position += 1
+                self.parse_cue(token)
+
+    def kind_at(self, index: int) -> str:
+        """Return the kind of the token at an index."""
+        if index >= len(self.tokens):
+            return "end"
+        token = self.tokens[index]
+        return token.kind if isinstance(token, TextCue) else "object"
+
+    # --- objects
+
+    def parse_objects(self) -> None:
+        """Parse a list of objects: the subjects of a new clause, or what a relation waits for."""
+        named = [self.take_object()]
+        while (after := self.after_joints()) > self.position and self.kind_at(after) == "object":
+            self.position = after
+            named.append(self.take_object())
+        opens = self.kind_at(self.position) in _CLAUSE_OPENERS
+        if not self.pending:
+            self.begin_clause(_unique(named))
+            return
+        first, rest = named[:1], _unique(named[1:])
+        relations, self.pending = self.pending, []
+        if not self.subjects or (not rest and self.precedes_subject()):
+            self.relations_before_subject += [(relation, first) for relation in relations]
+        else:
+            self.relate(relations, self.subjects, first)
+        self.objects = first
+        if rest and opens:
+            self.begin_clause(rest)
+        elif rest:
+            self.relate(relations, self.subjects, rest)
+            self.objects = rest[-1:]
+
+    def take_object(self) -> ObjectGroup:
+        mention = self.tokens[self.position]
+        assert isinstance(mention, ObjectMention)
+        self.position += 1
+        return self.entities.resolve(mention)
+
+    def after_joints(self) -> int:
+        index = self.position
+        while self.kind_at(index) in _JOINTS:
+            index += 1
+        return index
+
+    def precedes_subject(self) -> bool:
+        """Return whether the subject comes last: "to the right of the hat is a cup"."""
+        return self.kind_at(self.position) == "verb" and self.kind_at(self.position + 1) == "object"
+
+    def begin_clause(self, subjects: list[ObjectGroup]) -> None:
+        self.subjects, self.objects, self.links = subjects, [], []
+        self.put(self.places_before_subject, subjects)
+        for relation, others in self.relations_before_subject:
+            self.relate([relation], subjects, others)
+        self.places_before_subject, self.relations_before_subject = [], []
+        if self.sequence and len(subjects) > 1:
+            self.link(self.sequence, list(pairwise(subjects)))
+            self.sequence = None
+
+    # --- cues
+
+    def parse_cue(self, cue: TextCue) -> None:
+        sign = cue.kind
+        match sign:
+            case "place" if self.subjects:
+                self.put(cue.meaning, self.subjects)
+            case "place":
+                self.places_before_subject += cue.meaning
+            case "color":
+                for group in self.subjects:
+                    self.entities.paint(group, cue.meaning[0])
+            case "relation":
+                self.pending += cue.meaning
+            case "relation_to_it":
+                self.relate(cue.meaning, self.subjects, self.it())
+            case "alignment":
+                self.parse_alignment(cue.meaning[0])
+            case "sequence":
+                self.sequence = cue.meaning[0]
+            case "it" if self.pending:
+                self.relate_to_it()
+            case "next" | "before" if self.pending:
+                forward = sign == "next"
+                self.links = [(a, b) if forward else (b, a) for a, b in pairwise(self.subjects)]
+                self.relate_to_it()
+            case "owning" | "there" | "with":
+                self.owners = (self.objects or self.subjects) if sign == "with" else self.subjects
+                self.subjects, self.objects, self.links = [], [], []
+            case "which":
+                self.subjects, self.objects = self.objects or self.subjects, []
+
+    def parse_alignment(self, predicate: str) -> None:
+        """Align objects with what is mentioned next, or with each other."""
+        if self.kind_at(self.position) == "with":
+            self.position += 1
+            self.pending.append(predicate)
+        elif self.kind_at(self.position) == "relation":
+            self.pending.append(predicate)
+        else:
+            together = self.subjects if len(self.subjects) > 1 else [*self.subjects, *self.objects]
+            self.link(predicate, list(combinations(together, 2)))
+
+    def relate_to_it(self) -> None:
+        relations, self.pending = self.pending, []
+        if self.links:
+            for relation in relations:
+                self.link(relation, self.links)
+        else:
+            self.relate(relations, self.subjects, self.it())
+
+    def it(self) -> list[ObjectGroup]:
+        """Return what "it" stands for: the last object of the clause besides its subject, or else the owners."""
+        return self.objects or self.owners
+
+    def put(self, places: Iterable[str], subjects: Sequence[ObjectGroup]) -> None:
+        self.facts += [PlacementFact(place, (obj,)) for place in places for subject in subjects for obj in subject]
+
+    def relate(self, relations: Iterable[str], subjects: Sequence[ObjectGroup], others: Sequence[ObjectGroup]) -> None:
+        for relation in relations:
+            self.link(relation, [(subject, other) for subject in subjects for other in others])
+
+    def link(self, predicate: str, links: Iterable[tuple[ObjectGroup, ObjectGroup]]) -> None:
+        for subject, other in links:
+            if subject != other:
+                self.facts += [PlacementFact(predicate, (one, two)) for one in subject for two in other]
+
+
+def _unique(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
+    return list(dict.fromkeys(groups))
+
+
+DEFAULT_MEMORY = 12
+"""How many facts are kept. It does for most instructions up to K = 3, and not for long ones."""
+
+_SEVERAL = 2
+"""How many objects are drawn for "every fork"."""
+
+
+def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -> Scene:
+    """Return the scene that a hasty reader makes of a prompt; empty if it names nothing that can be drawn.
+
+    Each sentence is parsed once and laid out at once. Only the latest facts are kept, so that objects are later placed
+    and moved without regard to earlier ones.
+    """
+    rng = Random(f"{seed} {prompt}")
+    entities = EntityTracker(several=_SEVERAL)
+    layout = ReaderLayout(deque(maxlen=memory), rng)
+    for sentence in find_tokens(prompt):
+        facts = parse_sentence(sentence, entities)
+        layout.labels.update((obj, entity.label) for obj, entity in entities)
+        layout.add(facts)
+    for obj in layout.labels:
+        layout.place(obj)
+    return entities.scene(layout.boxes, rng)
+
+
+@dataclass
+class ReaderLayout:
+    """A layout in progress. Objects are never removed, and the layout is never restarted.
+
+    Attributes:
+        memory: the latest facts; older ones are forgotten, and no longer taken into account.
+        rng: decides between equally good boxes.
+        labels: the classes of all objects.
+        boxes: the boxes of the objects that have been placed.
+    """
+
+    memory: deque[PlacementFact]
+    rng: Random
+    labels: dict[int, str] = field(default_factory=dict)
+    boxes: dict[int, Box] = field(default_factory=dict)
+
+    def add(self, facts: list[PlacementFact]) -> None:
+        """Place the new objects of a sentence, then repair the facts that do not hold."""
+        self.memory.extend(facts)
+        for fact in facts:
+            for obj in fact.objects:
+                self.place(obj)
+        for fact in facts:
+            if fact in self.memory and self._fails(fact):
+                self._repair(fact)
+
+    def place(self, obj: int) -> None:
+        """Place an object where most facts in memory hold; leave it out if there is no room."""
+        if obj in self.boxes:
+            return
+        box = best_box(self.labels[obj], obj, self._facts_about(obj), self.boxes, self.rng)
+        if box is not None:
+            self.boxes[obj] = box
+
+    def _repair(self, fact: PlacementFact) -> None:
+        """Move one of the fact's objects so that it holds, and then, once, the neighbours that this has disturbed."""
+        for obj in fact.objects:
+            disturbed = self._move(obj, fact)
+            if disturbed is not None:
+                for other in disturbed:
+                    self._repair_neighbour(other)
+                return
+
+    def _repair_neighbour(self, fact: PlacementFact) -> None:
+        """Move one of the fact's objects so that it holds, if that disturbs less than it repairs."""
+        for obj in fact.objects:
+            if self._fails(fact):
+                self._move(obj, fact, gain=1)
+
+    def _move(self, obj: int, fact: PlacementFact, gain: int = 0) -> list[PlacementFact] | None:
+        """Move an object so that a fact holds and, of the facts in memory about it, fewer fail by the gain.
+
+        Returns the facts that fail then, or None if the object stays where it is.
+        """
+        about = self._facts_about(obj)
+        before = sum(map(self._fails, about))
+        previous = self.boxes[obj]
+        box = best_box(self.labels[obj], obj, [*about, fact], self.boxes, self.rng)
+        if box is None:
+            return None
+        self.boxes[obj] = box
+        failing = [other for other in about if self._fails(other)]
+        if self._fails(fact) or len(failing) > before - gain:
+            self.boxes[obj] = previous
+            return None
+        return failing
+
+    def _facts_about(self, obj: int) -> list[PlacementFact]:
+        """Return the facts in memory about an object and others that have been placed."""
+        return [
+            fact
+            for fact in self.memory
+            if obj in fact.objects and all(other in self.boxes for other in fact.objects if other != obj)
+        ]
+
+    def _fails(self, fact: PlacementFact) -> bool:
+        return all(obj in self.boxes for obj in fact.objects) and not fact_holds(fact, self.boxes)

@@ -1,0 +1,138 @@
+"""The tiny baseline as a model: prompt and seed to layout, layout to image. It needs numpy and its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from formalimg._util.io import refuse_special_file
+from formalimg._util.transformer import Floats, Integers, Weights
+from formalimg.errors import FormalimgError
+from formalimg.models.builtin.tiny.networks import GRID, IMAGE_SIZE, PATCH, PainterNetwork, PlannerNetwork
+from formalimg.models.builtin.tiny.tokenizer import Tokenizer
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+WEIGHTS = Path(__file__).with_name("weights.npz")
+"""The weights that come with the package."""
+
+PLAN_STEPS, PAINT_STEPS = 32, 4
+"""Steps from noise to a layout, and from noise to an image: a layout takes many, because objects move together."""
+
+MAX_OBJECTS = 20
+"""Further objects of a prompt are ignored."""
+
+_MIN_SIDE = 0.02
+"""Boxes are at least so wide and high, where the image is 1 wide."""
+
+
+class TinyModel:
+    """A learned text-to-image model. The same prompt and seed give the same image."""
+
+    def __init__(self, weights: dict[str, Floats], words: list[str], classes: list[str], colors: list[str]) -> None:
+        self.tokenizer = Tokenizer(words)
+        self.classes, self.colors = tuple(classes), tuple(colors)
+        self.planner = PlannerNetwork(Weights(weights, "planner."))
+        self.painter = PainterNetwork(Weights(weights, "painter."))
+
+    def plan(self, prompt: str, seed: int) -> Scene:
+        """Return the layout that the planner makes of a prompt; it may be empty."""
+        tokens = self.tokenizer.encode(prompt)
+        if not len(tokens):
+            return Scene(())
+        features = self.planner.encode(tokens)
+        class_scores, color_scores = self.planner.tag(features)
+        labels = class_scores.argmax(axis=1)
+        anchors = np.flatnonzero(labels < len(self.classes))[:MAX_OBJECTS]
+        if not len(anchors):
+            return Scene(())
+        rng = np.random.default_rng([seed % 2**32, 1])
+        # Of a colour that is named the model is sure; of one that is not, any may come.
+        gumbel = rng.gumbel(size=(len(anchors), len(self.colors)))
+        colors = (color_scores[anchors] + gumbel).argmax(axis=1)
+        boxes = fit_boxes(self._sample_boxes(features, anchors, rng))
+        return Scene.of(
+            SceneObject(self.classes[label], Box(*(int(edge) for edge in np.round(box * CANVAS))), self.colors[color])
+            for label, color, box in zip(labels[anchors], colors, boxes, strict=True)
+        )
+
+    def _sample_boxes(self, features: Floats, anchors: Integers, rng: np.random.Generator) -> Floats:
+        text = self.planner.text_keys(features)
+        boxes = rng.standard_normal((len(anchors), 4), dtype=np.float32)
+        for step in range(PLAN_STEPS):
+            goal = self.planner.predict(boxes, step / PLAN_STEPS, features, anchors, text)
+            boxes = boxes + (goal - boxes) * np.float32(1 / (PLAN_STEPS - step))
+        return boxes
+
+    def paint(self, scene: Scene, seed: int) -> Image:
+        """Return the image that the painter makes of a layout, `IMAGE_SIZE` pixels wide."""
+        from PIL import Image
+
+        edges = [[edge / CANVAS for edge in obj.box] for obj in scene.objects]
+        boxes: Floats = np.array(edges, dtype=np.float32).reshape(-1, 4)
+        labels = np.array([self.classes.index(obj.label) for obj in scene.objects], dtype=np.int64)
+        colors = np.array([self.colors.index(obj.color or "") for obj in scene.objects], dtype=np.int64)
+        places = self.painter.place(boxes, labels, colors)
+        rng = np.random.default_rng([seed % 2**32, 2])
+        patches = rng.standard_normal((GRID * GRID, PATCH * PATCH * 3), dtype=np.float32)
+        for step in range(PAINT_STEPS):
+            goal = self.painter.predict(patches, step / PAINT_STEPS, places)
+            patches = patches + (goal - patches) * np.float32(1 / (PAINT_STEPS - step))
+        pixels = (
+            patches.reshape(GRID, GRID, PATCH, PATCH, 3).transpose(0, 2, 1, 3, 4).reshape(IMAGE_SIZE, IMAGE_SIZE, 3)
+        )
+        return Image.fromarray(np.clip(np.round((pixels + 1) * 127.5), 0, 255).astype(np.uint8))
+
+
+def fit_boxes(edges: Floats) -> Floats:
+    """Return left, top, right, bottom inside the image, which is 1 wide, from those of a layout, which is 2 wide."""
+    low, high = np.moveaxis(np.sort((edges.reshape(-1, 2, 2) + 1) / 2, axis=1), 1, 0)
+    low = np.clip(low, 0, 1 - _MIN_SIDE)
+    return np.concatenate([low, np.clip(np.maximum(high, low + _MIN_SIDE), 0, 1)], axis=1).astype(np.float32)
+
+
+def enlarge(image: Image, size: int) -> Image:
+    """Return the image enlarged to at most this size, by a whole factor, with its pixels as squares.
+
+    No pixel is lost, so that whoever reads the image can go back to the small one.
+    """
+    from PIL import Image
+
+    side = image.width * max(1, size // image.width)
+    return image if side == image.width else image.resize((side, side), Image.Resampling.NEAREST)
+
+
+def weights_digest(path: Path) -> str:
+    """Return what identifies a file of weights."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+@lru_cache
+def load_tiny(path: Path = WEIGHTS) -> TinyModel:
+    """Load the model from a file of weights that `training/train.py` wrote; by default, from those of the package.
+
+    Raises:
+        FormalimgError: if there is no such file, or it holds something else.
+    """
+    refuse_special_file(path)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise ValueError("it is a single array, and no archive of arrays")
+        with loaded as file:
+            words, classes, colors = ([str(word) for word in file[name]] for name in ("words", "classes", "colors"))
+            names = [name for name in file.files if name.startswith(("planner.", "painter."))]
+            weights = {name: file[name].astype(np.float32) for name in names}
+    except FileNotFoundError:
+        raise FormalimgError(f"there are no weights at {path}: train them with `make train-tiny`") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise FormalimgError(f"{path} does not hold the weights of builtin/tiny: {error}") from error
+    return TinyModel(weights, words, classes, colors)

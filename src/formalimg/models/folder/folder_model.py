@@ -1,0 +1,242 @@
+"""Image model over premade images in a folder or map: `folder/…`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.folder.file_matching import (
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    MatchedImage,
+    MatchReport,
+    RequestedImage,
+    is_any_image,
+    resolve_candidates,
+    scan_folder,
+    short_name,
+)
+from formalimg.models.folder.grids import GridError, ImageGrid, parse_grid
+from formalimg.models.folder.layouts import PUBLISHED, ImageLayout, image_layouts
+from formalimg.models.folder.metadata import METADATA, map_candidates
+from formalimg.types import Setting
+
+_SHOWN = 3
+
+
+def explain_no_match(
+    matching: MatchReport, index: ItemIndex, folder: FolderListing | None, layout: ImageLayout | None
+) -> str:
+    """Return one line: what was looked for, what was found, and what to do."""
+    place = short_name(matching.path)
+    images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
+    if matching.absent:
+        absent = short_name(matching.absent[0])
+        return f"{place}: the images that it names are not there, such as {absent}: check the paths"
+    if not images:
+        return f"{place} holds no images: it should have files such as {_example_of(layout, index)}"
+    below = (
+        next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
+    )
+    if below is not None and layout is PUBLISHED:
+        parent = short_name(f"{place}/{below.rpartition('/')[0]}")
+        return f"{place}: no image is named after a wanted item; perhaps {parent} was meant"
+    there = ", ".join(map(short_name, images[:_SHOWN]))
+    return (
+        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
+        f"the {len(index.wanted):,} wanted: looked for {_example_of(layout, index)} "
+        f"(layout={matching.layout}); "
+        "rename them, or say which is which in a metadata.jsonl or a map"
+    )
+
+
+def _example_of(layout: ImageLayout | None, index: ItemIndex) -> str:
+    wanted = next(iter(index.wanted.values()))
+    if layout is not None and layout.example is not None:
+        return layout.example(wanted)
+    return f"item {short_name(wanted.item)} or the prompt {truncate(wanted.prompt, 30, 10)!r}"
+
+
+_MAP = "map"
+_MAPS = (".json", ".jsonl", ".csv")
+_MAX_BYTES = 256 * 1024 * 1024
+_VERSION = 1
+
+
+class FolderModel:
+    """Premade images, by item and sample. Call `match` before `generate`.
+
+    Attributes:
+        name: `folder/` and the path as the user wrote it.
+        settings: the layout of the folder.
+        batch, concurrency, sees_spec: as for every image model.
+    """
+
+    batch = 1
+    concurrency = 16
+    sees_spec = False
+    style = "none"
+    """Nothing is sent: the images exist already, whatever they were asked for with."""
+
+    def __init__(
+        self,
+        given: str,
+        path: Path,
+        layout: ImageLayout | None,
+        folder: FolderListing | None,
+        grid: ImageGrid | None = None,
+    ) -> None:
+        """Open a folder in a layout, or a file that maps items to images, which has none of both."""
+        self.name = f"folder/{given}"
+        own: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
+        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout.name if layout else _MAP, **own}
+        self._grid = grid
+        self._place = given
+        self._path = path
+        self._layout = layout
+        self._folder = folder
+        self._matched: Mapping[FolderImage, MatchedImage] | None = None
+        self._blocked: Mapping[FolderImage, MatchedImage] = {}
+
+    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+        """Match files to these images, given in the order of the suite.
+
+        Raises:
+            FormalimgError: if none is found, a match is ambiguous, or the first file does not divide into its grid.
+        """
+        index = ItemIndex(wanted if self._grid is None else self._grid.files_of(wanted))
+        if self._folder is None or self._layout is None:
+            candidates = map_candidates(self._path, index)
+        else:
+            candidates = iter(self._layout.candidates(self._folder, index))
+        matching = resolve_candidates(candidates, index, self._root, self._place, str(self.settings["layout"]))
+        if wanted and not matching.found and not matching.blocked:
+            raise FormalimgError(explain_no_match(matching, index, self._folder, self._layout))
+        if self._grid is not None:
+            matching = self._cut(matching, self._grid, wanted)
+        self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
+        self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
+        return matching
+
+    def _cut(self, matching: MatchReport, grid: ImageGrid, wanted: Sequence[RequestedImage]) -> MatchReport:
+        """Return the report on images in place of files; refuse if the first file does not divide into the grid."""
+        if matching.found:
+            first = matching.found[0]
+            data = self._read(first)
+            if isinstance(data, bytes):
+                try:
+                    grid.cut(data, 0)
+                except GridError as error:
+                    raise FormalimgError(f"{self._place}: {short_name(first.file)}: {error}") from None
+        found, blocked = (grid.images_in(files, wanted) for files in (matching.found, matching.blocked))
+        there = {(one.item, one.sample) for one in (*found, *blocked)}
+        missing = tuple(one for one in wanted if (one.item, one.sample) not in there)
+        return replace(matching, found=found, blocked=blocked, missing=missing)
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """Return name, size and modification time of an image's file; empty if there is none."""
+        found = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
+        if found is None:
+            return ""
+        try:
+            status = self._file(found).stat()
+        except OSError:
+            return ""
+        tile = "" if self._grid is None else f":{self._grid}:{sample % self._grid.tiles}"
+        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield the files as they are, one result per request."""
+        for request in requests:
+            yield await asyncio.to_thread(self._load, request)
+
+    def _load(self, request: ImageRequest) -> ImageResult:
+        found = self._found(request.item, request.sample)
+        if found is None:
+            blocked = self._blocked.get(FolderImage(request.item, request.sample))
+            if blocked is not None:
+                return Refused(f"blocked, as {short_name(blocked.file)} says")
+            reason = f"no image for item {request.item}, sample {request.sample} in {self._place}"
+            return Failed(reason, absent=True)
+        data = self._read(found)
+        if isinstance(data, Failed):
+            return data
+        about: dict[str, Setting] = {"file": _storable(found.file), "matched_by": found.by}
+        if self._grid is None:
+            return Generated(data, about)
+        try:
+            tile = self._grid.cut(data, request.sample)
+        except GridError as error:
+            return Failed(f"{short_name(found.file)} in {self._place}: {error}")
+        return Generated(tile, {**about, "tile": request.sample % self._grid.tiles})
+
+    def _read(self, found: MatchedImage) -> bytes | Failed:
+        try:
+            with self._file(found).open("rb") as file:
+                data = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
+        if len(data) > _MAX_BYTES:
+            return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
+        return data
+
+    def _found(self, item: str, sample: int) -> MatchedImage | None:
+        if self._matched is None:
+            raise RuntimeError("match must be called before images are asked for")
+        return self._matched.get(FolderImage(item, sample))
+
+    def _file(self, found: MatchedImage) -> Path:
+        return Path(self._root, found.file)
+
+    @property
+    def _root(self) -> str:
+        return str(self._path.parent if self._folder is None else self._path)
+
+
+def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
+    """A folder of images, or a file (JSON, JSON lines, CSV) that maps items to images, as an image model.
+
+    Args:
+        path: the folder or the file.
+        options: `layout`: `published`, `imagefolder`, `map`, or the layout of a benchmark. By default it is detected.
+            `grid`: columns and rows, such as `2x2`, where a file holds several samples.
+
+    Raises:
+        FormalimgError: if the path does not exist, or an option is wrong.
+    """
+    path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
+    unknown = sorted(set(options) - {"layout", "grid"})
+    if unknown:
+        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout and grid")
+    grid = parse_grid(options["grid"]) if "grid" in options else None
+    layout, layouts = options.get("layout"), image_layouts()
+    if layout is not None and layout not in (*layouts, _MAP):
+        raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join((*layouts, _MAP))}")
+    # From os.path, because a Path would raise for users and names that cannot be.
+    place = Path(os.path.expanduser(path))  # noqa: PTH111
+    if not path or not os.path.exists(place):  # noqa: PTH110
+        raise FormalimgError(f"there is no folder {path!r}: say where the images are, as in folder/my/images")
+    if not place.is_dir():
+        if layout not in (None, _MAP) or (layout is None and place.suffix.lower() not in _MAPS):
+            raise FormalimgError(
+                f"{path} is a file: give the folder of the images, or a map of them (a {', '.join(_MAPS[:-1])} or "
+                f"{_MAPS[-1]} file)"
+            )
+        return FolderModel(path, place, None, None, grid)
+    if layout == _MAP:
+        raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
+    folder = scan_folder(str(place))
+    fitting = layouts[layout] if layout else next(one for one in layouts.values() if one.fits(folder))
+    return FolderModel(path, place, fitting, folder, grid)
+
+
+def _storable(file: str) -> str:
+    """Return a name that can be stored as text, whatever bytes it is made of."""
+    return file.encode("utf-8", "replace").decode("utf-8")

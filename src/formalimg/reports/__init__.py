@@ -1,0 +1,26 @@
+"""Reports: runs side by side as tables, figures and one self-contained page."""
+
+from formalimg._util.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from formalimg.reports.comparison import compare
+    from formalimg.reports.figures.figure_files import write_figures
+    from formalimg.reports.figures.items import item_figures
+    from formalimg.reports.figures.runs import comparison_figures
+    from formalimg.reports.figures.studies import study_figures
+    from formalimg.reports.reference import reference_rows
+    from formalimg.reports.report import render, write_html
+
+__all__ = [
+    "compare",
+    "comparison_figures",
+    "item_figures",
+    "reference_rows",
+    "render",
+    "study_figures",
+    "write_figures",
+    "write_html",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -1,0 +1,333 @@
+"""The values reports are made from: runs side by side (`Comparison`), and the images behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from formalimg.reports.judge_quality import JudgeQuality
+from formalimg.reports.tables.model import Column, TableRow, number_in
+from formalimg.runs.manifest import RunManifest
+from formalimg.runs.rows import RunCost
+from formalimg.stats.observations import Interval, MissingPolicy, Profile, Summary
+from formalimg.stats.summary import MissingBounds, PointEstimates
+from formalimg.types import Benchmark, Part, RunRecord, Table
+
+if TYPE_CHECKING:
+    from formalimg.reports.corrected import CorrectedRun
+    from formalimg.reports.paired_runs import RunPair
+    from formalimg.runs.looks import AdaptiveLooks
+    from formalimg.stats.comparison import RankRange
+
+
+class Tally(NamedTuple):
+    """How often something was checked in images that a judge looked at and scored, and how often it failed."""
+
+    failed: int
+    asked: int
+
+    @property
+    def share(self) -> float:
+        """The share that failed."""
+        return self.failed / self.asked if self.asked else 0.0
+
+
+class ImagesOfEach(NamedTuple):
+    """The smallest and the largest number of images per item."""
+
+    fewest: int
+    most: int
+
+
+class Detail(NamedTuple):
+    """The most common detail of an unscored reason, and how often it occurred."""
+
+    text: str
+    times: int
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run of a comparison.
+
+    Attributes:
+        name: its name here: its model, and what tells it from other runs of the same model.
+        folder: its folder.
+        manifest: its manifest.
+        items: the number of its items.
+        images_of_each: the number of images per item.
+        summary: its numbers.
+        unscored: the number of unscored images, by reason.
+        details: the most common detail for each reason that has details.
+        by_rule: the number of images that failed by a rule before anyone looked for objects in them, by rule.
+        kinds: parts of verdicts by kind: clauses by what they are about, concepts by category. Verdicts by rule have
+            none.
+        predicates: the same by word: clauses by predicate, each counting for those that it claims and not for the
+            conditions it hangs on; concepts by category and value.
+        spent: its cost.
+        gated: the images (item and sample) that count as 0 because the gate of their group is closed.
+        quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
+        bounds: its numbers if all images without a verdict failed, and if all passed; None if all have one.
+        looks: the looks of an adaptive run; None for others.
+    """
+
+    name: str
+    folder: Path
+    manifest: RunManifest
+    items: int
+    images_of_each: ImagesOfEach
+    summary: Summary
+    unscored: Mapping[str, int]
+    details: Mapping[str, Detail]
+    by_rule: Mapping[str, int]
+    kinds: Mapping[str, Tally]
+    predicates: Mapping[str, Tally]
+    spent: RunCost
+    gated: frozenset[tuple[str, int]] = frozenset()
+    quality: JudgeQuality = field(default_factory=JudgeQuality)
+    bounds: MissingBounds | None = None
+    looks: AdaptiveLooks | None = None
+
+    def level_bounds(self, level: int) -> Interval | None:
+        """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
+        return self._bounds(lambda those: those.levels.get(level))
+
+    def band_bounds(self, band: str) -> Interval | None:
+        """Return the worst and the best value of a band; None if no verdict is missing."""
+        return self._bounds(lambda those: those.bands.get(band))
+
+    def overall_bounds(self) -> Interval | None:
+        """Return the worst and the best rate or mean over all images; None if no verdict is missing."""
+        return self._bounds(lambda those: those.overall)
+
+    def held_bounds(self) -> Interval | None:
+        """Return the worst and the best generalizability; None if no verdict is missing."""
+        return self._bounds(lambda those: those.generalizability)
+
+    def _bounds(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
+        if self.bounds is None:
+            return None
+        worst, best = (value_of(those) for those in self.bounds)
+        return None if worst is None or best is None else Interval(worst, best)
+
+
+def name_with_task(model: str, task: str, condition: str) -> str:
+    """Return the name of a model with its task and condition, unless these are an image of the words alone."""
+    return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """Published numbers to compare with. They have no intervals.
+
+    Attributes:
+        model: the model.
+        source: where the numbers were published.
+        rates: the rate, 0 to 1, for each level.
+        bands: the means of the rates as they were printed, or computed from the rates; None where neither is to be had.
+        generalizability: the largest level up to which the rates hold, printed or computed; None as for bands.
+        judge: who graded the images, where that is not the same for all rows of a suite.
+        task, condition: what the model was asked for, and how, as in the manifest of a run.
+        computed: which of its numbers were computed from the rates here.
+        digits: the decimals that its printed percents have, where it is not one.
+    """
+
+    model: str
+    source: str
+    rates: Mapping[int, float]
+    bands: Mapping[str, float | None]
+    generalizability: int | None
+    judge: str = ""
+    task: str = "image"
+    condition: str = ""
+    computed: tuple[str, ...] = ()
+    digits: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The model, its task and condition as in the names of runs, and, where it matters, the judge."""
+        by = f"by {self.judge}" if self.judge else ""
+        return ", ".join(filter(None, [name_with_task(self.model, self.task, self.condition), by]))
+
+
+@dataclass(frozen=True)
+class Section:
+    """All runs of one suite.
+
+    Attributes:
+        suite: the suite.
+        epsilon: the rate to hold for the generalizability; None where the suite has none.
+        rows: one for each run.
+        published: published numbers to compare with.
+        notes: what a reader must know before comparing the rows.
+        tables: the tables below the main one.
+        corrected: the numbers of the runs that have human labels, corrected by them.
+        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked.
+        ranked_by: the number that runs are ranked by.
+        pairs: the paired differences of that number, as they are shown.
+    """
+
+    suite: Benchmark
+    epsilon: float | None
+    rows: tuple[RunRow, ...]
+    published: tuple[PublishedRow, ...]
+    notes: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    corrected: tuple[CorrectedRun, ...] = ()
+    ranks: tuple[RankRange, ...] = ()
+    ranked_by: str = ""
+    pairs: tuple[RunPair, ...] = ()
+
+    @property
+    def shown_tables(self) -> tuple[Table, ...]:
+        """The tables for people; others are in files for programs alone."""
+        return tuple(table for table in self.tables if table.placement != "data")
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels that any row has a number for, or would have if it were not adaptive, in order."""
+        found = {
+            level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
+        }
+        found.update(level for row in self.published for level in row.rates)
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side, suite by suite.
+
+    Attributes:
+        sections: one for each suite.
+        missing: the rule for images without a verdict.
+        confidence: the confidence level of the intervals.
+        threshold: the score that opens the gate of a group, for suites that have one.
+        profile: whose rules apply where a paper and its published code differ.
+    """
+
+    sections: tuple[Section, ...]
+    missing: MissingPolicy
+    confidence: float
+    threshold: float = 0.5
+    profile: Profile = "paper"
+
+    @property
+    def how(self) -> HowCounted:
+        """The rules by which its numbers are made, those of published ones aside."""
+        return HowCounted(self.missing, self.confidence, self.profile, False, self.threshold)
+
+
+class SeenImage(NamedTuple):
+    """An image of a run with its verdict.
+
+    Attributes:
+        item: the item's id.
+        level: the item's level.
+        passed: the verdict; None if unscored.
+        parts: the parts of the verdict; none if unscored.
+        looked_at: whether a judge looked at the image.
+        cost: the cost of judging it, in US dollars; None if the price is unknown.
+        sample: which of the item's images, from 0.
+        score: the judge's score; None if unscored.
+        reason: why it is unscored; empty if scored.
+        by_rule: whether it failed by a rule, before a judge looked at it.
+    """
+
+    item: str
+    level: int
+    passed: bool | None
+    parts: tuple[Part, ...]
+    looked_at: bool
+    cost: float | None
+    sample: int
+    score: float | None
+    reason: str
+    by_rule: bool
+
+
+class GradedImage(NamedTuple):
+    """An image of a suite whose images have scores.
+
+    Attributes:
+        item: the item's id.
+        group: the group that the item belongs to.
+        level: the item's level.
+        sample: which of the item's images, from 0.
+        score: the judge's score; None if unscored.
+        counting: the score after the gate; None if unscored, or if it is unknown whether the gate is open.
+        is_gated: whether it counts as 0 because the gate of its group is closed.
+        parts: the questions with their scores; none if unscored.
+        asked: the dimensions that the item has questions about.
+        tags: the tags of the item.
+        reason: why it does not count; empty if it does.
+    """
+
+    item: str
+    group: str
+    level: int
+    sample: int
+    score: float | None
+    counting: float | None
+    is_gated: bool
+    parts: tuple[Part, ...]
+    asked: frozenset[str]
+    tags: tuple[str, ...]
+    reason: str
+
+
+class SeenRun(NamedTuple):
+    """A run as tables need it: name, record, numbers and images; `graded` for suites whose images have scores."""
+
+    name: str
+    record: RunRecord
+    summary: Summary
+    images: tuple[SeenImage, ...]
+    graded: tuple[GradedImage, ...] = ()
+
+
+class HowCounted(NamedTuple):
+    """The rules by which numbers are made.
+
+    Attributes:
+        missing: the rule for images without a verdict.
+        confidence: the confidence level of the intervals.
+        profile: whose rules apply where a paper and its published code differ.
+        references: whether published numbers stand beside the runs.
+        threshold: the score that opens the gate of a group, for suites that have one.
+    """
+
+    missing: MissingPolicy
+    confidence: float
+    profile: Profile
+    references: bool
+    threshold: float
+
+
+def run_column(runs: Sized) -> tuple[Column, ...]:
+    """Return the column that names the run of a row; none if there is only one run."""
+    return (Column("run"),) if len(runs) > 1 else ()
+
+
+def run_cell(name: str, runs: Sized) -> tuple[str, ...]:
+    """Return the cell of the column that names the run; none if there is only one run."""
+    return (name,) if len(runs) > 1 else ()
+
+
+def table_of_rates(name: str, title: str, columns: tuple[Column, ...], rows: Sequence[TableRow], note: str) -> Table:
+    """Return a table; without rows if it has no known rate or mean, since counts alone say nothing."""
+    table = Table(name, title, columns, tuple(rows), (note,))
+    rates = [n for n, column in enumerate(columns) if column.type in ("percent", "score")]
+    numbers = (number_in(table, row, n) for row in rows for n in rates)
+    return (
+        table if any(number is not None and number.value is not None for number in numbers) else replace(table, rows=())
+    )
+
+
+def with_sentence(table: Table, sentence: str) -> Table:
+    """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
+    if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
+        return table
+    caption, *others = table.notes or ("",)
+    return replace(table, notes=(f"{caption} {sentence}.".strip(), *others))

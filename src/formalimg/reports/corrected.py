@@ -1,0 +1,217 @@
+"""Rates of a run corrected by human labels: what people say about some images corrects what the judge says of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import NamedTuple
+
+from formalimg.human_eval.agreement.image_labels import RunLabels
+from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.reports.comparison_model import HowCounted, SeenRun
+from formalimg.reports.labels import level_name
+from formalimg.reports.tables.model import Number
+from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
+from formalimg.stats.intervals import fraction_interval
+from formalimg.stats.labelled_levels import CorrectedRate
+from formalimg.stats.observations import Generalizability, Interval, Observation
+from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
+from formalimg.stats.summary import summarize
+from formalimg.types import Benchmark
+
+ALL_IMAGES = "all images"
+
+
+class CorrectedNumber(NamedTuple):
+    """A rate or mean by the judge alone, and corrected by human labels; None where labels are lacking."""
+
+    name: str
+    raw: Number
+    corrected: CorrectedRate | None
+
+    @property
+    def number(self) -> Number:
+        """The corrected rate as a number of a table."""
+        found = self.corrected
+        return Number(None) if found is None else Number(found.estimate, Interval(found.low, found.high))
+
+
+class HeldLevels(NamedTuple):
+    """G by the judge alone, and by the corrected rates."""
+
+    raw: Generalizability
+    corrected: Generalizability
+
+
+@dataclass(frozen=True)
+class CorrectedRun:
+    """The numbers of a run, raw and corrected.
+
+    Attributes:
+        name: the name of the run in the report.
+        source: the study or file of the labels.
+        levels: the rate, or the mean score, of each level.
+        others: bands, then all images.
+        fractions: the mean fraction of what was asked for that is shown, by level and of all images; none where
+            people did not say it.
+        held: G; None for suites without one, or where it is unknown.
+        labels: how many labels were used.
+        assumed: whether it is only assumed that the labelled images are a random sample.
+        notes: what was left out, and why.
+    """
+
+    name: str
+    source: str
+    levels: Mapping[int, CorrectedNumber]
+    others: tuple[CorrectedNumber, ...]
+    fractions: tuple[CorrectedNumber, ...]
+    held: HeldLevels | None
+    labels: int
+    assumed: bool
+    notes: tuple[str, ...]
+
+
+def why_not_corrected(run: SeenRun, labels: RunLabels, about: Benchmark) -> str:
+    """Return why these labels cannot correct the numbers of a run; empty if they can."""
+    if labels.refused:
+        return labels.refused
+    if about.has_scores and not labels.scores:
+        return f"{labels.source} has yes and no, and {about.title} has mean scores: rate with --protocol scores"
+    judge = run.record.manifest.judge
+    if judge is None:
+        return "the images have not been judged yet"
+    drawn = labels.drawn_by
+    if drawn is not None:
+        said = {ImageName(image.item, image.sample): image.passed for image in run.images}
+        if judge.name != drawn.judge or any(said.get(image) != answer for image, answer in drawn.answers.items()):
+            return (
+                f"the images of {labels.source} were drawn by the answers of {drawn.judge} at that time, which are "
+                "not those of this report: draw a new study with --for-correction"
+            )
+    scored = {ImageName(image.item, image.sample) for image in run.images if image.passed is not None}
+    if not scored & {*labels.passed, *labels.scores}:
+        return f"no image with a label in {labels.source} has a verdict: judge the run, or label others"
+    return ""
+
+
+def correct_run(
+    run: SeenRun, labels: RunLabels, about: Benchmark, epsilon: float | None, how: HowCounted
+) -> CorrectedRun:
+    """Return the numbers of a run over its images with a verdict, by the judge alone and corrected by labels."""
+    notes = (*labels.notes, *_late_verdicts(run, labels))
+    if about.has_scores:
+        images = _score_images(run, labels)
+        used = sum(image.human is not None for image in images)
+        levels, total = _means(images, about, how.confidence)
+        return CorrectedRun(run.name, labels.source, levels, (total,), (), None, used, labels.assumed, notes)
+    fractions, mean_fraction = _means(_fraction_images(run, labels), about, how.confidence)
+    seen = [
+        LabelledObservation(
+            image.item, image.level, image.passed, labels.passed.get(ImageName(image.item, image.sample))
+        )
+        for image in run.images
+    ]
+    corrected = summarize_corrected(seen, bands=about.bands, epsilon=epsilon, confidence=how.confidence)
+    raw = run.summary
+    if how.missing == "fail":  # the main table counts images without a verdict, which nobody can correct
+        raw = summarize(
+            [Observation(one.item, one.level, one.passed) for one in seen],
+            bands=about.bands,
+            epsilon=epsilon,
+            confidence=how.confidence,
+        )
+    others = [
+        *(CorrectedNumber(name, Number.of(band), corrected.bands.get(name)) for name, band in raw.bands.items()),
+        CorrectedNumber(ALL_IMAGES, Number.of(raw.overall), corrected.overall),
+    ]
+    held = None
+    if raw.generalizability is not None and corrected.generalizability is not None:
+        held = HeldLevels(raw.generalizability, corrected.generalizability)
+    return CorrectedRun(
+        run.name,
+        labels.source,
+        {
+            level: CorrectedNumber(level_name(about, level), Number.of(rate), corrected.levels.get(level))
+            for level, rate in raw.levels.items()
+        },
+        tuple(others),
+        (*fractions.values(), mean_fraction) if labels.scores else (),
+        held,
+        corrected.labels,
+        labels.assumed,
+        notes,
+    )
+
+
+def _late_verdicts(run: SeenRun, labels: RunLabels) -> tuple[str, ...]:
+    drawn = labels.drawn_by
+    scored = sum(image.passed is not None for image in run.images)
+    if drawn is None or drawn.images == scored:
+        return ()
+    return (f"{scored:,} images have a verdict, {drawn.images:,} had one when images were drawn for labels.",)
+
+
+class _MeasuredImage(NamedTuple):
+    item: str
+    level: int
+    passed: bool
+    judge: float
+    human: float | None
+
+
+def _score_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
+    """Return the images of a suite of scores, with their scores before any gate."""
+    passed = {(image.item, image.sample): image.passed for image in run.images}
+    return [
+        _measured(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
+        for image in run.graded
+        if image.score is not None
+    ]
+
+
+def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
+    return [
+        _measured(image.item, image.sample, image.level, image.passed, image.score, labels)
+        for image in run.images
+        if image.score is not None and image.passed is not None
+    ]
+
+
+def _measured(
+    item: str, sample: int, level: int, passed: bool | None, score: float, labels: RunLabels
+) -> _MeasuredImage:
+    human = labels.scores.get(ImageName(item, sample))
+    # Weighted means of ones may be above 1 by rounding.
+    return _MeasuredImage(item, level, bool(passed), min(1.0, score), None if human is None else min(1.0, human))
+
+
+def _means(
+    images: Sequence[_MeasuredImage], about: Benchmark, confidence: float
+) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
+    """Return the mean of each level, and that of all images."""
+    by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
+    for image in images:
+        by_level[image.level].append(image)
+    levels = {level: _mean(level_name(about, level), own, confidence) for level, own in by_level.items()}
+    return levels, _mean(ALL_IMAGES, images, confidence)
+
+
+def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> CorrectedNumber:
+    scores = [image.judge for image in images]
+    if not scores:
+        return CorrectedNumber(name, Number(None), None)
+    interval = fraction_interval(scores, confidence, items=[image.item for image in images])
+    raw = Number(fsum(scores) / len(scores), interval, scored=len(scores), expected=len(scores))
+    return CorrectedNumber(name, raw, corrected_cell_mean(_cells(images), confidence))
+
+
+def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:
+    """Return the images by level and by the judge's answer, within which labels were drawn at random."""
+    cells: dict[tuple[int, bool], tuple[list[float], list[tuple[float, float]]]] = {}
+    for image in images:
+        judge, labelled = cells.setdefault((image.level, image.passed), ([], []))
+        judge.append(image.judge)
+        if image.human is not None:
+            labelled.append((image.judge, image.human))
+    return [ScoreCell(*cell) for cell in cells.values()]

@@ -1,0 +1,127 @@
+"""Tables of rates corrected by human labels, beside the rates by the judge alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from formalimg.reports.comparison_model import HowCounted, run_cell, run_column
+from formalimg.reports.corrected import CorrectedNumber, CorrectedRun
+from formalimg.reports.labels import epsilon_text
+from formalimg.reports.main_table import generalizability_number
+from formalimg.reports.tables.format import join_names
+from formalimg.reports.tables.model import Column, Number, TableRow
+from formalimg.types import Benchmark, Table
+
+ASSUMPTION = "assumes the labelled images are a random sample within each level and judge answer"
+"""What holds for images drawn by `formalimg annotate`, and has to be assumed of others."""
+
+
+_NAMES = ("corrected", "corrected G", "corrected fractions")
+
+
+def corrected_tables(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted) -> tuple[Table, ...]:
+    """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows.
+
+    Args:
+        about: the suite.
+        runs: the runs that have labels.
+        how: the rules by which numbers are made.
+    """
+    if not runs:
+        return ()
+    scores = about.has_scores
+    rates = _table(
+        _NAMES[0],
+        "Corrected by human labels",
+        about,
+        [(run, number) for run in runs for number in _numbers(run)],
+        runs,
+        _caption(about, runs, how, "mean score before any gate, from 0 to 1" if scores else "pass rate in percent"),
+    )
+    fractions = _table(
+        _NAMES[2],
+        "Concept fractions corrected by human labels",
+        about,
+        [(run, number) for run in runs for number in run.fractions],
+        runs,
+        "Mean fraction of the concepts of a prompt that are shown, in percent: raw by the judge, and corrected by the "
+        f"answers of most raters to each question. Intervals: {100 * how.confidence:g} %.",
+    )
+    return rates, _held_table(about, runs, how), fractions
+
+
+def _numbers(run: CorrectedRun) -> Iterable[CorrectedNumber]:
+    """Return the numbers of a run; a level that is all images is not said twice."""
+    return (*(number for number in run.levels.values() if number.name != "all"), *run.others)
+
+
+def is_corrected(table: Table) -> bool:
+    """Return whether a table is one of these."""
+    return table.name in _NAMES
+
+
+def _table(
+    name: str,
+    title: str,
+    about: Benchmark,
+    numbers: Sequence[tuple[CorrectedRun, CorrectedNumber]],
+    runs: Sequence[CorrectedRun],
+    caption: str,
+) -> Table:
+    rows = [
+        TableRow((*run_cell(run.name, runs), number.name, number.raw, number.number, *_labels(number)), run.name)
+        for run, number in numbers
+    ]
+    columns = (
+        *run_column(runs),
+        Column("levels"),
+        Column("raw", about.scale, starts=True),
+        Column("corrected", about.scale),
+        Column("labels", "count", starts=True),
+        Column("effective labels", "decimal"),
+    )
+    notes = (caption, *_notes(runs)) if name == _NAMES[0] else (caption,)
+    return Table(name, title, columns, tuple(rows), notes, "result")
+
+
+def _labels(number: CorrectedNumber) -> tuple[Number, Number]:
+    found = number.corrected
+    return (Number(0), Number(None)) if found is None else (Number(found.labels), Number(found.effective_labels))
+
+
+def _held_table(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted) -> Table:
+    """Return G by the judge alone, and by the corrected rates."""
+    known = [(run, run.held) for run in runs if run.held is not None]
+    subscript = epsilon_text(known[0][1].raw.epsilon) if known else ""
+    rows = [TableRow((run.name, *map(generalizability_number, held)), run.name) for run, held in known]
+    return Table(
+        _NAMES[1],
+        "G corrected by human labels",
+        (
+            Column("run"),
+            Column("raw G", "level", subscript=subscript, starts=True),
+            Column("corrected G", "level", subscript=subscript),
+        ),
+        tuple(rows),
+        (
+            f"The largest {about.level} up to which the rate holds: by the judge alone, and by the corrected rates. "
+            f"Intervals: {100 * how.confidence:g} %.",
+        ),
+        "result",
+    )
+
+
+def _caption(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted, what: str) -> str:
+    sources = join_names(list(dict.fromkeys(run.source for run in runs)))
+    assumed = f"; this {ASSUMPTION}" if any(run.assumed for run in runs) else ""
+    return (
+        f"{about.title}: {what}, over images with a verdict. raw: by the judge alone. corrected: by the labels of "
+        f"people for some of the same images ({sources}){assumed}. effective labels: how many labels alone would be as "
+        f"precise. Intervals: {100 * how.confidence:g} %; those of corrected numbers cover errors of the judge, those "
+        "of raw numbers do not."
+    )
+
+
+def _notes(runs: Sequence[CorrectedRun]) -> Iterator[str]:
+    for run in runs:
+        yield from (f"{run.name}: {note}" if len(runs) > 1 else note for note in run.notes)

@@ -1,0 +1,152 @@
+"""Axes and plot areas: where numbers and categories are drawn, and grids of several plots in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from formalimg.reports.figures.svg import (
+    INK,
+    RULE,
+    WIDTH,
+    Markup,
+    draw_line,
+    fit_text,
+    join,
+    text_at,
+    text_width,
+    vertical_text,
+)
+
+_LEFT, _RIGHT, _GAP = 30.0, 7.0, 14.0
+_TITLE, _NUMBERS = 12.0, 12.0
+
+
+class Axis(NamedTuple):
+    """An axis: its range, and the labels of its ticks."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+
+
+SHARES = Axis(0, 1, ((0, "0"), (0.2, "20"), (0.4, "40"), (0.6, "60"), (0.8, "80"), (1, "100")))
+HALVES = Axis(0, 1, ((0, "0"), (0.5, "50"), (1, "100")))
+SCORES = Axis(0, 1, ((0, "0"), (0.5, "0.5"), (1, "1")))
+"""Axes of shares in percent, with many numbers or with few, and of scores."""
+
+
+def category_axis(names: Sequence[str]) -> Axis:
+    """Return an axis of categories at equal distances, the first at 0.5; where there are many, not all are labelled."""
+    each = -(-len(names) // 12)
+    return Axis(0, len(names), tuple((n + 0.5, name) for n, name in enumerate(names) if n % each == 0))
+
+
+def count_axis(most: int) -> Axis:
+    """Return an axis for counts, from 0 to a round number not below the largest."""
+    step = next(
+        round(part * 10**power)
+        for power in range(12)
+        for part in (1, 2, 2.5, 5)
+        if part * 10**power == round(part * 10**power) and 5 * part * 10**power >= most
+    )
+    steps = max(1, -(-most // step))
+    return Axis(0, step * steps, tuple((step * number, f"{step * number:,}") for number in range(steps + 1)))
+
+
+class PlotArea(NamedTuple):
+    """A rectangle of a figure, with its axes."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    across: Axis
+    up: Axis
+
+    def x(self, value: float) -> float:
+        """Return the x coordinate of a number."""
+        return self.left + self.width * (value - self.across.low) / (self.across.high - self.across.low)
+
+    def y(self, value: float) -> float:
+        """Return the y coordinate of a number."""
+        return self.top + self.height * (self.up.high - value) / (self.up.high - self.up.low)
+
+    @property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return self.top + self.height
+
+    def axes(self, title: str = "", remark: str = "", *, left: bool = True, below: bool = True) -> Markup:
+        """Return rules and tick labels, with a title above; labels on the left and below only where requested.
+
+        A remark stands behind the title; only the title is cut where both have no room.
+        """
+        parts = []
+        for value, label in self.up.ticks:
+            y, is_ground = self.y(value), value == self.up.low
+            parts.append(draw_line((self.left, y, self.right, y), INK if is_ground else RULE, 0.6))
+            if left:
+                parts.append(text_at(label, self.left - 3, y + 2.4, "end"))
+        for value, label in self.across.ticks if below else ():
+            parts.append(text_at(label, self.x(value), self.bottom + 8.5, "middle"))
+        if title or remark:
+            behind = f", {remark}" if title and remark else remark
+            text = fit_text(title, self.width - text_width(behind)) + behind
+            parts.append(text_at(text, self.left, self.top - 4))
+        return join(parts)
+
+
+class PlotGrid(NamedTuple):
+    """Plot areas of one size in rows and columns; titles above them where there are several."""
+
+    frames: tuple[PlotArea, ...]
+    columns: int
+    bottom: float
+
+    def drawn(self, titles: Sequence[str], measure: str, about: str, remarks: Sequence[str] = ()) -> Markup:
+        """Return all axes with their names, and a remark on each plot area, if any."""
+        last = len(self.frames) - self.columns
+        parts = [
+            frame.axes(title, remark, left=number % self.columns == 0, below=number >= last)
+            for number, (frame, title, remark) in enumerate(
+                zip(self.frames, titles, remarks or [""] * len(titles), strict=True)
+            )
+        ]
+        first, end = self.frames[0], self.frames[-1]
+        parts.append(vertical_text(measure, 8, (first.top + end.bottom) / 2))
+        if about:
+            widest = self.frames[min(self.columns, len(self.frames)) - 1].right
+            parts.append(text_at(about, (first.left + widest) / 2, self.bottom - 3, "middle"))
+        return join(parts)
+
+
+def plot_grid(
+    titles: Sequence[str],
+    top: float,
+    across: Axis,
+    up: Axis,
+    *,
+    columns: int,
+    height: float | None = None,
+    about: str = "",
+) -> PlotGrid:
+    """Return plot areas below `top`, one for each title; square if no height is passed."""
+    columns = min(columns, len(titles))
+    width = (WIDTH - _LEFT - _RIGHT - _GAP * (columns - 1)) / columns
+    high = width if height is None else height
+    above = _TITLE if any(titles) else 4.0
+
+    def frames() -> Iterator[PlotArea]:
+        for number in range(len(titles)):
+            row, column = divmod(number, columns)
+            left = _LEFT + (width + _GAP) * column
+            yield PlotArea(left, top + above + (high + above + 3) * row, width, high, across, up)
+
+    found = tuple(frames())
+    return PlotGrid(found, columns, found[-1].bottom + _NUMBERS + (10 if about else 0))

@@ -1,0 +1,284 @@
+"""Series of charts: points with intervals, the styles that tell runs apart, and legends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from formalimg.reports.comparison_model import RunRow, Tally
+from formalimg.reports.figures.svg import (
+    QUIET,
+    WIDTH,
+    Markup,
+    draw_line,
+    element,
+    fit_text,
+    join,
+    spread_labels,
+    text_at,
+    text_width,
+)
+from formalimg.reports.tables.model import Number
+from formalimg.stats.observations import Band, Interval, Rate
+
+FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
+"""Models that mark the level of chance and what is possible: they are less prominent in figures."""
+
+_TONES = 6
+
+
+def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
+    """Return for each run the CSS class that colours it; the first one has the accent.
+
+    Args:
+        rows: the runs.
+        subject: the run that the figure is about, which is no mere floor or ceiling, whatever its model.
+    """
+    found: list[str] = []
+    for number, row in enumerate(rows):
+        if row.manifest.model.name in (FLOOR, CEILING) and number != subject:
+            found.append("bound")
+        else:
+            found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")
+    return tuple(found)
+
+
+_LABEL_LINE = 15.0
+"""The minimal distance between labels at the ends of lines, on pages."""
+
+
+class LineLabel(NamedTuple):
+    """The name of a line on a page: the height at which the line ends, the text, and the CSS class of its colour."""
+
+    height: float
+    text: str
+    tone: str
+
+
+def draw_line_labels(labels: Sequence[LineLabel], x: float, top: float, bottom: float) -> list[Markup]:
+    """Return the names of lines that end at `x`, moved apart where they would overlap."""
+    ends = sorted(labels, key=lambda label: label.height)
+    heights = spread_labels([label.height for label in ends], _LABEL_LINE, top, bottom)
+    return [
+        element(
+            "g",
+            element("path", d=f"M{x - 6:g} {label.height:.1f}L{x + 8:g} {height:.1f}", class_="leader"),
+            element("text", label.text, x=x + 12, y=height + 4),
+            class_=f"label {label.tone}",
+        )
+        for label, height in zip(ends, heights, strict=True)
+    ]
+
+
+_COLORS = ("#1d5ba6", "#ad4c22", "#2f7247", "#76488f", "#7c610c", "#14747b")
+"""The tones of the page in light colours."""
+
+_PALE = "#94979c"
+_SHAPES = ("circle", "square", "diamond", "up", "down", "bar")
+
+_OUTLINES = {
+    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+    "up": ((0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
+    "down": ((0, 1.2), (1.15, -0.9), (-1.15, -0.9)),
+    "bar": ((-0.55, -1.3), (0.55, -1.3), (0.55, 1.3), (-0.55, 1.3)),
+}
+"""Corners around the middle, for a marker of size 1."""
+
+
+class SeriesStyle(NamedTuple):
+    """The colour of a series, the shape of its markers (none if empty) and the dashes of its line (solid if empty)."""
+
+    color: str
+    shape: str = ""
+    dash: str = ""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a run, not published numbers."""
+        return self != PUBLISHED
+
+
+PUBLISHED = SeriesStyle("#b4b6b9")
+PLAIN = SeriesStyle(QUIET, "circle")
+
+
+def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
+    """Return the style of each run; floor and ceiling are grey and dashed."""
+    found: list[SeriesStyle] = []
+    for row, tone in zip(rows, run_tones(rows), strict=True):
+        if tone == "bound":
+            is_ceiling = row.manifest.model.name == CEILING
+            found.append(SeriesStyle(QUIET, dash="3.5 1.5") if is_ceiling else SeriesStyle(_PALE, dash="1 1.5"))
+            continue
+        found.append(numbered_style(sum(not style.dash for style in found)))
+    return tuple(found)
+
+
+def numbered_style(number: int) -> SeriesStyle:
+    """Return the style of the series with this number, from 0."""
+    # From the seventh on the colours come again, with other shapes.
+    shape = _SHAPES[(number + number // len(_COLORS)) % len(_SHAPES)]
+    return SeriesStyle(_COLORS[number % len(_COLORS)], shape)
+
+
+def marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
+    """Return a marker. A hollow one is a number for which not all images were scored."""
+    paint = {"fill": "#ffffff" if hollow else style.color, "stroke": style.color, "stroke_width": "0.8"}
+    if style.shape not in _OUTLINES:
+        return element("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=f"{size:g}", **paint)
+    corners = "L".join(f"{x + size * across:.2f} {y + size * down:.2f}" for across, down in _OUTLINES[style.shape])
+    return element("path", d=f"M{corners}Z", **paint)
+
+
+def with_title(sign: Markup, text: str) -> Markup:
+    """Return markup with a title, which browsers show on hover."""
+    return element("g", element("title", text), sign)
+
+
+class Point(NamedTuple):
+    """A known number from 0 to 1, with its interval if it has one, and whether all images were scored."""
+
+    value: float
+    interval: Interval | None = None
+    is_complete: bool = True
+
+
+class Series(NamedTuple):
+    """The points of one run by name; unknown ones are left out."""
+
+    name: str
+    style: SeriesStyle
+    points: Mapping[str, Point]
+
+
+class Chart(NamedTuple):
+    """The data of a chart.
+
+    Attributes:
+        title: what it shows.
+        note: how its figures were made.
+        names: what the figures are about, in order; some run has a figure for each.
+        series: the runs.
+        measure: what stands at the axis of the figures.
+        percent: are they written in percent?
+        about: what stands at the other axis; empty if the names speak for themselves.
+    """
+
+    title: str
+    note: str
+    names: tuple[str, ...]
+    series: tuple[Series, ...]
+    measure: str
+    percent: bool
+    about: str = ""
+
+    def tick(self, value: float) -> str:
+        """Return the label of a number at the axis."""
+        return f"{100 * value:g}" if self.percent else f"{value:.1f}"
+
+    @property
+    def top(self) -> float:
+        """The end of the axis: no number or interval is above it."""
+        highest = max(
+            point.interval.high if point.interval else point.value
+            for one in self.series
+            for point in one.points.values()
+        )
+        return next((end for end in (0.1, 0.2, 0.5, 1.0, 1.5) if highest <= end), ceil(highest))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all images behind all numbers were scored."""
+        return all(point.is_complete for one in self.series for point in one.points.values())
+
+
+def known_points(points: Mapping[str, Point | None]) -> dict[str, Point]:
+    """Return the points that are known."""
+    return {name: point for name, point in points.items() if point is not None}
+
+
+def point_of_rate(rate: Rate | Band) -> Point | None:
+    """Return a rate or a mean as a point; None if it has no value."""
+    return None if rate.value is None else Point(rate.value, rate.interval, rate.coverage >= 1)
+
+
+def point_of_number(number: Number | None) -> Point | None:
+    """Return a number of a table as a point; None if it has no value."""
+    if number is None or number.value is None:
+        return None
+    return Point(number.value, number.interval, not number.is_incomplete)
+
+
+def point_of_tally(tally: Tally) -> Point | None:
+    """Return the share that failed as a point; None if there was nothing to check."""
+    return Point(tally.share) if tally.asked else None
+
+
+_LINE, _SIGN, _GAP = 9.5, 14.0, 9.0
+"""The height of a line, the width of a key, and the distance between two entries."""
+
+LegendKey = Callable[[SeriesStyle, float, float], Markup]
+
+
+class Legend(NamedTuple):
+    """The keys and names of the series, at the top of a figure, and their height."""
+
+    inside: Markup
+    height: float
+
+
+def legend(chart: Chart, sign: LegendKey) -> Legend:
+    """Return the runs of a chart, and what hollow markers mean if there are any; nothing for one run without a name."""
+    shown = {one.name: one.style for one in chart.series if one.style.is_run}
+    entries = [(name, sign(style, 0, 0)) for name, style in shown.items() if name]
+    if any(not one.style.is_run for one in chart.series):
+        entries.append(("published", line_key(PUBLISHED, 0, 0)))
+    if not chart.is_complete:
+        entries.append(
+            ("not all scored", incomplete_marker_key(0, 0) if sign is not bar_key else incomplete_bar_key(0, 0))
+        )
+    return legend_from(entries)
+
+
+def legend_from(entries: Sequence[tuple[str, Markup]]) -> Legend:
+    """Return names with their keys, which are drawn around (0, 0), in as many lines as they need."""
+    if not entries:
+        return Legend(Markup(""), 3)
+    x, y, parts = 2.0, 8.0, []
+    for name, sign in entries:
+        text = fit_text(name, WIDTH - _SIGN - 6)
+        room = _SIGN + text_width(text)
+        if x > 2 and x + room > WIDTH - 2:
+            x, y = 2.0, y + _LINE
+        parts.append(element("g", sign, transform=f"translate({x + 5:.1f} {y - 2.5:.1f})"))
+        parts.append(text_at(text, x + _SIGN, y))
+        x += room + _GAP
+    return Legend(join(parts), y + 4)
+
+
+def line_key(style: SeriesStyle, x: float, y: float) -> Markup:
+    """Return a piece of a series' line with its marker."""
+    line = draw_line((x - 5, y, x + 6, y), style.color, 1.1, style.dash)
+    return join(line, marker(style, x + 0.5, y, 1.9)) if style.shape else line
+
+
+def marker_key(style: SeriesStyle, x: float, y: float) -> Markup:
+    """Return a series' marker alone."""
+    return marker(style, x + 2, y, 2.1)
+
+
+def bar_key(style: SeriesStyle, x: float, y: float) -> Markup:
+    """Return a piece of a series' bar."""
+    return element("rect", x=x - 3, y=y - 2.5, width=9.0, height=5.0, fill=style.color, stroke=style.color)
+
+
+def incomplete_marker_key(x: float, y: float) -> Markup:
+    """Return a marker for which not all images were scored."""
+    return marker(PLAIN, x + 2, y, 1.9, hollow=True)
+
+
+def incomplete_bar_key(x: float, y: float) -> Markup:
+    """Return a bar for which not all images were scored."""
+    return element("rect", x=x - 3, y=y - 2.5, width=9.0, height=5.0, fill="#ffffff", stroke=PLAIN.color)

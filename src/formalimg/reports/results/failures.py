@@ -1,0 +1,165 @@
+"""Failed images of a run with what is wrong with them, in English, as objects and as a gallery for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+from formalimg._util.text import visible
+from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.errors import FormalimgError
+from formalimg.judges.failures import failure_sentences
+from formalimg.runs.inspection import inspect
+from formalimg.runs.reader import Judged
+from formalimg.runs.rows import PlannedItem
+from formalimg.types import Part, RunRecord, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An image that failed.
+
+    Attributes:
+        suite: the benchmark.
+        planned: the item, with its prompt.
+        judged: the image with its verdict.
+    """
+
+    suite: str
+    planned: PlannedItem = field(repr=False)
+    judged: Judged = field(repr=False)
+
+    @property
+    def item(self) -> str:
+        """The id of the item."""
+        return self.judged.outcome.item
+
+    @property
+    def level(self) -> int:
+        """The level of the item."""
+        return self.judged.outcome.level
+
+    @property
+    def sample(self) -> int:
+        """Which of the item's images, from 0."""
+        return self.judged.outcome.sample
+
+    @property
+    def prompt(self) -> str:
+        """The prompt of the item."""
+        return self.planned.prompt
+
+    @property
+    def score(self) -> float | None:
+        """The score of the verdict, 0 to 1."""
+        return self.judged.outcome.score
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the verdict that failed."""
+        verdict = self.judged.verdict
+        return tuple(part for part in verdict.parts if part.score < 1) if isinstance(verdict, Verdict) else ()
+
+    @property
+    def explanation(self) -> str:
+        """The judge's whole explanation, if it gave one; with formulas, the proof."""
+        return str(self.judged.verdict.evidence.get("explanation", ""))
+
+    @cached_property
+    def what_failed(self) -> tuple[str, ...]:
+        """What the image does not show as asked, one English sentence each."""
+        said = failure_sentences(self.judged.verdict, suite_of(self.suite), self.planned.formula)
+        return tuple(sentence.text for sentence in said)
+
+    @cached_property
+    def image(self) -> Image:
+        """The image, read and decoded on first access: upright, in RGB.
+
+        Raises:
+            FormalimgError: if the file is gone or damaged.
+        """
+        if self.judged.image is None:
+            raise FormalimgError(f"item {self.item} has no image file")
+        try:
+            loaded = inspect(self.judged.image.read_bytes())
+        except OSError as error:
+            raise FormalimgError(f"cannot read the image {self.judged.image}: {error.strerror}") from error
+        if isinstance(loaded, Unscored):
+            raise FormalimgError(f"cannot read the image {self.judged.image}: {loaded.detail}")
+        return loaded.pil
+
+    def __str__(self) -> str:
+        lines = [f"item {self.item}, level {self.level}: {self.prompt}", *(f"  ✗ {line}" for line in self.what_failed)]
+        return "\n".join(visible(line, one_line=True) for line in lines)
+
+    def _repr_html_(self) -> str:
+        from formalimg.reports.results.notebook_html import failures_html
+
+        return failures_html([self], 1)
+
+
+class Failures(Sequence[Failure]):
+    """The failed images of a run, in order; a notebook shows the first of them as a gallery."""
+
+    def __init__(self, failures: Sequence[Failure], total: int) -> None:
+        """Hold failures.
+
+        Args:
+            failures: those to show.
+            total: how many images failed in all.
+        """
+        self._failures = tuple(failures)
+        self._total = total
+
+    def __len__(self) -> int:
+        return len(self._failures)
+
+    def __iter__(self) -> Iterator[Failure]:
+        return iter(self._failures)
+
+    @overload
+    def __getitem__(self, index: int) -> Failure: ...
+    @overload
+    def __getitem__(self, index: slice) -> Failures: ...
+    def __getitem__(self, index: int | slice) -> Failure | Failures:
+        found = self._failures[index]
+        return Failures(found, self._total) if isinstance(found, tuple) else found
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} of {self._total} images that failed>"
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self._failures)) or "no image failed"
+
+    def _repr_html_(self) -> str:
+        from formalimg.reports.results.notebook_html import failures_html
+
+        return failures_html(self._failures, self._total)
+
+
+def find_failures(run: RunRecord, levels: Collection[int] | None, limit: int | None) -> Failures:
+    """Return the failed images of a run.
+
+    Args:
+        run: the run.
+        levels: only of these levels; None for all.
+        limit: at most this many, spread over the levels; None for all.
+    """
+    failed = [one for one in run.outcomes() if one.passed is False and (levels is None or one.level in levels)]
+    chosen = failed
+    if limit is not None and len(failed) > limit:
+        ranks: dict[int, int] = {}
+        ranked = []
+        for place, one in enumerate(failed):
+            ranks[one.level] = ranks.get(one.level, 0) + 1
+            ranked.append((ranks[one.level], one.level, place))
+        chosen = [failed[place] for *_, place in sorted(sorted(ranked)[:limit], key=lambda entry: entry[2])]
+    found = run.judged([(one.item, one.sample) for one in chosen]) if chosen else ()
+    return Failures(
+        [Failure(run.manifest.suite, run.items[judged.outcome.item], judged) for judged in found], len(failed)
+    )

@@ -1,0 +1,136 @@
+"""`Evaluation`: the result of a run, with its numbers, tables, figures, data frames and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from formalimg._util.text import visible
+from formalimg.errors import FormalimgError
+from formalimg.runs.manifest import Identity
+from formalimg.runs.progress import Progress
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.stats.observations import MissingPolicy, Summary
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from formalimg.reports.comparison_model import Comparison
+    from formalimg.reports.figures.svg import Figure
+    from formalimg.reports.results.failures import Failures
+
+_WIDTH = 100
+"""The width of the table that `print` shows, in characters."""
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """The result of a run. `print` shows a table, a notebook the table and the curve.
+
+    `Evaluation("runs/knolling-builtin-reader")` opens an earlier run.
+
+    Attributes:
+        folder: the run folder, which holds everything.
+        progress: what this call did, without what earlier calls had done.
+        judge: whose verdicts these are; None for those of the judge that ran last.
+    """
+
+    folder: Path
+    progress: Progress = field(default_factory=lambda: Progress(0, 0), compare=False)
+    judge: Identity | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+
+    @cached_property
+    def run(self) -> StoredRun:
+        """The run, opened for reading."""
+        return open_run(self.folder, self.judge)
+
+    def summary(self, *, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Summary:
+        """Return the numbers: pass rates per level, bands, G_ε, or what the suite has in their place, with intervals.
+
+        Args:
+            missing: how images without a verdict count: `exclude`, `fail` or `error`.
+            epsilon: the pass rate to hold; the suite's own if None.
+        """
+        return self._compared(missing, epsilon).sections[0].rows[0].summary
+
+    def table(self, *, missing: MissingPolicy = "exclude") -> str:
+        """Return the numbers as a Markdown table."""
+        from formalimg.reports.report import render  # here, because it is large
+
+        return render(self._compared(missing), "md")
+
+    def write_report(self, path: str | Path, *, missing: MissingPolicy = "exclude") -> Path:
+        """Write the report as one self-contained HTML file and return its path."""
+        from formalimg.reports.report import write_html
+
+        write_html([self.run], Path(path), missing=missing)
+        return Path(path)
+
+    def plot(self, figure: str = "", *, missing: MissingPolicy = "exclude") -> Figure:
+        """Return a figure: the rate or score over the levels. A notebook shows it, `write_figures` saves it.
+
+        Args:
+            figure: a word in the name of another figure of the report, such as `failures`.
+            missing: how images without a verdict count.
+
+        Raises:
+            FormalimgError: if there is no such figure, or nothing is scored yet.
+        """
+        from formalimg.reports.figures.runs import comparison_figures
+
+        drawn = comparison_figures(self._compared(missing))
+        if not drawn:
+            raise FormalimgError(f"nothing is scored in {self.folder}: failures() and print() show what there is")
+        for one in drawn:
+            if figure in one.name:
+                return one
+        raise FormalimgError(f"there is no figure {figure!r}: name one of {', '.join(one.name for one in drawn)}")
+
+    def failures(self, *, levels: Collection[int] | None = None, limit: int | None = None) -> Failures:
+        """Return the images that failed, in the order of the items, each with its image, prompt, and what is wrong.
+
+        Args:
+            levels: only of these levels.
+            limit: at most this many, spread over the levels.
+        """
+        from formalimg.reports.results.failures import find_failures
+
+        return find_failures(self.run, levels, limit)
+
+    def to_pandas(self, *, parts: bool = False) -> DataFrame:
+        """Return a data frame in long form: one row for each image; an image without a verdict is a row as well.
+
+        Args:
+            parts: one row for each part of a verdict (clause, concept, question), of the images that have one.
+
+        Raises:
+            FormalimgError: if pandas is not installed.
+        """
+        from formalimg.reports.results.data_frames import image_frame, part_frame
+
+        return part_frame(self.run) if parts else image_frame(self.run)
+
+    def __str__(self) -> str:
+        from formalimg.reports.report import plain_table
+
+        return plain_table(self._compared(), _WIDTH)
+
+    def __repr__(self) -> str:
+        judged = f", judged by {self.judge.name}" if self.judge else ""
+        return visible(f"<Evaluation in {self.folder}{judged}>", one_line=True)
+
+    def _repr_html_(self) -> str:
+        from formalimg.reports.results.notebook_html import comparison_html
+
+        return comparison_html(self._compared())
+
+    def _compared(self, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Comparison:
+        from formalimg.reports.comparison import compare  # here, because it is large
+
+        return compare([self.run], missing=missing, epsilon=epsilon)

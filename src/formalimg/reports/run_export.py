@@ -1,0 +1,87 @@
+"""Export of a run in the layout of its benchmark's published scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.benchmarks.registry import suite
+from formalimg.errors import FormalimgError
+from formalimg.runs.image_store import ImageLocation
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.types import Item, Unscored
+
+
+class ExportedRun(NamedTuple):
+    """The result of an export.
+
+    Attributes:
+        folder: the folder.
+        images: the number of images.
+        scored: the number of images with scores or verdicts.
+        without: the number of images that are missing or have no scores, by reason.
+    """
+
+    folder: Path
+    images: int
+    scored: int
+    without: Mapping[str, int]
+
+
+def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
+    """Write a run in the layout of the scripts of its benchmark: images, and verdicts or scores.
+
+    Args:
+        run: the run; the verdicts are those of its last judge.
+        folder: the folder; other models may be there already.
+        name: the name of the model there.
+
+    Raises:
+        FormalimgError: if the model is there already, or the suite has no such layout.
+    """
+    exported = suite(run.manifest.suite).export_run(run, folder, name)
+    if exported is None:
+        raise FormalimgError(
+            f"{run.manifest.suite} has no published layout: `formalimg report --format json` writes its numbers, and "
+            "the images are in the run folder"
+        )
+    return exported
+
+
+def require_model_name(name: str, *reserved: str) -> None:
+    """Refuse the name of a model that cannot be that of a folder.
+
+    Raises:
+        FormalimgError: if it is one of the reserved names, or has other characters than letters, digits, . _ -
+    """
+    if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", *reserved):
+        raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
+
+
+def copy_image(image: ImageLocation, path: Path) -> None:
+    """Copy an image of a run, byte by byte; the folder of the copy is created.
+
+    Raises:
+        FormalimgError: if it cannot be read.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        data = image.read_bytes()
+    except OSError as error:
+        raise FormalimgError(f"cannot copy {image}: {error.strerror}") from error
+    path.write_bytes(data)
+
+
+def unscored_text(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> str:
+    """Return the list of images without a verdict, with their reasons: published layouts have no place for them."""
+    records = [{**one.outcome._asdict(), "prompt": items[one.outcome.item].prompt} for one in images]
+    return json.dumps(records, indent=4, ensure_ascii=False) + "\n"
+
+
+def count_unscored(images: Sequence[Judged]) -> Mapping[str, int]:
+    """Return how many of these images have no verdict, by reason."""
+    return Counter(one.verdict.reason for one in images if isinstance(one.verdict, Unscored))

@@ -1,0 +1,182 @@
+"""Runs on the Hugging Face Hub: images, verdicts, manifest, bundle and data card as one dataset."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formalimg._util.installing import install_line
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models.secrets import redact
+from formalimg.reports.results.failures import Failure
+from formalimg.reports.sharing.bundle import write_bundle
+from formalimg.reports.sharing.bundle_format import lines_bytes
+from formalimg.reports.sharing.data_cards import data_card
+from formalimg.reports.sharing.model_cards import model_card
+from formalimg.runs.reader import Judged, StoredRun, open_run
+
+_ADDRESS = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})/?")
+BUNDLE, IMAGES, METADATA, VERDICTS = "bundle.zip", "images", "metadata.jsonl", "verdicts.jsonl"
+_REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]
+"""What an earlier push of a run may have left in the dataset."""
+
+
+class PushedRun(NamedTuple):
+    """A run that was pushed.
+
+    Attributes:
+        address: the page of the dataset.
+        commit: the commit.
+        images: how many images were pushed.
+        rows: how many images have a row, with or without a file.
+        digest: the digest of the bundle beside them.
+    """
+
+    address: str
+    commit: str
+    images: int
+    rows: int
+    digest: str
+
+
+def read_hub_address(address: str) -> str:
+    """Return the dataset that an address names, as `OWNER/NAME`.
+
+    Raises:
+        FormalimgError: if it is none.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
+    return found[1]
+
+
+def push_run(
+    folder: str | Path,
+    address: str,
+    made_with: str,
+    *,
+    images: bool = True,
+    private: bool = False,
+    licence: str = "",
+) -> PushedRun:
+    """Push a run to a dataset on the Hub, in one commit; the dataset is created if necessary.
+
+    Args:
+        folder: the run folder.
+        address: as in `hf://datasets/OWNER/NAME`.
+        made_with: the version of formalimg.
+        images: whether the images are pushed.
+        private: whether a new dataset is private.
+        licence: the licence for the data card, as the Hub names it, such as `cc-by-4.0`.
+
+    Raises:
+        FormalimgError: if it is not a run, the library or the token is missing, or the Hub refuses.
+    """
+    dataset = read_hub_address(address)
+    api = _open_hub()
+    with tempfile.TemporaryDirectory(prefix="formalimg-push-") as made:
+        stage = Path(made)
+        staged = stage_dataset(folder, stage, dataset, made_with, images=images, licence=licence)
+        try:
+            api.create_repo(dataset, repo_type="dataset", private=private, exist_ok=True)
+            commit = api.upload_folder(
+                folder_path=stage,
+                repo_id=dataset,
+                repo_type="dataset",
+                commit_message=f"Add {Path(folder).resolve().name}",
+                delete_patterns=_REPLACED,
+            )
+        except Exception as error:  # the library raises its own and those of its HTTP client
+            reason = truncate(redact(" ".join(str(error).split())), 300, 100)
+            raise FormalimgError(f"the Hub did not take {dataset}: {reason}") from error
+    return PushedRun(f"{api.endpoint}/datasets/{dataset}", str(commit.oid), staged.images, staged.rows, staged.digest)
+
+
+class StagedDataset(NamedTuple):
+    """The files of a dataset, ready to be pushed: how many images and rows, and the digest of the bundle."""
+
+    images: int
+    rows: int
+    digest: str
+
+
+def stage_dataset(
+    folder: str | Path, stage: Path, dataset: str, made_with: str, *, images: bool = True, licence: str = ""
+) -> StagedDataset:
+    """Write the files of the dataset of a run into an empty folder.
+
+    With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. Images without a verdict have
+    a row that says why. What has no image has a row in `verdicts.jsonl`, which lists all.
+
+    Raises:
+        FormalimgError: if it is not a run, or an image cannot be read.
+    """
+    bundle = write_bundle([folder], stage / BUNDLE, made_with)
+    with closing(open_run(folder)) as run:
+        (stage / "run.toml").write_bytes((run.folder / "run.toml").read_bytes())
+        rows, listed = [], []
+        for judged in run.judged():
+            row = _row(run, judged)
+            rows.append(row)
+            if images and judged.image is not None:
+                name = judged.image.name
+                try:
+                    data = judged.image.read_bytes()
+                except OSError as error:
+                    raise FormalimgError(f"cannot push {judged.image}: {error.strerror}") from error
+                (stage / IMAGES).mkdir(exist_ok=True)
+                (stage / IMAGES / name).write_bytes(data)
+                listed.append({"file_name": name, **row})
+        (stage / VERDICTS).write_bytes(lines_bytes(rows))
+        if listed:
+            (stage / IMAGES / METADATA).write_bytes(lines_bytes(listed))
+    card = model_card(folder, figures=stage / "figures", beside=stage)
+    text = data_card(run.manifest, dataset, card.text, bundle.digest, len(rows), len(listed), licence)
+    (stage / "README.md").write_bytes(text.encode())
+    return StagedDataset(len(listed), len(rows), bundle.digest)
+
+
+def _row(run: StoredRun, judged: Judged) -> dict[str, object]:
+    outcome, item, judge = judged.outcome, run.items[judged.outcome.item], run.manifest.judge
+    return {
+        "suite": run.manifest.suite,
+        "model": run.manifest.model.name,
+        "judge": judge.name if judge else None,
+        "item": outcome.item,
+        "level": outcome.level,
+        "sample": outcome.sample,
+        "seed": judged.seed,
+        "prompt": item.prompt,
+        "passed": outcome.passed,
+        "score": outcome.score,
+        "unscored": outcome.reason or None,
+        "what_failed": list(_what_failed(run, judged)),
+        "sha256": judged.sha256 or None,
+    }
+
+
+def _what_failed(run: StoredRun, judged: Judged) -> Iterator[str]:
+    if judged.outcome.passed is False:
+        yield from Failure(run.manifest.suite, run.items[judged.outcome.item], judged).what_failed
+
+
+def _open_hub() -> Any:
+    """Return the client of the Hub, with the token of the user.
+
+    Raises:
+        FormalimgError: if the library or the token is missing.
+    """
+    try:
+        from huggingface_hub import HfApi, get_token
+    except ImportError as error:
+        raise FormalimgError(f"pushing needs the library huggingface_hub: {install_line('hf')}") from error
+    if not get_token():
+        raise FormalimgError("there is no token for the Hub: set HF_TOKEN, or run `hf auth login`")
+    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)

@@ -1,0 +1,226 @@
+"""Experiment trackers: write a run to W&B, MLflow or TensorBoard with their own libraries."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from formalimg._util.installing import install_line
+from formalimg._util.io import read_plain_bytes
+from formalimg._util.processes import temporary_environment
+from formalimg._util.text import truncate, visible
+from formalimg.errors import FormalimgError
+from formalimg.models.secrets import redact
+from formalimg.reports.results.failures import Failure
+from formalimg.reports.sharing.tracked_runs import TrackedRun
+
+PROJECT = "formalimg"
+_SUFFIX = ".formalimg"
+_MAX_PIXELS = 512
+_MAX_FOLDER_NAME = 200
+_COLUMNS = ("item", "level", "sample", "prompt", "what failed", "score")
+
+
+class Tracker(NamedTuple):
+    """A tracker and where in it runs are logged, as in `tensorboard:logs`.
+
+    Attributes:
+        name: wandb, mlflow or tensorboard.
+        place: the project of wandb, the tracking URI of mlflow, the folder of tensorboard; empty for the default.
+    """
+
+    name: str
+    place: str = ""
+
+
+def read_tracker(text: str) -> Tracker:
+    """Return the tracker that a text names, with its place after a colon, if its library is installed.
+
+    Raises:
+        FormalimgError: if there is no such tracker, or its library is missing.
+    """
+    name, _, place = text.partition(":")
+    if name not in _LIBRARIES:
+        raise FormalimgError(f"there is no tracker {name[:40]!r}: name one of {', '.join(_LIBRARIES)}")
+    library = _LIBRARIES[name]
+    if find_spec(library) is None:
+        raise FormalimgError(f"logging to {name} needs the library {library}: {install_line(name)}")
+    return Tracker(name, place)
+
+
+def log_run(run: TrackedRun, tracker: Tracker) -> str:
+    """Write a run to a tracker, in place of what was logged of the same run before; return where it is.
+
+    Raises:
+        FormalimgError: if the tracker does not take it.
+    """
+    try:
+        return _WRITERS[tracker.name](run, tracker.place)
+    except FormalimgError:
+        raise
+    except Exception as error:  # libraries raise anything, and the run itself is done and kept
+        reason = truncate(redact(" ".join(str(error).split())) or type(error).__name__, 300, 100)
+        raise FormalimgError(f"cannot log to {tracker.name}: {reason}") from error
+
+
+def _log_tensorboard(run: TrackedRun, place: str) -> str:
+    from numpy import asarray
+
+    folder = Path(place or "tensorboard") / _folder_name(run)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
+        old.unlink()  # the same run again: two curves of one name would lie over each other
+    library = import_module("tensorboardX")
+    with library.SummaryWriter(str(folder), filename_suffix=_SUFFIX) as writer:
+        for level, numbers in run.levels.items():
+            for name, value in numbers.items():
+                writer.add_scalar(f"by_{run.level_word}/{name}", value, level)
+        for name, value in run.numbers.items():
+            writer.add_scalar(f"overall/{name}", value, 0)
+        writer.add_text("settings", _markdown(("setting", "value"), run.settings.items()), 0)
+        rows = [_cells(failure) for failure in run.failures]
+        writer.add_text("failures", _markdown(_COLUMNS, rows), 0)
+        for number, failure in enumerate(run.failures):
+            image = _small(failure)
+            if image is not None:
+                writer.add_image(f"failures/{failure.item}", asarray(image), number, dataformats="HWC")
+    return f"{folder} (tensorboard --logdir {folder.parent})"
+
+
+def _folder_name(run: TrackedRun) -> str:
+    """Return the name of a run as that of a folder; a name that cannot be one is cut, and has the key of the run."""
+    name = re.sub(r"[/\\]", "-", visible(run.name, one_line=True))
+    return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
+
+
+def _log_mlflow(run: TrackedRun, place: str) -> str:
+    entities = import_module("mlflow.entities")
+    uri = place or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
+    allowed = os.environ.get("MLFLOW_ALLOW_FILE_STORE", "true")
+    with temporary_environment({"MLFLOW_ALLOW_FILE_STORE": allowed}):
+        client = import_module("mlflow").MlflowClient(tracking_uri=uri)
+        known = client.get_experiment_by_name(PROJECT)
+        if known:
+            _require_inside(uri, known.artifact_location)
+        experiment = known.experiment_id if known else client.create_experiment(PROJECT)
+        for old in client.search_runs([experiment], f"tags.`formalimg.key` = '{run.key}'"):
+            client.delete_run(old.info.run_id)
+        tags = {"formalimg.key": run.key, "mlflow.runName": run.name}
+        logged = client.create_run(experiment, tags=tags).info.run_id
+        metrics = [entities.Metric(name, value, 0, 0) for name, value in run.numbers.items()]
+        for level, numbers in run.levels.items():
+            metrics += [entities.Metric(f"by_level/{name}", value, 0, level) for name, value in numbers.items()]
+        params = [entities.Param(name, str(value)[:500]) for name, value in run.settings.items()]
+        client.log_batch(logged, metrics, params)
+        rows = []
+        for number, failure in enumerate(run.failures):
+            image, path = _small(failure), f"failures/{number:03}.png"
+            if image is not None:
+                client.log_image(logged, image, path)
+            rows.append([*_cells(failure), path if image is not None else None])
+        table = {"columns": [*_COLUMNS, "image"], "data": rows}
+        client.log_dict(logged, table, "failures.json")
+        client.set_tag(logged, "mlflow.loggedArtifacts", '[{"path": "failures.json", "type": "table"}]')
+        client.set_terminated(logged)
+    return f"run {logged} of the experiment {PROJECT} in {redact(uri)}"
+
+
+def _require_inside(uri: str, artifacts: str) -> None:
+    """Refuse a folder of MLflow that came with somebody else's files and sends artifacts elsewhere."""
+    if "://" in uri:
+        return
+    scheme, _, path = artifacts.rpartition("://")
+    if scheme not in ("", "file") or not Path(unquote(path)).resolve().is_relative_to(Path(uri).resolve()):
+        raise FormalimgError(
+            f"the experiment {PROJECT} in {redact(uri)} sends artifacts to {truncate(redact(artifacts), 100, 40)}: "
+            "name the tracking server yourself, with MLFLOW_TRACKING_URI or --to mlflow:URI, or another folder"
+        )
+
+
+def _require_no_local_address() -> None:
+    """Refuse settings of W&B in the current folder that decide where the key is sent.
+
+    Raises:
+        FormalimgError: if there are any, and the environment does not override them.
+    """
+    if os.environ.get("WANDB_BASE_URL"):
+        return
+    for path in (Path("wandb/settings"), Path(".wandb/settings")):
+        with suppress(OSError):
+            if b"base_url" in read_plain_bytes(path, 1_000_000):
+                raise FormalimgError(
+                    f"{path} in this folder decides where W&B sends your key: remove base_url from it, or set "
+                    "WANDB_BASE_URL yourself"
+                )
+
+
+def _log_wandb(run: TrackedRun, place: str) -> str:
+    _require_no_local_address()
+    wandb = import_module("wandb")
+    offline = os.environ.get("WANDB_MODE", "online") != "online"
+    if not offline and not wandb.api.api_key:
+        raise FormalimgError(
+            "wandb has no key: run `wandb login`, or set WANDB_MODE=offline and upload with `wandb sync` later"
+        )
+    settings = wandb.Settings(silent=True, console="off", x_disable_stats=True)
+    logged = wandb.init(
+        project=place or PROJECT,
+        id=run.key,
+        name=run.name,
+        resume=None if offline else "allow",
+        config=dict(run.settings),
+        settings=settings,
+    )
+    try:
+        logged.define_metric("level")
+        logged.define_metric("by_level/*", step_metric="level")
+        for level, numbers in run.levels.items():
+            logged.log({"level": level, **{f"by_level/{name}": value for name, value in numbers.items()}})
+        logged.summary.update(dict(run.numbers))
+        table = wandb.Table(columns=[*_COLUMNS, "image"])
+        images = []
+        for failure in run.failures:
+            image = _small(failure)
+            table.add_data(*_cells(failure), None if image is None else wandb.Image(image))
+            images += [] if image is None else [wandb.Image(image, caption=f"{failure.item}: {failure.prompt}")]
+        logged.log({"failures": table, **({"failed_images": images} if images else {})})
+        return str(logged.dir if offline else logged.url)
+    finally:
+        logged.finish()
+
+
+def _cells(failure: Failure) -> list[Any]:
+    what = "; ".join(failure.what_failed)
+    return [failure.item, failure.level, failure.sample, failure.prompt, what, failure.score]
+
+
+def _small(failure: Failure) -> Any:
+    """Return the image of a failure, no larger than a page needs; None if it cannot be read."""
+    try:
+        image = failure.image.copy()
+    except FormalimgError:
+        return None
+    image.thumbnail((_MAX_PIXELS, _MAX_PIXELS))
+    return image
+
+
+def _markdown(head: Sequence[str], rows: Any) -> str:
+    from formalimg.reports.tables.markdown import markdown_escape
+
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(markdown_escape(str(cell)) for cell in line)} |" for line in lines)
+
+
+_LIBRARIES = {"wandb": "wandb", "mlflow": "mlflow", "tensorboard": "tensorboardX"}
+_WRITERS: Mapping[str, Callable[[TrackedRun, str], str]] = {
+    "wandb": _log_wandb,
+    "mlflow": _log_mlflow,
+    "tensorboard": _log_tensorboard,
+}

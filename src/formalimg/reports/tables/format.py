@@ -1,0 +1,172 @@
+"""Numbers, intervals and counts as text, the same in all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor
+
+from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, as_number, is_incomplete, number_in
+from formalimg.stats.observations import Interval
+from formalimg.types import Table
+
+NOTHING = "–"
+"""Stands for an unknown number."""
+
+INCOMPLETE = "†"
+"""Marks a number for which some images were not scored."""
+
+INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
+BOUNDS_NOTE = (
+    f"{INCOMPLETE} not all images were scored; in square brackets: the number if all of the others failed, and if all "
+    "passed."
+)
+
+
+def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  # the field's name
+    """Return a number as text, without interval and mark: `86.5`, `0.87`, `+0.07`, `$0.0038`, `1,234`."""
+    if value is None:
+        return NOTHING
+    match type:
+        case "percent":
+            return f"{100 * value:.1f}"
+        case "score":
+            return f"{value:.2f}"
+        case "number":
+            return f"{value:.2f}"
+        case "difference":
+            text = f"{value:+.2f}".replace("-", "−")
+            return "0.00" if text in ("+0.00", "−0.00") else text
+        case "p":
+            return "< 0.001" if value < 0.001 else f"{value:.3f}"
+        case "points":
+            text = f"{100 * value:+.1f}".replace("-", "−")
+            return "0.0" if text in ("+0.0", "−0.0") else text
+        case "steps":
+            return f"{value:+g}".replace("-", "−") if value else "0"
+        case "share":
+            text = f"{value:.2f}"
+            return text.removeprefix("0") if text.startswith("0.") else text
+        case "decimal":
+            return f"{value:,.1f}"
+        case "dollars":
+            return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
+        case "count" | "rank" | "scored":
+            return f"{value:,.0f}"
+        case "level" | "text":
+            return f"{value:g}"
+
+
+def format_interval(interval: Interval | None, type: ColumnType, *, compact: bool = False) -> str:  # noqa: A002
+    """Return an interval as text: `81.0–90.6`, `0.81 to 0.91`; empty if there is none.
+
+    Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
+    must not be two intervals.
+    """
+    if interval is None or type in ("share", "steps", "p", "decimal", "dollars", "count", "rank", "scored", "text"):
+        return ""
+    if compact and type == "percent":
+        # Rounded first, because 100 * 0.29 is a little less than 29.
+        return f"{floor(round(100 * interval.low, 9))}–{ceil(round(100 * interval.high, 9))}"
+    between = " to " if type in ("number", "difference", "points") else "–"
+    return f"{format_value(interval.low, type)}{between}{format_value(interval.high, type)}"
+
+
+def number_text(number: Number, column: Column) -> str:
+    """Return a number without its interval and mark."""
+    if column.type == "scored" and number.scored is not None:
+        return f"{number.scored}/{number.expected}"
+    if column.type == "rank" and number.interval is not None:
+        return "–".join(dict.fromkeys(f"{end:.0f}" for end in number.interval))
+    if number.digits is not None and number.value is not None and column.type == "percent":
+        return f"{100 * number.value:.{number.digits}f}"
+    text = format_value(number.value, column.type)
+    if column.type == "share" and number.value is not None and number.plus_minus is not None:
+        return f"{text} ± {format_value(number.plus_minus, 'share')}"
+    return text
+
+
+def mark(number: Number, column: Column) -> str:
+    """Return the mark of an incomplete number; empty if it is complete."""
+    return INCOMPLETE if number.is_incomplete and column.type != "scored" else ""
+
+
+def interval_text(number: Number, column: Column, *, compact: bool = False) -> str:
+    """Return the interval of a number as its column writes it; empty if there is none."""
+    return "" if number.value is None else format_interval(number.interval, column.type, compact=compact)
+
+
+def bounds_text(number: Number, column: Column) -> str:
+    """Return the bounds for missing verdicts, such as `[55–70]`; empty if no verdict is missing."""
+    bounds = number.missing_bounds(column)
+    if bounds is None:
+        return ""
+    if column.type == "share":
+        return f"[{format_value(bounds.low, 'share')}–{format_value(bounds.high, 'share')}]"
+    text = format_interval(bounds, column.type, compact=column.interval == "compact")
+    return f"[{text}]" if text else ""
+
+
+def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False) -> str:
+    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) [78–92]`.
+
+    Args:
+        cell: the cell.
+        column: its column.
+        mark_first: put the mark in front, so that the decimals of a column are below each other.
+        compact: whether compact intervals are shown too.
+    """
+    number = as_number(cell, column)
+    if number is None:
+        return str(cell)
+    text, sign = number_text(number, column), mark(number, column)
+    text = f"{sign}{text}" if mark_first else f"{text}{sign}"
+    is_full = column.interval == "full"
+    interval = interval_text(number, column, compact=not is_full) if is_full or compact else ""
+    return " ".join(filter(None, [text, f"({interval})" if interval else "", bounds_text(number, column)]))
+
+
+def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:
+    """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown.
+
+    Args:
+        table: the table.
+        compact: whether compact intervals are shown too.
+    """
+    more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
+    if is_incomplete(table):
+        more.append(BOUNDS_NOTE if _has_bounds(table) else INCOMPLETE_NOTE)
+    return (" ".join([*table.notes[:1], *more]), *table.notes[1:]) if more else table.notes
+
+
+def _has_intervals(table: Table, *, compact: bool) -> bool:
+    return any(
+        interval_text(number, column)
+        for n, column in enumerate(table.columns)
+        if compact or column.interval == "full"
+        for row in table.rows
+        if (number := number_in(table, row, n)) is not None
+    )
+
+
+def _has_bounds(table: Table) -> bool:
+    return any(
+        number.missing_bounds(column) is not None
+        for n, column in enumerate(table.columns)
+        for row in table.rows
+        if (number := number_in(table, row, n)) is not None
+    )
+
+
+def caption_text(table: Table) -> str:
+    """Return the caption and the remarks of a table in one paragraph."""
+    return " ".join(notes_of(table, compact=True))
+
+
+def count_noun(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 item`, `2,000 items`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as in a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

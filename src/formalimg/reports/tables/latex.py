@@ -1,0 +1,183 @@
+"""Tables in LaTeX, for papers that use the package booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from unicodedata import normalize
+
+from formalimg.reports.tables.format import (
+    INCOMPLETE,
+    NOTHING,
+    bounds_text,
+    caption_text,
+    cell_text,
+    interval_text,
+    mark,
+    number_text,
+)
+from formalimg.reports.tables.model import Column, Number, TableRow, number_in, starts_published
+from formalimg.types import Table
+
+_MAX_LINES = 50
+"""The number of lines that fit on a page; longer tables are continued in another."""
+
+_PACKAGES = r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z"
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    INCOMPLETE: r"\textdagger{}",
+    NOTHING: "--",
+    "ε": r"$\varepsilon$",
+    "±": r"$\pm$",
+    "√": r"$\surd$",
+    "−": "$-$",
+}
+
+_LETTERS = (set(map(chr, range(0xA1, 0x180))) - set("ĦħĸĿŀŉŦŧſ")) | set("—‘’“”…•€™")
+"""What LaTeX has letters for besides ASCII, in the encoding T1 and with any of its engines."""
+
+_LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
+"""Two characters that LaTeX takes for one: dashes and quotation marks."""
+
+
+def render_latex(table: Table) -> Iterator[str]:
+    """Yield the table as one or more `table*` environments; a long one is continued on the next page."""
+    for numbers in _pages(table):
+        note = caption_text(table)
+        # A caption that begins with the title does not repeat it.
+        first = note if note.startswith(table.title) else f"{table.title}. {note}"
+        yield _piece(table, numbers, first if numbers.start == 0 else f"{table.title}, continued.")
+
+
+def _pages(table: Table) -> Iterator[range]:
+    """Yield the rows of each page; one with compact intervals has two lines, and three with bounds."""
+    start = lines = 0
+    for number, row in enumerate(table.rows):
+        height = 1 + sum(any(_below(table, row, text_of)) for text_of in _TEXTS_BELOW)
+        if lines + height > _MAX_LINES:
+            yield range(start, number)
+            start, lines = number, 0
+        lines += height
+    if table.rows:
+        yield range(start, len(table.rows))
+
+
+def latex_escape(text: str) -> str:
+    """Return text that LaTeX prints as it is. A character that it may have no letter for becomes its code, U+6A21."""
+    line = " ".join(normalize("NFC", text).split())
+    return "".join(
+        _character(one) + "{}" * (one + after in _LIGATURES) for one, after in zip(line, f"{line[1:]} ", strict=False)
+    )
+
+
+def latex_row(cells: Iterable[str]) -> str:
+    """Return escaped cells as one row of a table."""
+    row = " & ".join(cells)
+    # LaTeX would take either for an option of what ends the row before.
+    guard = "{}" if row.startswith(("[", "*")) else ""
+    return rf"    {guard}{row} \\"
+
+
+def _piece(table: Table, numbers: range, caption: str) -> str:
+    lines = [
+        *([_PACKAGES] if table.placement == "result" else []),
+        r"\begin{table*}",
+        r"  \centering",
+        r"  \footnotesize",
+        r"  \setlength{\tabcolsep}{2.5pt}",
+        rf"  \caption{{{latex_escape(caption)}}}",
+        rf"  \begin{{tabular}}{{{''.join('l' if column.is_left else 'r' for column in table.columns)}}}",
+        r"    \toprule",
+        *_heads(table),
+        r"    \midrule",
+        *_body(table, numbers),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _heads(table: Table) -> Iterator[str]:
+    grouped = any(column.needs_group for column in table.columns)
+    if grouped:
+        cells, rules, at = [], [], 1
+        for group, columns in groupby(table.columns, lambda column: column.group if column.needs_group else ""):
+            width = len(list(columns))
+            cells += [rf"\multicolumn{{{width}}}{{c}}{{{_math(group)}}}"] if group else [""] * width
+            rules += [rf"    \cmidrule(lr){{{at}-{at + width - 1}}}"] if group else []
+            at += width
+        while cells[-1] == "":
+            cells.pop()
+        yield latex_row(cells)
+        yield from rules
+    yield latex_row(map(_head, table.columns))
+
+
+def _head(column: Column) -> str:
+    if column.subscript:
+        return f"${column.head}_{{{latex_escape(column.subscript)}}}$"
+    return latex_escape(column.short if column.needs_group else column.title)
+
+
+def _math(group: str) -> str:
+    """Return a group's heading: a letter is a variable of the paper, anything else a word."""
+    return f"${group}$" if len(group) == 1 and group.isalpha() else latex_escape(group)
+
+
+def _body(table: Table, numbers: range) -> Iterator[str]:
+    for number in numbers:
+        row = table.rows[number]
+        if number > numbers.start and starts_published(table, number):
+            yield r"    \midrule"
+        yield latex_row(_first_lines(table, row))
+        # Compact intervals stand below their numbers, as there would be no room beside them.
+        for text_of in _TEXTS_BELOW:
+            below = _below(table, row, text_of)
+            if any(below):
+                yield latex_row(rf"{{\scriptsize {latex_escape(text)}}}" if text else "" for text in below)
+
+
+def _first_lines(table: Table, row: TableRow) -> Iterator[str]:
+    for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True)):
+        number = number_in(table, row, n)
+        if number is None or column.interval == "full":
+            yield latex_escape(cell_text(cell, column))
+        else:
+            yield latex_escape(f"{number_text(number, column)}{mark(number, column)}")
+
+
+def _below(table: Table, row: TableRow, text_of: Callable[[Number, Column], str]) -> list[str]:
+    """Return what stands in small letters below each number of a row."""
+    return [
+        text_of(number, column) if column.interval == "compact" and number is not None else ""
+        for n, column in enumerate(table.columns)
+        for number in [number_in(table, row, n)]
+    ]
+
+
+def _compact_interval(number: Number, column: Column) -> str:
+    return interval_text(number, column, compact=True)
+
+
+_TEXTS_BELOW: tuple[Callable[[Number, Column], str], ...] = (_compact_interval, bounds_text)
+
+
+def _character(one: str) -> str:
+    if one in _SPECIAL:
+        return _SPECIAL[one]
+    return one if one in _LETTERS or (one.isascii() and one.isprintable()) else f"U+{ord(one):04X}"

@@ -1,0 +1,167 @@
+"""Tables for the terminal, with rich, as wide as there is room."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from formalimg._util.text import visible
+from formalimg.reports.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
+from formalimg.reports.tables.model import Column, Number, count_front_columns, number_in, starts_published
+from formalimg.types import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
+    from rich.table import Table as RichTable
+
+_DEFAULT_WIDTH = 100
+_MAX_COMPACT_BLOCKS = 2
+
+
+def render_terminal(tables: Iterable[Table]) -> ConsoleRenderable:
+    """Return tables as something that rich can print, in a layout that fits the width at which it is printed."""
+    return _TerminalTables(tuple(tables))
+
+
+def terminal_plain_text(shown: ConsoleRenderable | str, width: int | None = None) -> str:
+    """Return what rich would print as plain text; by default as wide as the terminal."""
+    from rich.console import Console
+
+    columns = width or shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
+    page = io.StringIO()
+    Console(file=page, width=columns, color_system=None, force_terminal=False).print(shown)
+    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines()) + "\n"
+
+
+class _TerminalTables(NamedTuple):
+    tables: tuple[Table, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        for table in self.tables:
+            grids = list(_grids(table, console, options))
+            yield Text(_visible(table.title), style="bold")
+            yield from grids or _row_by_row(table)
+            for note in notes_of(table, compact=not grids):
+                yield Text(_visible(note), style="dim")
+            yield ""
+
+
+def _grids(table: Table, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
+    """Yield the whole table where there is room, else blocks of columns; nothing if it is better shown row by row.
+
+    A table of texts alone is wrapped instead: its last columns are sentences.
+    """
+    from rich.measure import Measurement
+
+    def fits(columns: Sequence[int]) -> bool:
+        # At its full width, or names and numbers would be broken into several lines.
+        width = Measurement.get(console, options.update(width=10_000), _grid(table, columns)).maximum
+        return width <= options.max_width
+
+    every = range(len(table.columns))
+    if all(column.is_text for column in table.columns) and not fits(every):
+        yield _grid(table, every, wrap=True)
+        return
+    blocks = _blocks(table, fits)
+    # Row by row there is also room for the intervals.
+    has_compact = any(column.interval == "compact" for column in table.columns)
+    if not has_compact or len(blocks) <= _MAX_COMPACT_BLOCKS:
+        yield from (_grid(table, columns) for columns in blocks)
+
+
+def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
+    """Return the columns of as few tables as possible, each with the texts in front; none if that does not fit.
+
+    Columns that belong together stay together where they fit.
+    """
+    every = range(len(table.columns))
+    front = list(every[: count_front_columns(table)])
+    blocks = [list(front)]
+    for group in _column_groups(table):
+        for columns in (group,) if fits([*front, *group]) else ([column] for column in group):
+            if fits([*blocks[-1], *columns]):
+                blocks[-1] += columns
+            elif fits([*front, *columns]):
+                blocks.append([*front, *columns])
+            else:
+                return []
+    return blocks
+
+
+def _column_groups(table: Table) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for n, column in list(enumerate(table.columns))[count_front_columns(table) :]:
+        if groups and not column.starts:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return groups
+
+
+def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTable:
+    from rich.text import Text
+
+    grid = _empty_grid()
+    group = ""
+    for number in columns:
+        column = table.columns[number]
+        # The heading of a group stands before the first of its columns.
+        head = column.short if column.needs_group and column.group == group else column.title
+        group = column.group
+        justify: Literal["left", "right"] = "left" if column.is_left else "right"
+        # Names that are cut off look all the same, so they go on in the next line.
+        width = max(map(len, head.split()), default=None) if wrap else None
+        grid.add_column(Text(_visible(head)), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
+    for n, row in enumerate(table.rows):
+        if starts_published(table, n):
+            grid.add_section()
+        style = "dim" if row.is_published else ""
+        cells = (cell_text(row.cells[number], table.columns[number], mark_first=True) for number in columns)
+        grid.add_row(*(Text(_visible(text), style=style) for text in cells))
+    return grid
+
+
+def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
+    """Yield the numbers of each row below each other, with their intervals and counts, under the texts of the row."""
+    from rich.text import Text
+
+    for row in table.rows:
+        cells = list(zip(row.cells, table.columns, strict=True))
+        texts = ", ".join(str(cell) for cell, column in cells if column.is_text and cell)
+        yield Text(_visible(texts), style="bold")
+        lines = [
+            _line(column, number)
+            for n, column in enumerate(table.columns)
+            if (number := number_in(table, row, n)) is not None and (number.value is not None or not row.is_published)
+        ]
+        used = [n for n in range(4) if n < 2 or any(line[n] for line in lines)]
+        grid = _empty_grid(with_heads=False)
+        for n in used:
+            grid.add_column(justify="right" if n else "left")
+        for line in lines:
+            grid.add_row(*(Text("\n".join(map(_visible, line[n].split("\n")))) for n in used))
+        yield grid
+
+
+def _visible(text: str) -> str:
+    """Return a text of a table such that no terminal obeys it, on one line; names in it may come from anyone."""
+    return visible(text, one_line=True)
+
+
+def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
+    counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
+    if number.coverage is not None:
+        counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
+    below = filter(None, [interval_text(number, column), bounds_text(number, column)])
+    return column.title, mark(number, column) + number_text(number, column), "\n".join(below), counts
+
+
+def _empty_grid(with_heads: bool = True) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    return RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_header=with_heads)

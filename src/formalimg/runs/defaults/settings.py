@@ -1,0 +1,247 @@
+"""Defaults in force: from the environment, the project's file and the user's file, each with where it comes from.
+
+`builtin/icons` and `builtin/drawn` know the drawings of the built-in models and nothing else, so each is the default
+judge for these alone: the first for suites of icons, the second for suites with a drawn world. For all others a run
+without a judge would make images, perhaps at a cost, that nobody can score: it is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from formalimg._util.text import truncate
+from formalimg.benchmarks.registry import suite
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.runs.defaults.available_judges import Words
+
+NAME = "formalimg.toml"
+ICONS = "builtin/icons"
+DRAWN = "builtin/drawn"
+_BUILT_IN = "builtin/"
+
+JUDGE_VARIABLE = "FORMALIMG_JUDGE"
+"""Environment variable that names the judge of models that are not built in."""
+
+RUNS = Path("runs")
+"""The folder of runs if no file names another, relative to the current folder."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class ConfigTable:
+    """A table of the file; None for what it leaves open.
+
+    Attributes:
+        judge: the judge of models that are not built in.
+        judge_options: the options of this judge, as text.
+        budget: the spending limit of each run folder in US dollars.
+        runs: the folder that holds the run folders.
+    """
+
+    judge: str | None = None
+    judge_options: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None
+    runs: Path | None = None
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A configuration file.
+
+    Attributes:
+        path: where it is, in a form to be shown.
+        defaults: what holds for all suites.
+        suites: the judges of single suites, by their names.
+        is_trusted: whether it is the user's own, or a project's that the user has allowed.
+    """
+
+    path: str
+    defaults: ConfigTable
+    suites: Mapping[str, ConfigTable]
+    is_trusted: bool = False
+
+
+@dataclass(frozen=True)
+class Sourced(Generic[Value]):
+    """A value, and where it comes from: a file or a variable of the environment; empty if it is built in."""
+
+    value: Value
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class ConfiguredJudge:
+    """A judge that was configured: its name, its options, and where they come from; empty if it is built in."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def __str__(self) -> str:
+        """Return a line that says who judges, with which options, and who says so."""
+        if self.name == DRAWN and not self.source:
+            return f"judge {DRAWN} goes by the scenes in the drawings: it measures pipeline and models, not an eye"
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"judge {self.name}{f' ({options})' if options else ''} from {self.source}"
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What holds where neither the command line nor a call says otherwise. The first file takes precedence.
+
+    Attributes:
+        files: the project's file and the user's file, as far as they exist.
+        environment: the judge that the environment names, if any.
+    """
+
+    files: tuple[ConfigFile, ...] = ()
+    environment: str | None = None
+
+    def judge(self, suite: str | None = None) -> ConfiguredJudge | None:
+        """Return the configured judge of a suite; None if there is none. Without a suite, that of all suites."""
+        return next(self._judges(suite), None)
+
+    def _judges(self, suite: str | None) -> Iterator[ConfiguredJudge]:
+        if self.environment:
+            yield ConfiguredJudge(self.environment, source=JUDGE_VARIABLE)
+        for file in self.files:
+            for table in (file.suites.get(suite) if suite else None, file.defaults):
+                if table is not None and table.judge is not None:
+                    yield ConfiguredJudge(table.judge, table.judge_options, file.path)
+
+    @property
+    def budget(self) -> Sourced[float | None]:
+        """The spending limit of a run folder in US dollars; None for no limit. A project may only lower it."""
+        budgets = [(file.defaults.budget, file) for file in self.files if file.defaults.budget is not None]
+        trusted = next((index for index, (_, file) in enumerate(budgets) if file.is_trusted), len(budgets))
+        if not budgets:
+            return Sourced(None)
+        value, file = min(budgets[: trusted + 1], key=lambda budget: budget[0])
+        return Sourced(value, file.path)
+
+    @property
+    def runs(self) -> Sourced[Path]:
+        """The folder that holds the run folders."""
+        folders = (Sourced(file.defaults.runs, file.path) for file in self.files if file.defaults.runs is not None)
+        return next(folders, Sourced(RUNS))
+
+
+def load_defaults() -> Defaults:
+    """Return the defaults of this moment: files and environment are read anew.
+
+    Raises:
+        FormalimgError: if a file cannot be read, or the variable names no judge.
+    """
+    project, own = project_file(), user_file()
+    files = []
+    if project is not None or (own is not None and own.exists()):
+        from formalimg.runs.defaults.config_file import (
+            read_project_file,
+            read_user_file,
+        )  # here, because most have no file
+
+        files += [] if project is None else [read_project_file(project)]
+        files += [read_user_file(own)] if own is not None and own.exists() and own != project else []
+    judge = os.environ.get(JUDGE_VARIABLE, "").strip()
+    if judge and "/" not in judge.strip("/"):
+        raise FormalimgError(f"{JUDGE_VARIABLE} names no judge: write it as provider/model, as in openai/gpt-5")
+    return Defaults(tuple(files), judge or None)
+
+
+def project_file() -> Path | None:
+    """Return the nearest file in the current folder or its parents, up to a repository's root or the home folder.
+
+    Outside of both only the current folder is searched: folders such as /tmp belong to everybody.
+    """
+    try:
+        current = Path.cwd()
+    except FileNotFoundError:  # it was removed
+        return None
+    folders = [current, *current.parents]
+    home = home_folder()
+    last = next((place for place, folder in enumerate(folders) if folder == home or (folder / ".git").exists()), 0)
+    return next((folder / NAME for folder in folders[: last + 1] if os.path.lexists(folder / NAME)), None)
+
+
+def user_file() -> Path | None:
+    """Return the path of the user's own file, whether it exists or not; None if there is no home folder."""
+    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    if chosen.is_absolute():  # the specification says to ignore all others
+        return chosen / "formalimg" / NAME
+    home = home_folder()
+    return None if home is None else home / ".config" / "formalimg" / NAME
+
+
+def home_folder() -> Path | None:
+    """Return the home folder; None if nobody knows it."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def default_judge(
+    suite_name: str,
+    model: str,
+    *,
+    task: str = "image",
+    protocol: str = "default",
+    words: Words = "command",
+    making: bool = True,
+) -> ConfiguredJudge | None:
+    """Return the judge of a model's images if none was named; None for the one that `open_judge` has by itself.
+
+    Args:
+        suite_name: the benchmark.
+        model: the name of the image model.
+        task: what is judged; layouts need no judge that sees.
+        protocol: how the judge asks and scores; as published, a chat model is asked.
+        words: how to name the remedy: as options of a command, or as arguments of a call.
+        making: whether images are to be made, which can be done without a judge.
+
+    Raises:
+        NoJudgeError: if there is none; the message lists the judges that are available here.
+    """
+    if _is_judged_offline(suite_name, model, task, protocol):
+        is_drawn = task != "layout" and suite(suite_name).world == "drawn"
+        return ConfiguredJudge(DRAWN) if is_drawn else None
+    configured = load_defaults().judge(suite_name)
+    if configured is not None:
+        return configured
+    from formalimg.runs.defaults.no_judge import no_judge_error  # here, because most runs have a judge
+
+    raise no_judge_error(suite_name, model, protocol, words, making=making)
+
+
+def has_default_judge(suite_name: str, model: str, task: str = "image") -> bool:
+    """Return whether the images of a model are judged without naming a judge."""
+    return _is_judged_offline(suite_name, model, task) or load_defaults().judge(suite_name) is not None
+
+
+def _is_judged_offline(suite_name: str, model: str, task: str, protocol: str = "default") -> bool:
+    if task == "layout" or protocol != "default":
+        return task == "layout"
+    about = suite(suite_name)
+    return about.judged_offline or (is_built_in(model) and about.world != "")
+
+
+def is_built_in(model: str) -> bool:
+    """Return whether a model draws as formalimg does, so that a built-in judge knows its images."""
+    return model.startswith(_BUILT_IN)
+
+
+def unreadable_drawings_warning(judge: str, model: str) -> str:
+    """Return a warning if a judge reads no images but those of built-in models, and the model is another; else ''."""
+    if judge not in (ICONS, DRAWN) or is_built_in(model):
+        return ""
+    return (
+        f"warning: {judge} reads only drawings made by formalimg: images of {truncate(model, 200, 100)} that are "
+        "anything else stay unscored; name another judge with --judge"
+    )

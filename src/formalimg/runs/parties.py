@@ -1,0 +1,388 @@
+"""The parties of a run, its model and judges: opened by their names; at work here, or on Ray workers; and safeguards.
+
+Safeguards keep a run from spending in vain: parties are tried before it begins, and it stops after failures in a row.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import DECLINED
+from formalimg.models.base import PremadeImageModel
+from formalimg.runs.database import VerdictRow
+from formalimg.runs.plan import require_supported
+from formalimg.types import ChatModel, Concurrent, ImageModel, Item, Judge
+
+if TYPE_CHECKING:
+    from formalimg.judges.factory import Protocol
+    from formalimg.runs.defaults.available_judges import Words
+
+
+JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
+"""Takes a PIL image and an item; see `CallableJudge` for what it may return."""
+
+_log = logging.getLogger(__name__)
+
+Party = TypeVar("Party", bound=Concurrent)
+
+
+@dataclass(frozen=True)
+class Reopenable(Generic[Party]):
+    """A model or judge that is open in this process, and the factory by which other processes open the same.
+
+    Attributes:
+        instance: the one that is open in this process.
+        factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
+            so that it can be called on another machine.
+    """
+
+    instance: Party
+    factory: Callable[[], Party]
+
+    @classmethod
+    def open(cls, factory: Callable[[], Party]) -> Reopenable[Party]:
+        """Open it here."""
+        return cls(factory(), factory)
+
+    @classmethod
+    def here(cls, instance: Party) -> Reopenable[Party]:
+        """Wrap one that is open already, and can be used in this process only."""
+        return cls(instance, lambda: instance)
+
+
+def open_model(
+    name: str,
+    options: Mapping[str, str],
+    suite: str,
+    *,
+    task: str = "image",
+    protocol: Protocol = "default",
+    prompts: Path | None = None,
+) -> Reopenable[ImageModel]:
+    """Open the model that generates the images of a suite, or plans layouts.
+
+    Raises:
+        FormalimgError: if it cannot be opened, or cannot draw the suite.
+    """
+    if task == "layout":
+        from formalimg.models.builtin.planner import open_planner
+
+        return Reopenable.open(partial(open_planner, name, options, prompts, published=protocol != "default"))
+    from formalimg.models.registry import open_image_model
+
+    model = Reopenable.open(partial(open_image_model, name, options))
+    require_supported(model.instance, suite)
+    return model
+
+
+def open_judges(
+    suite: str,
+    model: str,
+    names: Sequence[str] | None,
+    options_of: Callable[[int, str | None], Mapping[str, str]],
+    *,
+    task: str = "image",
+    protocol: Protocol = "default",
+    prompts: Path | None = None,
+    making: bool = True,
+    words: Words = "command",
+    on_notice: Callable[[str], None] = lambda text: None,
+) -> list[Reopenable[Judge]]:
+    """Open the judges of these names; the default for the images of a model if none is named.
+
+    Args:
+        suite: the benchmark.
+        model: the name of the image model.
+        names: the names of the judges.
+        options_of: returns the options of a judge, by its number (from 1) and name.
+        task: what is judged.
+        protocol: how the judges ask and score.
+        prompts: a folder with prompt templates, for judges that send any.
+        making: whether images are to be made, which can be done without a judge.
+        words: how errors name the remedy.
+        on_notice: called with a line about the default, if it was configured.
+
+    Raises:
+        FormalimgError: if a judge cannot be opened, or none is named and there is no default.
+    """
+    from formalimg.judges.factory import open_judge
+    from formalimg.runs.defaults.settings import default_judge
+
+    default = None if names else default_judge(suite, model, task=task, protocol=protocol, making=making, words=words)
+    if default is not None:
+        names = [default.name]
+        on_notice(str(default))
+    opened = []
+    for number, name in enumerate(names or [None], 1):
+        own = {**(default.options if default else {}), **options_of(number, name)}
+        # Prompt texts of the user are an option as well, of judges that send any.
+        if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
+            own.setdefault("prompts", str(prompts))
+        opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
+    return opened
+
+
+def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
+    """Return the image model that a call gives, by its name or as an object."""
+    if isinstance(model, str):
+        from formalimg.models.options import option_texts
+        from formalimg.models.registry import open_image_model
+
+        return open_image_model(model, option_texts(options or {}))
+    if options:
+        raise FormalimgError(f"model_options are for models by name: give them to {model.name} when it is opened")
+    return model
+
+
+def rewriter_of(rewriter: str | ChatModel | None) -> ChatModel | None:
+    """Return the chat model that a call gives, by its name or as an object."""
+    if not isinstance(rewriter, str):
+        return rewriter
+    from formalimg.models.registry import open_chat_model
+
+    return open_chat_model(rewriter)
+
+
+def judge_of(
+    suite: str,
+    model: str,
+    judge: str | Judge | JudgeFunction | None,
+    options: Mapping[str, object] | None,
+    protocol: Protocol,
+    task: str = "image",
+    *,
+    making: bool = True,
+) -> Reopenable[Judge]:
+    """Return the judge that a call gives, by its name, as an object or a function; the default if it gives none."""
+    from formalimg.judges.factory import check_protocol
+
+    if judge is None or isinstance(judge, str):
+        from formalimg.models.options import option_texts
+
+        texts = option_texts(options or {})
+        names = None if judge is None else [judge]
+        (by,) = open_judges(
+            suite,
+            model,
+            names,
+            lambda *_: texts,
+            task=task,
+            protocol=protocol,
+            making=making,
+            words="python",
+            on_notice=_log.warning,
+        )
+        return by
+    check_protocol(protocol)
+    if protocol != "default":
+        raise FormalimgError(
+            f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"
+        )
+    if not is_function(judge):
+        if options:
+            raise FormalimgError("judge_options are for judges by name, and functions: set them when it is opened")
+        return Reopenable.here(judge)  # type: ignore[arg-type]
+    from formalimg.judges.callable_judge import CallableJudge
+
+    known = ("name", "settings", "concurrency", "threshold")
+    for option in options or {}:
+        if option not in known:
+            raise FormalimgError(f"a function as a judge has no option {option!r}: it has {', '.join(known)}")
+    arguments: dict[str, Any] = dict(options or {})
+    return Reopenable.here(CallableJudge(judge, **arguments))  # type: ignore[arg-type]
+
+
+def is_function(judge: object) -> bool:
+    """Return whether a judge is given as a function, of which nobody knows what it does."""
+    return callable(judge) and not hasattr(judge, "judge")
+
+
+class Workplace(NamedTuple):
+    """The model and judge that do the work, and a text about the rates of workers."""
+
+    model: ImageModel | None
+    judge: Judge | None
+    rates_text: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Whether a run works in this process, or on workers of a Ray cluster: the options, by their names."""
+
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = None
+    workers: int | None = None
+    gpus_per_worker: float | None = None
+    cpus_per_worker: float | None = None
+
+    def __post_init__(self) -> None:
+        options = {
+            "--address": self.address,
+            "--workers": self.workers,
+            "--gpus-per-worker": self.gpus_per_worker,
+            "--cpus-per-worker": self.cpus_per_worker,
+        }
+        unused = [option for option, value in options.items() if value is not None and self.engine == "local"]
+        if unused:
+            raise FormalimgError(f"{unused[0]} is about a Ray cluster: give --engine ray too")
+
+    @contextmanager
+    def open(
+        self,
+        model: Reopenable[ImageModel] | None,
+        judge: Reopenable[Judge] | None,
+        on_notice: Callable[[str], None] = lambda text: None,
+    ) -> Iterator[Workplace]:
+        """Yield the model and judge to run with: those given, or those of workers on a cluster.
+
+        Raises:
+            FormalimgError: if there is no cluster, or no room on it.
+        """
+        local = Workplace(model.instance if model else None, judge.instance if judge else None, lambda: "")
+        if self.engine == "local":
+            yield local
+            return
+        from formalimg.models.base import PremadeImageModel
+        from formalimg.runs.ray.pool import open_worker_pool
+        from formalimg.runs.ray.ray_cluster import ResourceRequest
+
+        # Models that serve existing images need no workers.
+        remote = None if model and isinstance(model.instance, PremadeImageModel) else model
+        if remote is None and judge is None:
+            yield local
+            return
+        cpus = 1 if self.cpus_per_worker is None else self.cpus_per_worker
+        resources = ResourceRequest(cpus, self.gpus_per_worker or 0)
+        # Messages of Ray about machines that die are not results.
+        with (
+            redirect_stdout(sys.stderr),
+            open_worker_pool(
+                remote, judge, workers=self.workers, resources=resources, address=self.address or "auto"
+            ) as pool,
+        ):
+            count = f"{pool.size} workers" if pool.size > 1 else "1 worker"
+            on_notice(f"Ray: up to {count}, with {resources} each; the first take some seconds to start")
+            yield Workplace(pool.model or local.model, pool.judge, pool.rates_text)
+
+
+MAX_FAILURES = 20
+"""After so many failures of one party in a row a run stops, unless another number is given."""
+
+_BUILTIN = "builtin/"
+_PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
+_FILES = ("made", "unreadable", "too large")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Safeguards:
+    """What keeps a run from spending in vain.
+
+    Attributes:
+        preflight: whether judges and image model are tried before all else.
+        max_failures: the run stops after so many failures of one party in a row; 0 for never.
+        judges: judges that come after the judge of the run, and are tried together with it.
+        on_notice: called with each line that a user should see.
+    """
+
+    preflight: bool = False
+    max_failures: int = 0
+    judges: Sequence[Judge] = ()
+    on_notice: Callable[[str], None] = _log.warning
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_failures, int) or self.max_failures < 0:
+            raise FormalimgError(
+                f"a run cannot stop after {self.max_failures} failures: give 1 or more, or 0 for never"
+            )
+
+
+UNGUARDED = Safeguards()
+"""No safeguards: what is asked for is tried to the end."""
+
+
+def preflight_by_default() -> bool:
+    """Return whether runs begin with a pre-flight where nothing else is said: unless FORMALIMG_PREFLIGHT is `no`."""
+    return os.environ.get(_PREFLIGHT_VARIABLE, "").strip().lower() not in ("0", "no", "off", "false")
+
+
+def can_fail(model: ImageModel) -> bool:
+    """Return whether a model may cost or fail: not if it is built in, or serves images that exist."""
+    return not model.name.startswith(_BUILTIN) and not isinstance(model, PremadeImageModel)
+
+
+class CircuitBreaker:
+    """Counts the failures of one party in a row, in the order in which its results are recorded.
+
+    Attributes:
+        failures: how many there are in a row by now.
+        reason: why the last one failed.
+    """
+
+    def __init__(self, party: str, limit: int) -> None:
+        self.failures = 0
+        self.reason = ""
+        self._party = party
+        self._limit = limit
+
+    def count(self, failed: bool | None, reason: str = "") -> None:
+        """Count a result: failed, or not; None for a result that says nothing about the party."""
+        if failed:
+            self.failures, self.reason = self.failures + 1, reason
+        elif failed is not None:
+            self.failures = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is time to stop."""
+        return 0 < self._limit <= self.failures
+
+    @property
+    def message(self) -> str:
+        """Why the run stops."""
+        return f"{self._party} failed {self.failures} times in a row, the last time: {self.reason}"
+
+
+def model_advice(name: str, reason: str) -> str:
+    """Return why a run ends whose first images all failed, and what to do."""
+    advice = "mend that"
+    if reason.startswith("unavailable: the connection"):
+        advice = "start the server, or correct -M base_url"
+    elif reason.startswith("unavailable"):
+        advice = "look into the log of the server, or try again later"
+    elif reason.startswith("busy"):
+        advice = "wait, or lower -M concurrency"
+    elif reason.startswith("rejected"):
+        advice = "correct the options of the model (-M) or --size"
+    return (
+        f"asked for the first image, {name} made none ({reason}): {advice}, then the same command goes on "
+        "(--no-preflight, in Python preflight=False, goes on without this check)"
+    )
+
+
+def image_failed(status: str) -> bool | None:
+    """Return whether an image model failed, by the status of a stored answer; None if that is no file of an image."""
+    return None if status not in _FILES else status != "made"
+
+
+def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
+    """Return whether a judge failed: no answer, or one of no use; None if it was not asked, or its model refused.
+
+    Built-in judges answer always; what they cannot read is not their failure.
+    """
+    if row.passed is not None:
+        return False
+    if row.reason == "judge failed":
+        return None if DECLINED in row.detail else True
+    asked = row.evidence != "{}"  # items that nobody can judge have none
+    return True if row.reason == "not understood" and asked and not judge.name.startswith(_BUILTIN) else None

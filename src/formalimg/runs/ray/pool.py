@@ -1,0 +1,253 @@
+"""The worker pool: workers that hold the same model and judge. A lost worker is replaced, its calls are retried."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import ImageRequest, PremadeImageModel
+from formalimg.runs.parties import Reopenable
+from formalimg.runs.progress import Progress
+from formalimg.runs.ray.distributed import EXTRA_CALLS, DistributedJudge, DistributedModel
+from formalimg.runs.ray.messages import (
+    GeneratedBatch,
+    JudgedImage,
+    PartySpec,
+    WorkerFailure,
+    WorkerSetup,
+    failure_of,
+    installed_version,
+)
+from formalimg.runs.ray.ray_cluster import ResourceRequest, connect
+from formalimg.runs.ray.scheduling import CallScheduler, WorkerSlot, format_rates
+from formalimg.runs.ray.worker import WorkerLostError, end_worker, start_worker
+from formalimg.types import ImageModel, Item, Judge
+
+_MAX_FAILURES = 3
+"""After this number of workers in a row that could not be started, their slot stays empty."""
+
+_RESTART_DELAY = 1.0
+"""Seconds before a lost worker is replaced: the cluster needs a moment to notice a machine that died."""
+
+_CLOSED = "these workers have been ended: use pool.model and pool.judge inside the block of open_worker_pool"
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def open_worker_pool(
+    model: Reopenable[ImageModel] | Callable[[], ImageModel] | None = None,
+    judge: Reopenable[Judge] | Callable[[], Judge] | None = None,
+    *,
+    workers: int | None = None,
+    resources: ResourceRequest | None = None,
+    address: str = "auto",
+) -> Iterator[WorkerPool]:
+    """Open workers on the machines of a Ray cluster, each of which holds the same model, the same judge, or both.
+
+    Give `pool.model` and `pool.judge` to a run in place of the model and the judge: all else is the same, and so are
+    the results.
+
+    Args:
+        model: opens the image model, such as `partial(open_image_model, "builtin/reader")`.
+        judge: opens the judge, such as `partial(open_judge, "knolling")`.
+        workers: how many; None for as many as fit on the cluster.
+        resources: what each takes of its machine; one CPU if None.
+        address: `auto` for the cluster that this machine is part of, `local` for one that is started here and ends
+            with the block, or HOST:PORT.
+
+    Raises:
+        FormalimgError: if Ray is not installed, the cluster cannot be joined, or has no room for workers.
+    """
+    resources = resources or ResourceRequest()
+    if workers is not None and workers < 1:
+        raise FormalimgError(f"{workers} workers cannot do anything: ask for 1 or more")
+    with connect(address):
+        pool = WorkerPool(
+            _pool_size(workers, resources),
+            resources,
+            Reopenable.open(model) if callable(model) else model,
+            Reopenable.open(judge) if callable(judge) else judge,
+        )
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+
+def _pool_size(workers: int | None, resources: ResourceRequest) -> int:
+    import ray
+
+    room = resources.fits(ray.nodes())
+    if workers is None and room is None:
+        raise FormalimgError("workers that take no CPU and no GPU fit everywhere: say how many with --workers")
+    if room == 0:
+        raise FormalimgError(f"no machine of the cluster can hold a worker that takes {resources}: ask for less")
+    return workers or room or 1
+
+
+class WorkerPool:
+    """Workers on the connected Ray cluster. They are started by the first call.
+
+    Attributes:
+        size: the number of workers.
+        model, judge: to be given to a run in place of those they stand for; None where none was given.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        resources: ResourceRequest,
+        model: Reopenable[ImageModel] | None = None,
+        judge: Reopenable[Judge] | None = None,
+    ) -> None:
+        if model and isinstance(model.instance, PremadeImageModel):
+            raise FormalimgError(f"{model.instance.name} serves images that exist already: it needs no workers")
+        self.size = size
+        self.model = DistributedModel(self, model.instance) if model else None
+        self.judge = DistributedJudge(self, judge.instance) if judge else None
+        self._resources = resources
+        self._setup = WorkerSetup(
+            PartySpec.of(model) if model else None,
+            PartySpec.of(judge) if judge else None,
+            installed_version(),
+            str(Path.cwd()),
+        )
+        self._calls = {
+            "generate": max(1, model.instance.concurrency) + EXTRA_CALLS if model else 0,
+            "judge": max(1, judge.instance.concurrency) + EXTRA_CALLS if judge else 0,
+        }
+        self._slots = [WorkerSlot() for _ in range(size)]
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+        self._progress: Progress | None = None
+
+    def rates_text(self) -> str:
+        """Return the rate of each worker as text."""
+        return format_rates([slot.rate for slot in self._slots])
+
+    def watch_progress(self, progress: Progress) -> None:
+        """Once the run is stopped, make no new calls."""
+        self._progress = progress
+
+    async def generate(
+        self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False
+    ) -> GeneratedBatch | None:
+        """Let a worker generate images; None if it died meanwhile.
+
+        Args:
+            requests: the requests to its model.
+            alone: beside no other call that is to be alone.
+            begun: they belong to a batch of which a part is done already, so that a stop comes too late.
+
+        Raises:
+            FormalimgError: if there are no workers any more.
+            NotStartedError: if the run is stopped before a worker is called.
+        """
+        made: GeneratedBatch | WorkerFailure | None = await self._call(
+            "generate", (requests,), len(requests), alone, begun
+        )
+        return GeneratedBatch([], made) if isinstance(made, WorkerFailure) else made
+
+    async def judge_image(self, item: Item[object], data: bytes, *, alone: bool = False) -> JudgedImage | None:
+        """Let a worker judge an image, given as its file; None if it died meanwhile.
+
+        Raises:
+            FormalimgError: if there are no workers any more.
+            NotStartedError: if the run is stopped before a worker is called.
+        """
+        judged: JudgedImage | WorkerFailure | None = await self._call("judge", (item, data), 1, alone, begun=False)
+        return JudgedImage(None, judged) if isinstance(judged, WorkerFailure) else judged
+
+    def close(self) -> None:
+        """End all workers, also those that are being started. No calls are possible afterwards."""
+        self._closed = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # mostly the loop has ended, and all that ran in it
+                self._loop.call_soon_threadsafe(self._cancel)
+        for slot in self._slots:
+            end_worker(slot.clear())
+
+    def _cancel(self) -> None:
+        for task in self._slot_tasks:
+            task.cancel()
+        for scheduler in self._schedulers.values():
+            scheduler.end(FormalimgError(_CLOSED))
+
+    async def _call(self, method: str, arguments: tuple[Any, ...], steps: int, alone: bool, begun: bool) -> Any:
+        from ray.exceptions import RayError, RayTaskError
+
+        self._begin()
+        next_call = self._schedulers[method].next(lambda: begun or self._is_running)
+        async with self._alone if alone else contextlib.nullcontext(), next_call as call:
+            try:
+                answer = await getattr(call.worker, method).remote(*arguments)
+            except RayTaskError as error:  # such as an answer that cannot be serialized
+                return failure_of(error.cause)
+            except RayError:
+                if call.slot.worker is call.worker:  # at once, so that nothing else is sent to it
+                    end_worker(call.slot.clear())
+                    call.slot.lost.set()
+                return None
+            call.slot.done += steps
+            return answer
+
+    def _begin(self) -> None:
+        """Start the workers; workers of an event loop that has ended go on in this one."""
+        loop = asyncio.get_running_loop()
+        if self._closed:
+            raise FormalimgError(_CLOSED)  # Ray would start a cluster of its own for this call
+        if loop is self._loop:
+            return
+        if self._loop is not None and self._loop.is_running():
+            raise FormalimgError("these workers are at work for another run: wait for its end, or open another pool")
+        self._loop = loop
+        self._alone = asyncio.Lock()
+        self._schedulers = {method: CallScheduler() for method in self._calls}
+        self._slot_tasks = [loop.create_task(self._keep_filled(slot)) for slot in self._slots]
+
+    async def _keep_filled(self, slot: WorkerSlot) -> None:
+        """Start a worker in the slot, and replace it when it is lost, as long as that is possible."""
+        calls = sum(self._calls.values())
+        reason = ""
+        slot.failures = 0
+        try:
+            while slot.failures < _MAX_FAILURES:
+                if slot.worker is None:
+                    try:
+                        slot.assign(*await start_worker(self._setup, self._resources, calls, self._has_no_workers))
+                    except WorkerLostError as error:
+                        slot.failures += 1
+                        reason = str(error)
+                        _log.info("worker start %d of %d failed: %s", slot.failures, _MAX_FAILURES, reason)
+                        continue
+                slot.lost = asyncio.Event()
+                for method, scheduler in self._schedulers.items():
+                    scheduler.add(slot, self._calls[method])
+                await slot.lost.wait()
+                _log.info("a worker was lost and is replaced")
+                await asyncio.sleep(_RESTART_DELAY)
+            if all(other.failures >= _MAX_FAILURES for other in self._slots):
+                raise FormalimgError(f"no worker can be started: {reason}")
+        except Exception as error:
+            # It concerns every image, so it ends the run; as another exception, each image would fail by it.
+            ends = (
+                error
+                if isinstance(error, FormalimgError)
+                else FormalimgError(f"no worker can be started: {failure_of(error).message}")
+            )
+            for scheduler in self._schedulers.values():
+                scheduler.end(ends)
+
+    @property
+    def _is_running(self) -> bool:
+        return self._progress is None or not self._progress.stopped
+
+    def _has_no_workers(self) -> bool:
+        return all(slot.worker is None for slot in self._slots)

@@ -1,0 +1,236 @@
+"""CP-SAT constraint model of instantiated claims.
+
+Every ground atom gets a variable in one direction only: where the variable is true, the atom holds by the margin. Atoms
+on which the truth of the formula does not depend are not constrained.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from formalimg.logic.syntax import DISTINCT
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import Box
+from formalimg.scenes.solver.inequalities import (
+    OrderClosure,
+    alternatives,
+    excluded_separations,
+    holds_reflexively,
+    implied_order,
+)
+from formalimg.scenes.solver.instantiation import (
+    OTHER_WORD,
+    AtLeast,
+    Conjunction,
+    GroundAtom,
+    GroundClaim,
+    ObjectSlots,
+    UndecidedSlot,
+)
+from formalimg.scenes.solver.layout import Layout
+from formalimg.scenes.solver.scene_variables import SceneVariables
+
+NoSolution = Literal["impossible", "undecided"]
+
+
+class Arrangement(NamedTuple):
+    """A solution: for each slot its box, its words as far as they matter, and the slot it coincides with."""
+
+    boxes: tuple[Box, ...]
+    words: tuple[Mapping[str, str], ...]
+    same_as: tuple[int, ...]
+    style: str | None
+
+
+class SolverAttempt(NamedTuple):
+    """One call of the solver: layout, margin, seed, and time limit (in deterministic solver time)."""
+
+    layout: Layout
+    margin: int
+    seed: int
+    effort: float
+
+
+def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
+    """Find boxes and words for the slots that make a claim true."""
+    if claim is False or any(not words for kinds in slots.words for words in kinds.values()):
+        return "impossible"
+    closure = OrderClosure(slots.count, _certain_orders(claim), _certain_differences(claim))
+    return "impossible" if closure.is_circular else _ConstraintModel(claim, slots, attempt, closure).solve()
+
+
+def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
+    """Yield the strict orders of slots that are certain."""
+    for atom, objects in _certain_pairs(claim):
+        before = implied_order(atom.predicate, atom.holds)
+        if before and before.strict:
+            yield before.order, objects[before.first], objects[1 - before.first]
+
+
+def _certain_differences(claim: GroundClaim) -> Iterator[tuple[int, int]]:
+    """Yield the slots that are certainly different objects, because the claim says so."""
+    return (objects for atom, objects in _certain_pairs(claim) if atom.predicate == DISTINCT and atom.holds)
+
+
+def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, int]]]:
+    """Yield the atoms of two slots that are certain."""
+    for atom in claim.parts if isinstance(claim, Conjunction) else (claim,):
+        if isinstance(atom, Conjunction):
+            yield from _certain_pairs(atom)
+        elif isinstance(atom, GroundAtom):
+            match atom.objects:
+                case (int(first), int(second)):
+                    yield atom, (first, second)
+
+
+class _ConstraintModel:
+    def __init__(self, claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt, closure: OrderClosure) -> None:
+        from ortools.sat.python import cp_model
+
+        self.cp = cp_model
+        self.model = cp_model.CpModel()
+        self.slots = slots
+        self.attempt = attempt
+        self.literals: dict[GroundAtom | Conjunction | AtLeast, Any] = {}
+        rng = random.Random(f"layout {attempt.seed}")
+        self.variables = SceneVariables(self.model, slots, attempt.layout, closure, rng)
+        self.require(claim, None)
+        self.variables.link_coincident()
+
+    # --- solving
+
+    def solve(self) -> Arrangement | NoSolution:
+        solver = self.cp.CpSolver()
+        parameters = solver.parameters
+        parameters.num_workers = 1
+        parameters.random_seed = self.attempt.seed % (1 << 31)
+        parameters.max_deterministic_time = self.attempt.effort
+        parameters.linearization_level = 0
+        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
+        parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return "impossible"
+        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            return "undecided"
+        return Arrangement(
+            tuple(box.box(solver) for box in self.variables.boxes),
+            tuple(self.found_words(slot, solver) for slot in range(self.slots.count)),
+            tuple(self.found_same(slot, solver) for slot in range(self.slots.count)),
+            next((word for word, literal in self.variables.styles.items() if solver.boolean_value(literal)), None),
+        )
+
+    def found_words(self, slot: int, solver: Any) -> dict[str, str]:
+        found = {}
+        for kind, possible in self.slots.words[slot].items():
+            literals = self.variables.words.get((slot, kind))
+            if len(possible) == 1:
+                (found[kind],) = possible
+            elif literals is not None:
+                found[kind] = next(word for word, literal in literals.items() if solver.boolean_value(literal))
+            elif len(possible) <= len(self.slots.mentioned[kind]):  # a certain "not this one"
+                found[kind] = OTHER_WORD if OTHER_WORD in possible else min(possible)
+        return found
+
+    def found_same(self, slot: int, solver: Any) -> int:
+        pairs = ((one, literal) for (one, other), literal in self.variables.same.items() if other == slot)
+        return next((one for one, literal in pairs if solver.boolean_value(literal)), slot)
+
+    # --- what is true
+
+    def require(self, claim: GroundClaim, when: Any) -> None:
+        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
+        match claim:
+            case Conjunction(parts):
+                for part in parts:
+                    self.require(part, when)
+            case AtLeast(1, parts):
+                self.enforce(self.model.add_bool_or([self.literal(part) for part in parts]), when)
+            case AtLeast(number, parts):
+                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
+            case GroundAtom():
+                self.require_atom(claim, when)
+            case False:
+                self.enforce(self.model.add_bool_or([]), when)
+
+    def literal(self, claim: GroundClaim) -> Any:
+        """Return a literal that is true only if the claim is."""
+        if isinstance(claim, bool):
+            return self.model.new_constant(claim)
+        if claim not in self.literals:
+            known = self.known_literal(claim) if isinstance(claim, GroundAtom) else None
+            if known is None:
+                known = self.model.new_bool_var("")
+                self.require(claim, known)
+            self.literals[claim] = known
+        return self.literals[claim]
+
+    def known_literal(self, atom: GroundAtom) -> Any:
+        own = self.variables.own_literal(atom)
+        return self.variables.word_literal(atom) if own is None else own
+
+    def enforce(self, constraint: Any, when: Any) -> None:
+        if when is not None:
+            constraint.only_enforce_if(when)
+
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        known = self.known_literal(atom)
+        if known is not None:
+            self.enforce(self.model.add_bool_or([known]), when)
+            return
+        if atom.predicate == DISTINCT:
+            self.require_difference(atom, when)
+            return
+        self.require_order(atom, when)
+        found = alternatives(atom.predicate, atom.holds, self.attempt.margin)
+        same = self.same_literal(atom)
+        if len(found) == 1 and same is None:
+            self.require_way(found[0], atom, when)
+            return
+        literals = [] if same is None else [same]
+        for way in found:
+            literals.append(self.model.new_bool_var(""))
+            self.require_way(way, atom, literals[-1])
+        self.enforce(self.model.add_bool_or(literals), when)
+
+    def require_difference(self, atom: GroundAtom, when: Any) -> None:
+        one, other = map(self.variables.identity, atom.objects)
+        if not (isinstance(one, int) and isinstance(other, int)):
+            self.enforce(self.model.add(one != other if atom.holds else one == other), when)
+        elif (one != other) != atom.holds:
+            self.enforce(self.model.add_bool_or([]), when)
+
+    def require_order(self, atom: GroundAtom, when: Any) -> None:
+        before = implied_order(atom.predicate, atom.holds)
+        if before is not None:
+            first, second = atom.objects[before.first], atom.objects[1 - before.first]
+            gap = self.variables.rank(second, before.order) - self.variables.rank(first, before.order)
+            self.enforce(self.model.add(gap >= int(before.strict)), when)
+
+        for axis, argument in excluded_separations(atom.predicate, atom.holds):
+            separation = self.variables.separations.get((axis, atom.objects[argument], atom.objects[1 - argument]))  # type: ignore[arg-type]
+            if separation is not None:
+                self.enforce(self.model.add_bool_or([separation.negated()]), when)
+
+    def require_way(self, way: Any, atom: GroundAtom, when: Any) -> None:
+        for inequality in way:
+            total = sum(
+                term.factor * self.variables.measure(atom.objects[term.obj], term.measure) for term in inequality.terms
+            )
+            self.enforce(self.model.add(total >= inequality.bound), when)
+
+    def same_literal(self, atom: GroundAtom) -> Any:
+        """Return a literal that both objects of an atom are one object.
+
+        None where the atom would not then be true whatever the margin.
+        """
+        if not self.attempt.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
+            return None
+        match atom.objects:
+            case (int(one), int(other)):
+                return self.variables.same.get((min(one, other), max(one, other)))
+            case (int(slot), UndecidedSlot() as undecided) | (UndecidedSlot() as undecided, int(slot)):
+                return self.variables.choice(undecided)[slot]
+        return None

@@ -1,0 +1,225 @@
+"""Prompts: plain English that says each concept once and nothing else."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given as for_all
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
+from formalimg.benchmarks.conceptmix.realization import realize
+from formalimg.benchmarks.conceptmix.spec import (
+    Binding,
+    BindingError,
+    BoundConcept,
+    BoundObject,
+    Concept,
+    SpatialRelation,
+)
+from formalimg.benchmarks.conceptmix.words import join_list, plural_of, singular_of, with_a, with_article
+from tests.benchmarks.conceptmix.given import attributes_of, drawn, given
+from tests.support.sizes import tries
+
+POOLS = load_pools(profile="official-code")
+
+
+@settings(max_examples=tries(15, 70), deadline=None)
+@for_all(st.integers(1, 12), st.integers(0, 10**6))
+def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
+    found = drawn(k, POOLS, random.Random(seed))
+    prompt = realize(*found, random.Random(seed + 1))
+    assert missing_concepts(prompt, *found) == ()
+    assert extra_concepts(prompt, *found, POOLS) == ()
+    for obj in found.binding.objects:
+        assert obj.item in prompt.lower() or plural_of(obj.item) in prompt.lower()
+
+
+@settings(max_examples=tries(15, 70), deadline=None)
+@for_all(st.integers(1, 12), st.integers(0, 10**6))
+def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
+    found = drawn(k, POOLS, random.Random(seed))
+    prompt = realize(*found, random.Random(seed + 1))
+    assert re.fullmatch(r"([A-Z][^.]*\.)( [A-Z][^.]*\.)*", prompt), prompt
+    assert not re.search(r"  | ,|,,|,\.", prompt)
+    for article, letter in re.findall(r"\b([Aa]n?) (\w)", prompt):
+        assert (article.lower() == "an") == (letter in "aeiou"), prompt
+
+
+@settings(max_examples=tries(15, 70), deadline=None)
+@for_all(st.integers(1, 12), st.integers(0, 10**6))
+def test_verbs_agree(k: int, seed: int) -> None:
+    found = drawn(k, POOLS, random.Random(seed))
+    prompt = realize(*found, random.Random(seed + 1))
+    known = {
+        f"The {plural_of(obj.item) if 'number' in obj.attributes else singular_of(obj.item)} ": (
+            "are" if "number" in obj.attributes else "is"
+        )
+        for obj in found.binding.objects
+    }
+    for sentence in prompt.rstrip(".").split(". "):
+        verb = re.search(r" (is|are)\b", sentence)
+        if verb is None:
+            continue
+        subject, rest = sentence[: verb.start()], sentence[verb.end() :]
+        if subject.endswith(("There", "there")) or re.match(
+            r"(On|To|Directly|Above|Below|Behind|In front|Inside|Out)", subject
+        ):
+            many = re.match(r"( also)? (two|three|four) ", rest) is not None
+        elif any(sentence.startswith(name) for name in known):
+            many = next(is_are for name, is_are in known.items() if sentence.startswith(name)) == "are"
+        else:
+            last = subject.split(", ", 1)[1] if subject.startswith("In a") else subject
+            many = re.match(r"(two|three|four) ", last, re.IGNORECASE) is not None or " and " in subject
+        assert verb[1] == ("are" if many else "is"), sentence
+
+
+@settings(max_examples=tries(30, 60), deadline=None)
+@for_all(st.integers(1, 9), st.integers(0, 10**6))
+def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -> None:
+    found = drawn(k, POOLS, random.Random(seed))
+    prompt = realize(*found, random.Random(seed)).lower()
+    asked = [one.concept.value for one in attributes_of(found) if one.concept.category in ("size", "texture", "color")]
+    oranges = sum(obj.item == "orange" for obj in found.binding.objects)
+    for value in set(asked) - ({"orange"} if oranges else set()):
+        assert len(re.findall(rf"\b{value}\b", prompt)) == asked.count(value), prompt
+
+
+def test_the_same_chance_gives_the_same_words_and_another_gives_others() -> None:
+    found = given("2 tiny heart red pizza | glass table | duck | 1 top 2 | 3 left 2 | style manga")
+    prompts = [realize(*found, random.Random(seed)) for seed in range(60)]
+    assert prompts == [realize(*found, random.Random(seed)) for seed in range(60)]
+    assert len(set(prompts)) > 30
+    assert len({" ".join(prompt.split()[:2]) for prompt in prompts}) >= 6
+
+
+def test_many_concepts_are_no_trouble() -> None:
+    rng = random.Random(1)
+    for k in (30, 60):
+        found = drawn(k, POOLS, rng)
+        assert missing_concepts(realize(*found, rng), *found) == ()
+
+
+def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
+    for seed in range(20):
+        prompt = realize(*given("tiny elephant | +plate"), random.Random(seed))
+        assert re.search(r"\ba plate\b(?! of)", prompt.lower())
+        assert "normal" not in prompt
+
+
+def test_a_name_that_occurs_twice_is_told_apart() -> None:
+    for seed in range(20):
+        prompt = realize(*given("red cat | +cat | dog | 1 left 2 | 3 behind 2"), random.Random(seed)).lower()
+        assert prompt.count("a red cat") == 1
+        assert "the other cat" in prompt or "the first cat" in prompt
+        assert "another red" not in prompt
+
+
+def test_two_styles_are_both_said() -> None:
+    binding = Binding((BoundObject("cat"),), "manga")
+    concepts = [Concept("object", "cat"), Concept("style", "ink"), Concept("style", "manga")]
+    bound = tuple(map(BoundConcept, concepts, ((1,), (), ())))
+    assert realize(bound, binding, random.Random(1)).endswith("The style of the picture is both ink and manga.")
+
+
+def test_concepts_of_the_user_get_regular_words() -> None:
+    prompt = realize(*given("star unicorn | wooden fox | 1 next to 2 | style anime"), random.Random(4))
+    for words in ("unicorn", "star", "wooden texture", "next to", "style of anime"):
+        assert words in prompt
+
+
+def test_colours_stand_where_they_name_no_species_and_no_race() -> None:
+    for seed in range(30):
+        prompt = realize(*given("red tiny oak tree | brown 2 man | white rose | +bench"), random.Random(seed))
+        assert re.search(r"oak tree colored red|oak tree is ([a-z]+ and )?red", prompt)
+        assert re.search(r"two men painted brown all over|men are painted brown all over", prompt, re.IGNORECASE)
+        assert "white rose" in prompt
+
+
+def test_an_aside_never_hangs_on_the_image() -> None:
+    prompts = [realize(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
+    assert not [text for text in prompts if re.match(r"(A sketch|The picture) (of|shows) [^.]*touching", text)]
+    assert any(text.startswith("In a sketch, ") for text in prompts)
+
+
+def test_what_is_painted_is_not_read_into_the_place() -> None:
+    """Not "a woman painted purple all over outside a cup"."""
+    for seed in range(60):
+        prompt = realize(*given("purple woman | +cup | 1 left 2"), random.Random(seed))
+        assert re.match(r"A woman painted purple all over is to the left of a cup\.", prompt), prompt
+
+
+def test_two_relations_to_the_same_object_have_a_sentence_each() -> None:
+    for seed in range(60):
+        prompt = realize(*given("cat | spoon | 1 behind 2 | 1 left 2"), random.Random(seed))
+        assert not re.search(r"spoon and [^.]*spoon", prompt), prompt
+
+
+def test_what_touches_from_below_is_directly_underneath() -> None:
+    for seed in range(20):
+        found = given("cat | novel | 1 bottom 2")
+        prompt = realize(*found, random.Random(seed))
+        assert "directly underneath a novel, touching it" in prompt.lower()
+        assert missing_concepts(prompt, *found) == ()
+
+
+def test_styles_that_we_do_not_know_stand_in_good_order() -> None:
+    for text in ("car | style art deco", "car | cat | 1 left 2 | style art deco"):
+        prompts = [realize(*given(text), random.Random(seed)) for seed in range(60)]
+        assert not [prompt for prompt in prompts if "art deco of" in prompt]
+        assert any("n a picture in the style of art deco, " in prompt for prompt in prompts)
+
+
+def test_a_relation_of_the_user_is_said_in_its_own_words() -> None:
+    concepts, binding = given("cat | dog | 1 next to 2")
+    relation = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
+    for seed in range(10):
+        prompt = realize(concepts, replace(binding, relations=(relation,)), random.Random(seed))
+        assert "right next to a dog" in prompt.lower()
+
+
+def test_an_open_relation_cannot_be_put_into_words() -> None:
+    with pytest.raises(BindingError, match="still open"):
+        realize((), Binding((BoundObject("cat"),), None, (SpatialRelation("left", ""),)), random.Random(1))
+
+
+def test_every_object_has_its_plural() -> None:
+    plurals = {item: plural_of(item) for item in POOLS["object"].values}
+    irregular = {item: many for item, many in plurals.items() if many != f"{item}s"}
+    assert irregular == {
+        "broccoli": "heads of broccoli",
+        "butterfly": "butterflies",
+        "cactus": "cacti",
+        "man": "men",
+        "sheep": "sheep",
+        "sushi": "pieces of sushi",
+        "volcano": "volcanoes",
+        "woman": "women",
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        ("street lamp", "street lamps"), ("bench", "benches"), ("box", "boxes"), ("toy", "toys"), ("bus", "buses"),
+        ("piece of cake", "pieces of cake"), ("snowman", "snowmen"), ("human", "humans"), ("cherry", "cherries"),
+        ("child", "children"), ("pine shelf", "pine shelves"),
+    ],
+)  # fmt: skip
+def test_plurals_of_other_words(one: str, many: str) -> None:
+    assert plural_of(one) == many
+
+
+def test_articles_go_by_sound() -> None:
+    assert [with_article(item) for item in ("apple", "sushi", "oak tree", "unicorn", "hour", "umbrella", "house")] == [
+        "an apple", "a piece of sushi", "an oak tree", "a unicorn", "an hour", "an umbrella", "a house",
+    ]  # fmt: skip
+    assert with_a("orange cat") == "an orange cat"
+    for right in ("an L-shaped pizza", "a U-shaped pizza", "an Éclair", "an X-ray", "a T-shirt", "an SUV", "a UFO"):
+        assert with_a(right.partition(" ")[2]) == right
+    assert join_list(["a", "b", "c"]) == "a, b, and c"

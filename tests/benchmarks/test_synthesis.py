@@ -1,0 +1,181 @@
+"""Made items keep their promises: satisfiable, exact, unlike each other, and the same wherever they are made."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from formalimg.benchmarks.formal.census import count_contents, pattern_of
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.formal.synthesis import generator
+from formalimg.benchmarks.formal.synthesis.generator import Recipe, SynthesisError, make_items
+from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
+from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.loader import instruction_digest, load
+from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.ontology.plausibility import find_implausible
+from formalimg.language.parser import parse_prompt
+from formalimg.logic.checks import check
+from formalimg.logic.parser import parse
+from formalimg.logic.prenex import complexity, component_sizes
+from formalimg.logic.syntax import And, Not, Or, atoms, subformulas
+from formalimg.logic.verification import verify
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.spatial_axioms import is_natural_witness
+from formalimg.types import Item
+from tests.support.sizes import only_in_full, tries
+
+SUITES = ("knolling", "natural")
+PER_LEVEL = tries(2, 12)
+
+
+@pytest.fixture(scope="module", params=SUITES)
+def made(request: pytest.FixtureRequest) -> list[Item[FormulaSpec]]:
+    return make_items(Recipe(request.param, per_level=PER_LEVEL, seed=7)).items
+
+
+def test_items_are_well_formed_and_exact(made: list[Item[FormulaSpec]]) -> None:
+    assert len(made) == 10 * PER_LEVEL
+    for item in made:
+        formula = item.spec.formula
+        assert check(formula, item.suite, k=item.level, single_component=True) == []
+        assert complexity(formula) == item.level
+        assert int(item.id) // PER_LEVEL + 1 == item.level
+
+
+def test_no_two_items_are_alike(made: list[Item[FormulaSpec]]) -> None:
+    assert len({item.prompt for item in made}) == len({str(item.spec.formula) for item in made}) == len(made)
+
+
+def test_about_half_have_a_forall(made: list[Item[FormulaSpec]]) -> None:
+    share = sum(pattern_of(item.spec.formula) != "exists" for item in made) / len(made)
+    assert 0.35 < share < 0.65
+
+
+def test_the_words_say_what_the_formula_says(made: list[Item[FormulaSpec]]) -> None:
+    for item in made:
+        assert is_equivalent_as_written(parse_prompt(item.prompt, item.suite), item.spec.formula), item.prompt
+
+
+def test_items_are_proven_and_say_nothing_twice(made: list[Item[FormulaSpec]]) -> None:
+    for item in made:
+        if item.suite != "knolling":
+            assert item.spec.witness is not None
+            assert is_natural_witness(item.spec.formula, item.spec.witness, 20, style=item.spec.style)
+            continue
+        formula, witness = item.spec.formula, item.spec.witness
+        assert witness is not None
+        assert verify(formula, witness)
+        assert keeps_margin(formula, witness)
+        assert not verify(formula, Scene(()))
+        assert find_redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
+
+
+def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
+    for item in made:
+        if item.suite == "natural":
+            assert find_implausible(item.spec.formula) == [], str(item.spec.formula)
+
+
+def test_the_same_items_from_several_processes() -> None:
+    recipe = Recipe("natural", levels=(1, 4), per_level=tries(4, 15))
+    assert make_items(recipe, jobs=2) == make_items(recipe, jobs=1)
+
+
+@only_in_full
+def test_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:
+    def bytes_under(seed: str) -> bytes:
+        folder = tmp_path / seed
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "formalimg",
+                "synth",
+                "knolling",
+                "--levels",
+                "2,5",
+                "--per-level",
+                "1",
+                "--out",
+                str(folder),
+            ],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        return (folder / "items.jsonl").read_bytes()
+
+    assert bytes_under("1") == bytes_under("2")
+
+
+def test_another_seed_gives_other_items() -> None:
+    one, other = (make_items(Recipe("natural", (3,), 5, seed=seed)).items for seed in (1, 2))
+    assert not {item.prompt for item in one} & {item.prompt for item in other}
+
+
+def test_the_controlled_set_has_many_objects_and_low_k() -> None:
+    for suite in SUITES:
+        for item in make_items(Recipe(suite, (1, 2), tries(2, 4), objects=10)).items:
+            sizes = component_sizes(item.spec.formula)
+            assert sizes == [item.level] * (10 // item.level)
+            assert item.tags == ("objects-10",)
+            assert len(item.spec.object_classes) == 10
+
+
+def test_components_are_plausible_together() -> None:
+    items = make_items(Recipe("natural", (1, 2), tries(3, 20), seed=2, objects=10)).items
+    assert [item.prompt for item in items if find_implausible(item.spec.formula)] == []
+
+
+def test_connectives_are_an_option() -> None:
+    for suite in SUITES:
+        items = make_items(Recipe(suite, (3, 5), tries(8, 12), connectives=True)).items
+        used = {type(node) for item in items for node in subformulas(item.spec.formula)}
+        assert {And, Or, Not} <= used
+        for item in items:
+            assert complexity(item.spec.formula) == item.level
+            assert is_equivalent_as_written(parse_prompt(item.prompt, suite), item.spec.formula), item.prompt
+
+
+def test_wrong_recipes_are_refused() -> None:
+    for arguments, says in [
+        (("zoo",), "unknown suite"),
+        (("natural", (0,)), "between 1 and 30"),
+        (("natural", ()), "between 1 and 30"),
+        (("natural", (1,), 0), "at least one"),
+        (("natural", (3,), 1, 1, 10), "cannot be divided"),
+    ]:
+        with pytest.raises(SynthesisError, match=says):
+            Recipe(*arguments)  # type: ignore[arg-type]
+
+
+def test_draws_that_come_to_nothing_end_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: None)
+    with pytest.raises(SynthesisError, match=r"came out of 4,000 draws \(4,000 draw\): take another level or seed"):
+        make_items(Recipe("natural", (3,), 1))
+    monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
+    monkeypatch.setattr(generator, "_MAX_DRAWS", 50)
+    with pytest.raises(SynthesisError, match="50 draws gave nothing new of level 1: ask for at most 1 items per level"):
+        make_items(Recipe("natural", (1,), 2))
+
+
+def test_items_can_be_written_and_loaded(made: list[Item[FormulaSpec]], tmp_path: Path) -> None:
+    write_items(made, tmp_path)
+    loaded = load(made[0].suite, tmp_path)
+    assert loaded == made
+    assert instruction_digest(loaded) == instruction_digest(made)
+    assert json.loads((tmp_path / "items.jsonl").read_text().splitlines()[0])["version"] == made[0].version
+
+
+def test_census_counts_everything(made: list[Item[FormulaSpec]]) -> None:
+    census = count_contents(made[0].suite, made)
+    assert census.items == sum(census.levels.values()) == sum(census.patterns.values()) == len(made)
+    assert sum(census.classes.values()) == sum(census.levels[k] * k for k in census.levels)
+    assert abs(sum(census.predicate_shares.values()) / len(census.predicate_shares) - 1) < 1e-9

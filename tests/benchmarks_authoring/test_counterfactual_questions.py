@@ -1,0 +1,212 @@
+"""Questions for CF-World prompts that exist, written by a chat model through the real library of a provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from formalimg.benchmarks.authoring.engine import author_suite
+from formalimg.benchmarks.authoring.estimate import estimate_authoring
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
+from formalimg.benchmarks.cfworld.items import items_of_groups
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.loader import load
+from formalimg.cli.write import write_command
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+from tests.benchmarks_authoring.counterfactual_author import OURS, Answer, Author, after, serving
+from tests.support.loopback.faults import Fault
+
+pytest.importorskip("openai")
+app = typer.Typer()
+app.command()(write_command)
+
+
+@pytest.fixture(scope="module")
+def author() -> Iterator[Author]:
+    with serving() as found:
+        yield found
+
+
+def prompts(count: int = 2) -> tuple[Item[CounterfactualSpec], ...]:
+    """The items of our first groups, without their questions."""
+    return tuple(_without_questions(item) for item in items_of_groups(OURS[:count], "1"))
+
+
+def _without_questions(item: Item[CounterfactualSpec]) -> Item[CounterfactualSpec]:
+    return replace(item, spec=replace(item.spec, questions=()))
+
+
+def plan_for(items: tuple[Item[CounterfactualSpec], ...], attempts: int = 2) -> AuthoringPlan:
+    return AuthoringPlan("cf-world", attempts=attempts, version="mine", choices=CounterfactualChoices(prompts=items))
+
+
+def test_every_prompt_gets_questions_and_the_implicit_one_those_of_the_explicit_one(
+    author: Author, tmp_path: Path
+) -> None:
+    given = prompts()
+    written = author.write(plan_for(given), tmp_path)
+    assert author.steps == ["questions"] * 4, "one request for L1 and one for L2 of each group"
+    assert load("cf-world", tmp_path) == list(written.items)
+    assert [_without_questions(item) for item in written.items] == [replace(item, version="mine") for item in given]
+    for factual, explicit, implicit in zip(*(written.items[start::3] for start in range(3)), strict=True):
+        assert explicit.spec.questions == implicit.spec.questions != factual.spec.questions
+        for item in (factual, explicit):
+            weights = [(question.dimension, question.weight) for question in item.spec.questions]
+            assert weights == [("integrity", 3), ("logic", 8), ("logic", 8), ("assessment", 15)]
+            assert item.spec.assessment.rstrip(".") in item.spec.questions[-1].question
+    card = json.loads((tmp_path / "writing.json").read_text())
+    assert card["prompts_with_questions"] == 6
+    assert card["prompts_without_assessment_point"] == []
+    assert not (tmp_path / "groups.jsonl").exists()
+
+
+def test_the_writer_hears_the_prompt_the_assessment_point_and_whose_laws_hold(author: Author, tmp_path: Path) -> None:
+    given = prompts(1)
+    author.write(plan_for(given), tmp_path, hands=1)
+    for question, item in zip(author.questions, given, strict=False):
+        assert item.prompt in question
+        assert after(question, "is right: ") == item.spec.assessment
+    assert "our own world, since the words change nothing" in author.questions[0]
+    assert "what these words themselves say" in author.questions[1]
+
+
+SPOILT: list[tuple[str, Any]] = [
+    ("wrong number of questions", lambda asked: asked[1:]),
+    ("wrong number of questions", lambda asked: [asked[0], *asked]),
+    ("no question", lambda asked: [{**entry, "question": "It is so."} for entry in asked]),
+    ("no criteria", lambda asked: [{**entry, "criteria": "1: it is so."} for entry in asked]),
+    ("question beside the point", lambda asked: [{**asked[0], "question": "Is it nice?"}, *asked[1:]]),
+]
+
+
+@pytest.mark.parametrize(("reason", "change"), SPOILT)
+def test_questions_that_cannot_score_an_image_are_rejected_and_asked_for_again(
+    author: Author, tmp_path: Path, reason: str, change: Any
+) -> None:
+    spoilt: list[str] = []
+
+    def spoil(step: str, answer: Answer, question: str) -> Answer:
+        first = not spoilt
+        spoilt.append(question)
+        return {**answer, "questions": change(answer["questions"])} if first else answer
+
+    written = author.write(plan_for(prompts(1)), tmp_path, spoil)
+    assert dict(written.rejections) == {reason: 1}
+    assert len(written.items) == 3
+
+
+def test_prompts_whose_questions_are_missing_are_left_out_and_raised_attempts_go_on(
+    author: Author, tmp_path: Path
+) -> None:
+    given = prompts(2)
+
+    def stubborn(step: str, answer: Answer, question: str) -> Answer:
+        return {**answer, "questions": []} if given[0].prompt in question else answer
+
+    written = author.write(plan_for(given, attempts=1), tmp_path, stubborn)
+    assert written.missing == {2: 1}
+    assert [item.id for item in written.items] == [item.id for item in given[1:]]
+    again = author.write(plan_for(given, attempts=2), tmp_path)
+    assert len(author.steps) == 1
+    assert [item.id for item in again.items] == [item.id for item in given]
+
+
+def test_equal_prompts_have_questions_each_and_a_prompt_without_a_point_stays_as_it_is(
+    author: Author, tmp_path: Path
+) -> None:
+    first = prompts(1)
+    twins = tuple(replace(item, id=f"twin-{item.level}", spec=replace(item.spec, group="twin")) for item in first[:2])
+    blank = replace(first[2], id="blank", spec=CounterfactualSpec("blank", "", ()))
+    given = (*first, *twins, blank)
+    written = author.write(plan_for(given), tmp_path)
+    assert len(author.steps) == 4
+    assert [item.id for item in written.items] == [item.id for item in given]
+    assert [bool(item.spec.questions) for item in written.items] == [True] * 5 + [False]
+    assert not written.rejections
+    card = json.loads((tmp_path / "writing.json").read_text())
+    assert card["prompts_without_assessment_point"] == ["blank"]
+    with pytest.raises(FormalimgError, match="none of these prompts has an assessment point"):
+        plan_for((blank,))
+
+
+def test_the_assessment_point_of_the_implicit_prompt_is_enough_for_both(author: Author, tmp_path: Path) -> None:
+    factual, explicit, implicit = prompts(1)
+    pointless = replace(explicit, spec=replace(explicit.spec, assessment=""))
+    written = author.write(plan_for((factual, pointless, implicit)), tmp_path)
+    assert len(author.steps) == 2
+    assert written.items[1].spec.questions == written.items[2].spec.questions != ()
+
+
+def test_what_was_answered_before_a_stop_is_not_asked_again(author: Author, tmp_path: Path) -> None:
+    given = prompts(3)
+    out = Fault("500")
+    cut = author.write(plan_for(given), tmp_path, faults=lambda number: out if number >= 2 else None, hands=1)
+    assert cut.outstanding == 4
+    assert cut.path is None
+    written = author.write(plan_for(given), tmp_path)
+    assert len(author.steps) == 4
+    assert len(written.items) == 9
+    whole = author.write(plan_for(given), tmp_path / "at-once")
+    assert (tmp_path / "items.jsonl").read_bytes() == (tmp_path / "at-once" / "items.jsonl").read_bytes()
+    assert whole.items == written.items
+
+
+def test_a_folder_of_other_prompts_is_refused(author: Author, tmp_path: Path) -> None:
+    author.write(plan_for(prompts(1)), tmp_path)
+    with pytest.raises(FormalimgError, match="questions_for"):
+        author.write(plan_for(prompts(2)[3:]), tmp_path)
+
+
+def test_a_dry_run_counts_one_request_for_each_set_of_questions(author: Author, tmp_path: Path) -> None:
+    outlook = estimate_authoring(plan_for(prompts(2)), author.model(), tmp_path / "new")
+    assert (outlook.places, outlook.questions) == (4, 4)
+    assert prompts()[0].prompt in outlook.first
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_users_own_text_is_sent(author: Author, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    text = "Mine: {prompt}\n{rule}\nit is right: {shows}"
+    (tmp_path / "own" / "write-scores.txt").write_text(text)
+    author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
+    author_suite(plan_for(prompts(1)), author.model(), tmp_path / "out", prompts=tmp_path / "own")
+    assert author.questions[0].startswith("Mine: ")
+
+
+def test_the_command_writes_questions_and_says_what_it_needs(
+    author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_items(prompts(2), tmp_path / "given")
+    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        done = CliRunner().invoke(app, ["cf-world", *model, "--task", "questions", *arguments], catch_exceptions=False)
+        return done.exit_code, done.output.splitlines()
+
+    author.spoil = lambda step, answer, question: answer
+    code, lines = run("--items", "given", "--out", "made", "--dry-run")
+    assert (code, lines[0][:46]) == (0, "4 to write, at least 4 questions to ask of ope")
+    code, lines = run("--items", "given", "--out", "made")
+    assert (code, lines[-1]) == (0, "6 items in made/items.jsonl")
+    author.spoil = lambda step, answer, question: {**answer, "questions": []}
+    code, lines = run("--items", "given", "--out", "none", "--attempts", "1")
+    assert code == 1
+    assert "prompts: 4 missing after 1 attempts each: raise --attempts to go on" in lines
+    for arguments, message in (
+        ((), "name their items with --items"),
+        (("--items", "given", "--checker", "openai/other"), "leave --checker out"),
+        (("--items", "given", "--per-law", "2"), "--per-law: not for questions"),
+    ):
+        with pytest.raises(FormalimgError, match=message):
+            run(*arguments, "--out", "more")

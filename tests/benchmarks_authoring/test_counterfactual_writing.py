@@ -1,0 +1,242 @@
+"""CF-World written by a chat model, through the real library of a provider: groups, questions, descriptions, pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from formalimg.benchmarks.authoring.engine import author_suite
+from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
+from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.groups import read_groups
+from formalimg.benchmarks.cfworld.items import items_of_groups
+from formalimg.benchmarks.loader import load
+from formalimg.cli.write import write_command
+from formalimg.errors import FormalimgError
+from formalimg.types import Item
+from tests.benchmarks_authoring.counterfactual_author import (
+    BY_LAW,
+    OURS,
+    Answer,
+    Author,
+    after,
+    assert_sound,
+    group_asked,
+    laws,
+    plan_of,
+    serving,
+)
+from tests.support.loopback.faults import Fault
+
+pytest.importorskip("openai")
+app = typer.Typer()
+app.command()(write_command)
+
+
+@pytest.fixture(scope="module")
+def author() -> Iterator[Author]:
+    with serving() as found:
+        yield found
+
+
+def test_right_answers_become_groups_and_their_items(author: Author, tmp_path: Path) -> None:
+    written = author.write(plan_of(5), tmp_path)
+    groups = read_groups(tmp_path / "groups.jsonl")
+    expected = [replace(BY_LAW[law.law][0], id=f"law-{n:03}-1") for n, law in enumerate(laws(5), 1)]
+    assert groups == expected
+    assert load("cf-world", tmp_path) == list(written.items) == items_of_groups(expected, "mine")
+    nameless = load("cf-world-denominalised", tmp_path / "denominalised")
+    assert [item.prompt for item in nameless] == [group.denominalised for group in expected]
+    assert sorted(author.steps) == ["check"] * 5 + ["group"] * 5
+    assert_sound(written, groups, tmp_path)
+
+
+def test_questions_by_the_model_get_our_weights_and_those_of_level_two_serve_three(
+    author: Author, tmp_path: Path
+) -> None:
+    written = author.write(plan_of(2, questions="model"), tmp_path)
+    assert author.steps.count("questions") == 4
+    assert_sound(written, read_groups(tmp_path / "groups.jsonl"), tmp_path)
+    first, second, third = (item.spec.questions for item in written.items[:3])
+    assert [question.dimension for question in second] == ["integrity", "logic", "logic", "assessment"]
+    assert second == third != first
+    (nameless, _) = load("cf-world-denominalised", tmp_path / "denominalised")
+    assert nameless.spec.questions == second
+
+
+def test_every_attempt_begins_from_something_else(author: Author, tmp_path: Path) -> None:
+    author.write(plan_of(2, attempts=4, per_law=3), tmp_path, lambda step, answer, question: {"thoughts": ""})
+    assert len(set(author.questions)) == len(author.questions) == 2 * 4 * 3
+
+
+@pytest.mark.parametrize("stop", [1, 7])
+def test_wherever_an_outage_comes_it_goes_on_to_the_same_files(author: Author, tmp_path: Path, stop: int) -> None:
+    plan = plan_of(3, questions="model")
+    whole = author.write(plan, tmp_path / "whole")
+    asked = len(author.steps)
+    down = author.write(
+        plan, tmp_path / "stopped", faults=lambda place: Fault("500") if place >= stop else None, hands=2
+    )
+    assert len(author.steps) == stop
+    assert down.path is None
+    assert down.outstanding > 0
+    assert author.write(plan, tmp_path / "stopped").items == whole.items
+    assert len(author.steps) == asked - stop, "nothing that was answered is asked again"
+    for name in ("items.jsonl", "groups.jsonl", "denominalised/items.jsonl"):
+        assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    usage = [json.loads((tmp_path / name / "writing.json").read_text())["usage"] for name in ("whole", "stopped")]
+    assert usage[0] == usage[1]
+    other = replace(plan, choices=CounterfactualChoices(laws(3)[::-1], questions="model"))
+    with pytest.raises(FormalimgError, match="a writing with laws"):
+        author.write(other, tmp_path / "stopped")
+
+
+def test_the_same_group_twice_is_kept_once(author: Author, tmp_path: Path) -> None:
+    for hands in (1, 4):
+        written = author.write(plan_of(3, per_law=2), tmp_path / str(hands), hands=hands)
+        assert [item.spec.group for item in written.items[::3]] == ["law-001-1", "law-002-1", "law-003-1"]
+        assert dict(written.rejections) == {"duplicate": 6}
+        assert written.missing == {2: 3}
+    manifest = json.loads((tmp_path / "1" / "writing.json").read_text())
+    assert manifest["laws_short_of_groups"] == [law.law for law in laws(3)]
+    assert manifest["items"] == 9
+
+
+def test_groups_that_took_longer_still_stand_in_their_place(author: Author, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def spoil(step: str, answer: Answer, question: str) -> Answer:
+        first = step == "group" and after(question, "The law: ") == laws(1)[0].law and not asked
+        asked.extend([question] * first)
+        return {**answer, "shows": "no"} if first else answer
+
+    written = author.write(plan_of(3), tmp_path, spoil)
+    names = ["law-001-1", "law-002-1", "law-003-1"]
+    assert [group.id for group in read_groups(tmp_path / "groups.jsonl")] == names
+    assert [item.spec.group for item in written.items[::3]] == names
+    assert dict(written.rejections) == {"form": 1}
+
+
+def test_the_checker_can_be_another_model(author: Author, tmp_path: Path) -> None:
+    author.steps = []
+    author_suite(plan_of(1), author.model(), tmp_path, checker=author.model("strict-model"))
+    requests = [json.loads(request.body) for request in author.server.requests[-2:]]
+    assert [request["model"] for request in requests] == ["some-model", "strict-model"]
+
+
+def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author, tmp_path: Path) -> None:
+    asked = (Law(OURS[0].law), Law(OURS[1].law, "music"), Law(OURS[2].law))
+    plan = AuthoringPlan("cf-world", choices=CounterfactualChoices(asked))
+
+    def spoil(step: str, answer: Answer, question: str) -> Answer:
+        wrong = step == "group" and group_asked(question).law == OURS[2].law
+        return {**answer, "discipline": "biology", "branch": "optics"} if wrong else answer
+
+    author.write(plan, tmp_path, spoil)
+    said, given, mixed_up = read_groups(tmp_path / "groups.jsonl")
+    assert (said.discipline, said.branch) == (OURS[0].discipline, OURS[0].branch)
+    assert (given.discipline, given.branch) == ("music", "")
+    assert (mixed_up.discipline, mixed_up.branch) == ("biology", ""), "only physics has branches"
+
+
+def test_only_the_outcome_of_existing_items_is_described(author: Author, tmp_path: Path) -> None:
+    items = items_of_groups(OURS[:4])
+    told = named_outcomes(items)
+    plan = AuthoringPlan("cf-world-denominalised", choices=CounterfactualChoices(named_outcomes=told))
+    written = author.write(plan, tmp_path)
+    assert load("cf-world-denominalised", tmp_path) == list(written.items)
+    for item, group, source in zip(written.items, OURS[:4], items[1::3], strict=True):
+        assert item.prompt == f"{group.implicit} {group.described}"
+        assert (item.id, item.spec) == (source.id, source.spec)
+
+
+def test_an_outcome_that_is_not_marked_is_replaced_where_it_stands(author: Author, tmp_path: Path) -> None:
+    group = OURS[0]
+    explicit, implicit = items_of_groups([group])[1:]
+    inside = replace(explicit, prompt=f"{explicit.prompt} It is a quiet day.")
+    other = replace(implicit, prompt=f"Once, {implicit.prompt}")
+    plan = AuthoringPlan(
+        "cf-world-denominalised", choices=CounterfactualChoices(named_outcomes=named_outcomes([inside, other]))
+    )
+    (item,) = author.write(plan, tmp_path).items
+    assert item.prompt == f"{group.denominalised} It is a quiet day."
+    with pytest.raises(FormalimgError, match="no item of level 3"):
+        named_outcomes([explicit])
+    with pytest.raises(FormalimgError, match="two items of level 2"):
+        named_outcomes([explicit, implicit, inside])
+
+
+def test_pairs_are_written_with_both_prompts(author: Author, tmp_path: Path) -> None:
+    plan = AuthoringPlan("cf-world-attributes", per_level=6, attempts=9)
+    written = author.write(plan, tmp_path)
+    assert load("cf-world-attributes", tmp_path) == list(written.items)
+    assert [item.level for item in written.items] == [1, 2] * 6
+    assert {item.id for item in written.items[:2]} == {"pair-001-common", "pair-001-rare"}
+    assert written.accepted == 6
+    assert set(written.rejections) <= {"duplicate"}
+    assert len(AuthoringPlan("cf-world-attributes").slots) == 100
+
+
+def test_the_command_writes_groups_and_descriptions_and_says_what_is_missing(
+    author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "laws.txt").write_text("\n".join(" | ".join(filter(None, law)) for law in laws(2)))
+    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        done = CliRunner().invoke(app, ["cf-world", *model, *arguments], catch_exceptions=False)
+        return done.exit_code, done.output.splitlines()
+
+    author.spoil = lambda step, answer, question: answer
+    code, lines = run("--laws", "laws.txt", "--questions", "model", "--out", "made")
+    assert (code, lines[-1]) == (0, "6 items in made/items.jsonl")
+    assert lines[1].split() == ["accepted", "2", "100.0%"]
+
+    def stubborn(step: str, answer: Answer, question: str) -> Answer:
+        known = step == "group" and after(question, "The law: ") == laws(2)[1].law
+        return {**answer, "factual": "A gun."} if known else answer
+
+    author.spoil = stubborn
+    code, lines = run("--laws", "laws.txt", "--attempts", "2", "--out", "less")
+    assert code == 1
+    assert "groups: 1 missing after 2 attempts each: raise --attempts to go on" in lines
+    assert any(line.split()[:2] == ["unsafe", "2"] for line in lines)
+    with pytest.raises(FormalimgError, match="--items: not for cf-world"):
+        run("--items", "less", "--out", "more")
+    with pytest.raises(FormalimgError, match="--task: for cf-world only"):
+        CliRunner().invoke(app, ["natural", *model, "--task", "pairs", "--out", "more"], catch_exceptions=False)
+
+
+def test_items_that_were_written_can_be_described(
+    author: Author, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    author.write(plan_of(2), tmp_path / "made")
+    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
+    task = ["--task", "denominalise", "--items", "made", "--out", "nameless"]
+    done = CliRunner().invoke(app, ["cf-world", *model, *task], catch_exceptions=False)
+    assert done.output.splitlines()[-1] == "2 items in nameless/items.jsonl"
+    assert load("cf-world-denominalised", "nameless") == _without_version(
+        load("cf-world-denominalised", "made/denominalised")
+    )
+
+
+def _without_version(items: list[Item]) -> list[Item]:  # type: ignore[type-arg]
+    return [replace(item, version="") for item in items]
+
+
+def test_a_text_of_the_users_takes_the_place_of_ours(author: Author, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "write-group.txt").write_text("My words.\nThe law: {law}\nThe field: {field}")
+    author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
+    author_suite(plan_of(1), author.model(), tmp_path / "out", prompts=tmp_path / "own")
+    assert author.questions[0].startswith("My words.")
+    manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
+    assert manifest["prompts"]["write-group"].startswith("the user's own")

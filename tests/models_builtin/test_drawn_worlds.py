@@ -1,0 +1,207 @@
+"""Oracle and scatter in the drawn worlds of Natural and ConceptMix."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from formalimg import load, parse
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg.benchmarks.drawn_requests import undrawable_because
+from formalimg.benchmarks.formal.spec import NO_FORMULA, FormulaSpec
+from formalimg.drawing.scene import DrawnScene
+from formalimg.drawing.signed_png import read_signed_png
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.base import Failed, Generated, ImageRequest, Refused
+from formalimg.models.builtin.baselines import Baseline, open_baseline
+from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
+from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter
+from formalimg.runs.plan import image_key
+from formalimg.scenes.objects import CANVAS
+from formalimg.types import Item
+from tests.support.concept_items import CAT
+from tests.support.sizes import tries
+
+HOLDING = "A blue cat is to the left of two wooden chairs. A man holds an orange. This is a pixel art image."
+
+
+def asked(prompt: str = HOLDING, suite: str = "natural", seed: int = 0, spec: object = None) -> ImageRequest:
+    return ImageRequest("1", 0, prompt, seed, 128, spec, suite=suite)
+
+
+def opened(name: str) -> Baseline:
+    model = open_baseline(name, {})
+    assert isinstance(model, Baseline)
+    return model
+
+
+def scattered(prompt: str = HOLDING, suite: str = "natural", seed: int = 0) -> DrawnScene:
+    found = compose_drawn_scatter(asked(prompt, suite, seed))
+    assert isinstance(found, DrawnScene), found
+    return found
+
+
+@pytest.mark.parametrize("suite", ["natural", "conceptmix"])
+def test_a_drawing_carries_the_scene_that_the_model_decided_on(suite: str) -> None:
+    """Drawn twice it has the same bytes."""
+    item = next(item for item in load(suite) if undrawable_because(item.spec) is None)
+    request = ImageRequest(item.id, 0, item.prompt, 5, 256, item.spec, suite=suite)
+    for name, compose in (("oracle", compose_drawn_solution), ("scatter", compose_drawn_scatter)):
+        answer = opened(name).answer(request)
+        assert isinstance(answer, Generated), answer
+        drawn = compose(request)
+        assert isinstance(drawn, DrawnScene)
+        assert read_signed_png(answer.data).to_json() == drawn.to_json()
+        assert opened(name).answer(request) == answer
+
+
+def test_the_same_prompt_in_knolling_is_drawn_as_before() -> None:
+    """Without a suite, and in Knolling, files hold nothing but pixels."""
+    for suite in ("", "knolling"):
+        answer = opened("scatter").answer(asked("A red cup.", suite))
+        assert isinstance(answer, Generated)
+        assert b"tEXt" not in answer.data
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (FormulaSpec.of(parse("(and (IsStyle 'photo') (exists ?c (Is ?c 'cat')))")), "photo"),
+        (
+            FormulaSpec.of(
+                parse("(exists ?a (exists ?b (and (Is ?a 'cat') (Is ?b 'dog') (LeftOf ?a ?b) (LeftOf ?b ?a))))")
+            ),
+            "",
+        ),
+        (FormulaSpec(NO_FORMULA, unreadable="(and"), "the published dsl is no formula"),
+        (ConceptSpec((CAT,)), "does not tell which concept belongs to which object"),
+    ],
+)
+def test_what_cannot_be_drawn_is_declined_with_the_reason(spec: object, reason: str) -> None:
+    answer = opened("oracle").answer(asked(spec=spec))
+    assert isinstance(answer, Refused)
+    assert answer.reason.startswith("cannot be drawn: ")
+    assert reason in answer.reason
+    assert "\n" not in answer.reason
+
+
+def test_the_oracle_needs_the_spec() -> None:
+    assert opened("oracle").answer(asked()) == Failed(
+        "builtin/oracle needs to know what is asked for: the request has no spec"
+    )
+
+
+def test_other_seeds_make_other_solutions() -> None:
+    spec = FormulaSpec.of(parse("(exists ?a (exists ?b (and (Is ?a 'cat') (Is ?b 'dog') (LeftOf ?a ?b))))"))
+    found = [compose_drawn_solution(asked(spec=spec, seed=seed)) for seed in range(4)]
+    assert all(isinstance(drawn, DrawnScene) for drawn in found)
+    assert len({str(drawn) for drawn in found}) > 1
+
+
+def test_scatter_names_the_objects_and_draws_them_apart() -> None:
+    for seed in range(20):
+        drawn = scattered(seed=seed)
+        assert sorted(obj.label for obj in drawn.scene.objects) == ["cat", "chair", "chair", "man", "orange"]
+        assert drawn.scene.relations == frozenset()
+        boxes = [obj.box for obj in drawn.scene.objects]
+        assert all(min(box) >= 0 and max(box) <= CANVAS for box in boxes)
+        for number, one in enumerate(boxes):
+            for other in boxes[:number]:
+                across = one.xmax <= other.xmin or other.xmax <= one.xmin
+                assert across or one.ymax <= other.ymin or other.ymax <= one.ymin
+
+
+def test_scatter_gives_attributes_to_anything() -> None:
+    """It knows the words of the prompt, not what they belong to; there are no others."""
+    scenes = [scattered(seed=seed) for seed in range(60)]
+    objects = [obj for drawn in scenes for obj in drawn.scene.objects]
+    assert {obj.color for obj in objects} == {None, "blue"}
+    assert {obj.material for obj in objects} == {None, "wooden"}
+    assert {obj.label for obj in objects if obj.color == "blue"} > {"cat", "chair"}
+    assert {drawn.style for drawn in scenes} == {None, "pixel art"}
+
+
+def test_an_orange_is_a_fruit_and_an_orange_cat_is_a_cat() -> None:
+    assert [obj.label for obj in scattered("An orange cat.").scene.objects] == ["cat"]
+    assert [obj.label for obj in scattered("A red orange.").scene.objects] == ["orange"]
+
+
+def test_scatter_reads_the_words_of_conceptmix() -> None:
+    labels = {
+        obj.label for obj in scattered("Three metallic oak trees and a piece of sushi.", "conceptmix").scene.objects
+    }
+    assert labels == {"oak tree", "sushi"}
+    materials = {
+        obj.material for seed in range(20) for obj in scattered("A metallic robot.", "conceptmix", seed).scene.objects
+    }
+    assert materials == {None, "metal"}
+
+
+def test_scatter_sees_only_words_and_seed() -> None:
+    item: Item[Any] = load("natural")[300]
+    plain = ImageRequest("x", 0, item.prompt, 3, 200, suite="natural")
+    with_spec = ImageRequest(item.id, 4, item.prompt, 3, 200, item.spec, suite="natural")
+    assert compose_drawn_scatter(plain) == compose_drawn_scatter(with_spec)
+    others = [ImageRequest("x", 0, item.prompt, seed, 200, suite="natural") for seed in range(4, 8)]
+    assert any(compose_drawn_scatter(plain) != compose_drawn_scatter(other) for other in others)
+
+
+def test_a_prompt_that_names_nothing_is_declined() -> None:
+    assert opened("scatter").answer(asked("A philosophy of mind.")) == Refused(
+        "the prompt names nothing that can be drawn"
+    )
+
+
+@pytest.mark.parametrize("suite", ["natural", "conceptmix"])
+def test_whatever_scatter_finds_can_be_drawn(suite: str) -> None:
+    """No word of the vocabulary makes it fail, also beside others that it cannot be combined with."""
+    words = vocabulary("natural").words
+    for number, label in list(enumerate(words["class"]))[:: tries(12, 1)]:
+        said = [words[kind][number % len(words[kind])] for kind in ("color", "material", "shape", "state", "style")]
+        answer = opened("scatter").answer(asked(f"A {' '.join(said)} {label}.", suite, number))
+        assert not isinstance(answer, Failed), (label, said, answer)
+
+
+def test_the_painter_draws_layouts_of_natural() -> None:
+    prompt = 'A cat. [{"label": "cat", "color": "black", "box_2d": [100, 200, 500, 600]}]'
+    answer = opened("painter").answer(asked(prompt))
+    assert isinstance(answer, Generated), answer
+    assert [obj.describe() for obj in read_signed_png(answer.data).scene.objects] == ["black cat"]
+
+
+def test_knolling_loads_nothing_of_the_drawn_worlds() -> None:
+    code = (
+        "import sys; from formalimg.models.builtin.baselines import open_baseline\n"
+        "from formalimg.models.base import ImageRequest\n"
+        "for name in ('oracle', 'reader', 'scatter'):\n"
+        "    open_baseline(name, {}).answer(ImageRequest('1', 0, 'A cup.', 0, 64, suite='knolling'))\n"
+        "icons = ('formalimg.drawing.icon', 'formalimg.drawing.icon_scene')\n"
+        "print([name for name in sys.modules if name.startswith('formalimg.drawing.') and name not in icons])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_other_drawings_are_other_images_but_not_in_knolling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stored images of an older version are made again where drawings have changed."""
+    spec = FormulaSpec.of(parse("(exists ?c (Is ?c 'cup'))"))
+    items = {suite: Item(suite, "1", 1, "A cup.", spec) for suite in ("knolling", "natural")}
+
+    def keys() -> dict[str, str]:
+        return {suite: image_key(item, asked(suite=suite), opened("scatter")) for suite, item in items.items()}
+
+    before = keys()
+    monkeypatch.setattr("formalimg.models.builtin.baselines._DRAWN_VERSION", 2)
+    after = keys()
+    assert (before["knolling"] == after["knolling"], before["natural"] == after["natural"]) == (True, False)
+
+
+def test_items_that_cannot_be_drawn_are_known_before_a_run() -> None:
+    items = load("natural")[:400]
+    drawable = [item for item in items if undrawable_because(item.spec) is None]
+    assert 0 < len(drawable) < len(items)
+    photo = FormulaSpec.of(parse("(and (IsStyle 'photo') (exists ?c (Is ?c 'cat')))"))
+    assert "photo" in (undrawable_because(photo) or "")

@@ -1,0 +1,207 @@
+"""Planning: layouts in place of images, by the solver or by a chat model, and painted again."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from formalimg import FormalimgError, Scene, verify
+from formalimg.benchmarks.conditions import Condition
+from formalimg.drawing.icon_scene import layout_png, read_layout
+from formalimg.judges.base import LoadedImage
+from formalimg.judges.scene_judge import LayoutJudge
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.builtin.baselines import open_baseline
+from formalimg.models.builtin.planner import ChatPlanner, SolverPlanner, open_planner
+from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.reports.comparison import compare
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import execute
+from formalimg.runs.plan import Selection
+from formalimg.runs.reader import load_layouts, open_run
+from formalimg.types import AnswerType, ImageModel, Setting, Unscored, Verdict
+from tests.models_builtin.knolling import knolling
+from tests.support.sizes import tries
+
+ONE_OF_EACH = [item for item in knolling() if int(item.id) % 200 == 3]
+
+
+class Scripted:
+    """A chat model that answers with whatever it is given, and keeps what it was asked."""
+
+    name = "test/scripted"
+    settings: Mapping[str, Setting] = {"temperature": 0}
+    concurrency = 2
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        self.asked.append(str(messages[0].parts[0]))
+        if isinstance(self.answer, Unanswered):
+            return self.answer
+        return Answered(answer_type.model_validate(self.answer, strict=True), "raw", cost=0.5)
+
+
+def asked(model: ImageModel, prompt: str = "There is a red cup.") -> ImageResult:
+    async def first() -> ImageResult:
+        (answer,) = [answer async for answer in model.generate([ImageRequest("0", 0, prompt, 1)])]
+        return answer
+
+    return asyncio.run(first())
+
+
+def layout_in(answer: ImageResult) -> Scene:
+    assert isinstance(answer, Generated), answer
+    with Image.open(io.BytesIO(answer.data)) as image:
+        return read_layout(image)
+
+
+def test_a_chat_model_plans() -> None:
+    chat = Scripted({"thoughts": "easy", "objects": [{"label": "cup", "color": "red", "box_2d": [1, 2, 30, 40]}]})
+    answer = asked(ChatPlanner(chat))
+    assert layout_in(answer).to_json() == {"objects": [{"label": "cup", "color": "red", "box_2d": [1, 2, 30, 40]}]}
+    assert isinstance(answer, Generated)
+    assert answer.cost == 0.5
+    assert answer.served["thoughts"] == "easy"
+    assert "There is a red cup." in chat.asked[0]
+    assert "cutting_board" in chat.asked[0]
+
+
+def test_whatever_is_planned_can_be_shown() -> None:
+    objects = [
+        {"label": "unicorn", "color": "mauve", "box_2d": [0, 0, 1, 1]},
+        {"label": "cup", "color": "other", "box_2d": [900, 900, 1000, 950]},
+    ]
+    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": objects}))))) == 2
+    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": []}))))) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "problem"),
+    [
+        ([30, 2, 1, 40], "unreadable layout", "has its corners swapped"),
+        ([0, 0, 2000, 10], "layout outside the canvas", "leaves the canvas"),
+        (Unanswered("unreadable", "no\nJSON", "Sure! Here is", cost=0.5), "unreadable layout", "no JSON"),
+    ],
+    ids=["corners", "canvas", "no-json"],
+)
+def test_a_layout_that_cannot_be_read_is_a_failure_and_not_missing(
+    given: list[int] | Unanswered, rule: str, problem: str, tmp_path: Path
+) -> None:
+    plan = {"thoughts": "", "objects": [{"label": "cup", "color": "red", "box_2d": given}]}
+    planner = ChatPlanner(Scripted(given if isinstance(given, Unanswered) else plan))
+    done = execute(RunConfig(ONE_OF_EACH[:2], planner, task="layout"), tmp_path / "run", LayoutJudge())
+    assert (done.passed, done.not_passed, done.unscored) == (0, 2, 0)
+    run = open_run(tmp_path / "run")
+    judged = next(run.judged())
+    assert isinstance(judged.verdict, Verdict)
+    assert judged.verdict.evidence["rule"] == rule
+    assert problem in str(judged.verdict.evidence["explanation"])
+    assert "\n" not in str(judged.verdict.evidence["explanation"])
+    assert run.spent().dollars == 1.0  # what the answers cost
+    if isinstance(given, Unanswered):
+        assert judged.served["answer"] == "Sure! Here is"
+    # It is no layout to paint by, so that the painter is told which item has none.
+    assert load_layouts(run) == {}
+    (section,) = compare([run], missing="error").sections
+    assert section.rows[0].summary.overall[:3] == (0, 2, 2)
+    assert section.rows[0].by_rule == {rule: 2}
+    assert "A layout that cannot be read or leaves the canvas counts as a failure of the model." in section.notes
+
+
+def test_the_note_on_layouts_is_for_the_layout_task_alone(tmp_path: Path) -> None:
+    execute(RunConfig(ONE_OF_EACH[:1], SolverPlanner()), tmp_path / "run", LayoutJudge())
+    (section,) = compare([open_run(tmp_path / "run")]).sections
+    assert section.notes == ()
+
+
+def test_a_picture_without_a_layout_is_still_not_understood() -> None:
+    picture = LoadedImage(b"", Image.new("RGB", (8, 8)))
+    verdict = asyncio.run(LayoutJudge().judge(ONE_OF_EACH[0], picture))
+    assert isinstance(verdict, Unscored)
+    assert "use another judge" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Unanswered("refused", "I will not"), Refused("I will not")),
+        (Unanswered("failed", "busy: 429"), Failed("failed: busy: 429")),
+    ],
+)
+def test_no_answer_is_no_layout(given: Unanswered, expected: ImageResult) -> None:
+    assert asked(ChatPlanner(Scripted(given))) == expected
+
+
+def test_a_text_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("Plan {prompt} with {classes} in {colors}.")
+    chat = Scripted({"thoughts": "", "objects": []})
+    planner = ChatPlanner(chat, tmp_path)
+    asked(planner, "a {cup}")
+    assert chat.asked[0].startswith("Plan a {cup} with ")
+    assert planner.settings != ChatPlanner(chat).settings
+
+
+def test_names_of_planners() -> None:
+    assert open_planner("builtin/solver").name == "builtin/solver"
+    with pytest.raises(FormalimgError, match="plans no layouts"):
+        open_planner("builtin/reader")
+    with pytest.raises(FormalimgError, match="no options"):
+        open_planner("builtin/solver", {"x": "1"})
+
+
+def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path) -> None:
+    planned = tmp_path / "planned"
+    samples = tries(1, 2)
+    done = execute(RunConfig(ONE_OF_EACH, SolverPlanner(), samples=samples), planned, LayoutJudge())
+    assert (done.passed, done.not_passed, done.unscored) == (10 * samples, 0, 0)
+    layouts = load_layouts(open_run(planned))
+    assert all(verify(item.spec.formula, layouts[item.id]) for item in ONE_OF_EACH)
+
+    for form in ("text-layout", "image-layout"):
+        for words in (True, False):
+            condition = Condition(form, words)
+            painter = open_baseline("painter", {})
+            painted = ONE_OF_EACH[:: tries(4, 1)]
+            order = RunConfig(painted, painter, size=512, condition=condition, layouts=layouts)
+            folder = tmp_path / condition.name
+            execute(order, folder)
+            assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
+            assert open_run(folder).manifest.condition == condition.name
+
+
+def test_the_painter_needs_a_layout(tmp_path: Path) -> None:
+    answer = asked(open_baseline("painter", {}))
+    assert isinstance(answer, Failed)
+    assert "draws layouts only" in answer.reason
+
+
+def test_models_that_take_no_images_say_so() -> None:
+    with pytest.raises(FormalimgError, match="cannot be given an image"):
+        RunConfig(ONE_OF_EACH, open_baseline("reader", {}), condition=Condition("image-layout"))
+
+
+def test_items_without_a_layout_are_named(tmp_path: Path) -> None:
+    order = RunConfig(
+        knolling(), open_baseline("painter", {}), Selection(per_level=1), condition=Condition("text-layout"), layouts={}
+    )
+    with pytest.raises(FormalimgError, match="no layout for item 0"):
+        execute(order, tmp_path / "run")
+
+
+def test_images_are_no_layouts(tmp_path: Path) -> None:
+    item = ONE_OF_EACH[0]
+    image = Image.new("RGB", (64, 64), "white")
+    assert isinstance(asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", image))), Unscored)
+    assert item.spec.witness is not None
+    with Image.open(io.BytesIO(layout_png(item.spec.witness))) as layout:
+        verdict = asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", layout)))
+    assert isinstance(verdict, Verdict)
+    assert verdict.passed

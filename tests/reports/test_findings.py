@@ -1,0 +1,131 @@
+"""What a report says in words: from the numbers of its tables, and no more than they carry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from formalimg.reports.comparison import compare
+from formalimg.reports.findings import Findings, find
+from formalimg.reports.report import render
+from formalimg.runs.reader import open_run
+from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, scored_run
+from tests.reports.drawn_runs import DrawnRun, Fates, plain_run
+
+
+def _run(model: str, passing: int, *, refused: int = 0, **manifest: object) -> DrawnRun:
+    """Ten levels of eight items, so many of which pass; the last ones are refused."""
+    ends: Fates = {
+        level: [*(n < passing for n in range(8 - refused)), *(["refused"] * refused)]  # type: ignore[list-item]
+        for level in range(1, 11)
+    }
+    return plain_run(model, ends, **manifest)
+
+
+def _found(*runs: DrawnRun, baseline: Path | None = None) -> Findings:
+    comparison = compare(runs, baseline=baseline)
+    return find(comparison.sections[0], comparison)
+
+
+def _lines(found: Findings, question: str) -> tuple[str, ...]:
+    return next((one.lines for one in found.answers if one.question == question), ())
+
+
+def test_the_better_run_is_named_with_the_numbers_of_the_table() -> None:
+    runs = [_run("bad", 1), _run("good", 6)]
+    found = _found(*runs)
+    assert found.headline == "good is better than bad, by 62.5 points (Overall)."
+    (line,) = _lines(found, "Is it certain?")
+    (section,) = compare(runs).sections
+    (table,) = [one for one in section.tables if one.name == "paired differences"]
+    assert section.pairs[0].found.estimate == -0.625  # the table has it the other way round
+    assert line.startswith("good minus bad: +62.5 points (95 % interval +")
+    assert line.endswith("Holm-adjusted p < 0.001; better on 50, worse on 0 of 80 items")
+    assert table.rows[0].cells[:2] == ("bad", "good")
+    assert _lines(found, "What fails") == (
+        "bad: object clauses 88 % (70 of 80); by predicate: Is 88 % (70 of 80)",
+        "good: object clauses 25 % (20 of 80); by predicate: Is 25 % (20 of 80)",
+    )
+    assert not _lines(found, "Not scored")
+
+
+def test_runs_that_cannot_be_told_apart_are_not_ranked() -> None:
+    even = {level: [True, False] for level in range(1, 11)}
+    odd = {level: [level % 2 == 0, level % 2 == 1] for level in range(1, 11)}
+    found = _found(plain_run("a", even), plain_run("b", odd))
+    assert found.headline == "a and b cannot be told apart."
+    assert "not told apart" in _lines(found, "Is it certain?")[0]
+    same = _found(plain_run("a", even), plain_run("b", even))
+    assert same.headline == "a and b cannot be told apart."
+    three = _found(_run("a", 6), _run("c", 1), _run("b", 6))
+    assert three.headline == "a leads, and cannot be told apart from b."
+
+
+def test_with_several_runs_the_next_one_is_named() -> None:
+    found = _found(_run("fair", 4), _run("bad", 1), _run("good", 6))
+    assert found.headline == "good is better than all others; the next, fair, is 25.0 points behind (Overall)."
+    against = _found(_run("fair", 4), _run("bad", 1), _run("good", 6), baseline=Path("runs/fair"))
+    assert against.headline == "Compared with fair: good is better; bad is worse."
+
+
+def test_ceiling_and_floor_are_measures_and_no_contenders() -> None:
+    found = _found(_run("builtin/oracle", 8), _run("lab/model", 6), _run("builtin/scatter", 1))
+    assert found.headline.startswith("lab/model passes 75.0 % (")
+    assert found.headline.endswith(" overall and at least 70 % up to K 10.")
+    scatter, oracle = sorted(_lines(found, "Is it certain?"), key=lambda line: "oracle" in line)
+    assert "lab/model minus builtin/oracle: −25.0 points" in oracle
+    assert "lab/model minus builtin/scatter: +62.5 points" in scatter
+
+
+def test_one_run_says_that_there_is_nothing_to_compare() -> None:
+    found = _found(_run("only", 5))
+    assert found.headline.startswith("only passes 62.5 % (")
+    assert found.headline.endswith("and at least 70 % at no K.")
+    assert _lines(found, "Is it certain?")[0].endswith("With one run there is nothing to compare.")
+
+
+def test_what_is_not_scored_is_said_with_its_bounds() -> None:
+    found = _found(_run("slow", 3, refused=2), _run("whole", 3))
+    assert _lines(found, "Not scored") == (
+        "slow: 20 of 80 images (20 refused); all images: 37.5–62.5 %, whatever these show",
+    )
+    none = plain_run("new", {1: ["no image", "no image"]})
+    assert _found(none).headline == "No image has a verdict yet."
+    assert _found(none, _run("lab", 4)).headline.startswith("lab passes 50.0 %")
+
+
+def test_runs_over_different_items_are_compared_with_care() -> None:
+    other = plain_run("b", {1: [True] * 9}, digest="d2")
+    found = _found(_run("a", 4), other)
+    assert any("different items" in line for line in _lines(found, "With care"))
+
+
+def test_scores_have_no_points_and_no_percent(tmp_path: Path) -> None:
+    items = groups_of(8)
+    good: dict[str, Scores] = {item.id: [1.0, 1.0, 0.8] for item in items}
+    weak: dict[str, Scores] = {item.id: [0.5, 0.5, 0.5] for item in items}
+    folders = [
+        scored_run(tmp_path / name, items, judge_by(scores), model=f"lab/{name}")
+        for name, scores in (("weak", weak), ("good", good))
+    ]
+    runs = [open_run(folder) for folder in folders]
+    comparison = compare(runs)
+    found = find(comparison.sections[0], comparison)
+    assert found.headline.startswith("lab/good is better than lab/weak, by 0.")
+    assert found.headline.endswith(" (all levels).")
+    assert "of 8 groups" in _lines(found, "Is it certain?")[0]
+    assert "questions without the full score 100 % (24 of 24)" in _lines(found, "What fails")[0]
+    page = render(comparison, "html")
+    assert found.headline in page
+    assert "points" not in _lines(found, "Is it certain?")[0]
+    for run in runs:
+        run.close()
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_the_page_says_it_first_and_the_settings_last(count: int) -> None:
+    page = render(compare([_run(f"lab/{n}", n % 8) for n in range(count)]), "html")
+    order = [page.index(text) for text in ('class="findings"', 'class="rates"', "<h2>What fails", "<h2>Runs and their")]
+    assert order == sorted(order)
+    assert ('class="strip"' in page) == (count <= 6)

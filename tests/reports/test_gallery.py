@@ -1,0 +1,122 @@
+"""Which images a gallery shows, and how they are made small."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from formalimg.reports.examples import choose
+from formalimg.reports.report_images import Thumbnail, make_thumbnail
+from formalimg.runs.image_store import RunFolderImage
+from formalimg.runs.queries import ImageOutcome
+
+
+def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> ImageOutcome:
+    return ImageOutcome(str(number), level, 0, passed, None, reason, "")
+
+
+OUTCOMES = st.lists(
+    st.tuples(
+        st.integers(1, 10), st.sampled_from([(True, ""), (False, ""), (None, "refused"), (None, "judge failed")])
+    ),
+    max_size=120,
+).map(lambda ends: [_outcome(number, level, *end) for number, (level, end) in enumerate(ends)])
+
+
+@given(OUTCOMES, st.integers(0, 40))
+def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count: int) -> None:
+    chosen = choose(outcomes, count)
+    assert len(chosen) == min(count, len(outcomes))
+    assert len(set(chosen)) == len(chosen)
+    assert set(chosen) <= set(outcomes)
+    # Failures come first, then what is unscored, then passes; each by level.
+    order = [([False, None, True].index(one.passed), one.level) for one in chosen]
+    assert order == sorted(order)
+
+
+def test_passes_failures_and_levels_have_equal_parts() -> None:
+    outcomes = [_outcome(n, n % 10 + 1, passed) for n, passed in enumerate([True, False] * 100 + [False, True] * 100)]
+    chosen = choose(outcomes, 20)
+    assert Counter(one.passed for one in chosen) == {True: 10, False: 10}
+    assert set(Counter(one.level for one in chosen).values()) == {2}
+
+
+def test_some_unscored_of_every_reason_are_shown() -> None:
+    outcomes = [_outcome(n, 1, True) for n in range(50)]
+    outcomes += [_outcome(100 + n, 1, None, reason) for n, reason in enumerate(["refused"] * 9 + ["judge failed"])]
+    chosen = choose(outcomes, 24)
+    assert Counter(one.reason for one in chosen) == {"": 20, "refused": 3, "judge failed": 1}
+
+
+def test_images_not_made_yet_are_not_shown() -> None:
+    assert choose([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
+
+
+def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
+    sideways = Image.new("RGB", (400, 1000), "red")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a quarter
+    sideways.save(tmp_path / "a.jpg", exif=exif)
+    small = _thumbnail(tmp_path / "a.jpg")
+    assert isinstance(small, Thumbnail)
+    assert (small.width, small.height) == (320, 128)
+    assert small.address.startswith("data:image/webp;base64,")
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "L", "I;16", "CMYK"])
+def test_all_kinds_of_images_can_be_shown(tmp_path: Path, mode: str) -> None:
+    name = "a.jpg" if mode == "CMYK" else "a.png"
+    Image.new(mode, (40, 30)).save(tmp_path / name)
+    small = _thumbnail(tmp_path / name)
+    assert isinstance(small, Thumbnail)
+    assert (small.width, small.height) == (40, 30)
+
+
+def test_transparent_parts_are_white_as_the_judges_see_them(tmp_path: Path) -> None:
+    Image.new("RGBA", (40, 30), (0, 0, 0, 0)).save(tmp_path / "a.png")
+    small = _thumbnail(tmp_path / "a.png")
+    assert isinstance(small, Thumbnail)
+    with Image.open(io.BytesIO(small.data)) as shown:
+        assert min(shown.convert("L").tobytes()) >= 250
+
+
+def test_what_cannot_be_shown_says_why(tmp_path: Path) -> None:
+    (tmp_path / "words.png").write_text("no image")
+    Image.effect_noise((64, 64), 90).save(tmp_path / "whole.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:900])
+    Image.new("1", (20_000, 10_000)).save(tmp_path / "huge.png")
+    assert _thumbnail(tmp_path / "words.png") == "the file cannot be read as an image"
+    assert _thumbnail(tmp_path / "cut.png") == "the file cannot be read as an image"
+    assert _thumbnail(tmp_path / "gone.png") == "the file of the image is missing"
+    assert _thumbnail(tmp_path / "huge.png") == "the image is too large to be shown"
+
+
+@pytest.mark.parametrize("change", ["another file", "a link", "a pipe"])
+def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
+    path, other = tmp_path / "a.png", tmp_path / "b.png"
+    Image.new("RGB", (40, 30), "red").save(path)
+    digest = sha256(path.read_bytes()).hexdigest()
+    assert isinstance(make_thumbnail(RunFolderImage(tmp_path, path.name, digest)), Thumbnail)
+    path.rename(other)
+    if change == "another file":
+        Image.new("RGB", (40, 30), "blue").save(path)
+    elif change == "a link":
+        path.symlink_to(other)
+    else:
+        os.mkfifo(path)
+    shown = make_thumbnail(RunFolderImage(tmp_path, path.name, digest))
+    assert isinstance(shown, str)
+    assert shown.startswith("the file of the image cannot be read: it is ")
+
+
+def _thumbnail(path: Path) -> Thumbnail | str:
+    digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    return make_thumbnail(RunFolderImage(path.parent, path.name, digest))

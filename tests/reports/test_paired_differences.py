@@ -1,0 +1,227 @@
+"""Paired differences and ranks in reports: the same numbers as the functions, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.reports.comparison import compare
+from formalimg.reports.comparison_model import Section
+from formalimg.reports.formats import Format
+from formalimg.reports.report import render, terminal_text
+from formalimg.reports.tables.format import cell_text
+from formalimg.reports.tables.model import number_in
+from formalimg.runs.manifest import Identity
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.stats.comparison import compare_paired, compare_paired_scores
+from formalimg.stats.observations import Observation, ScoreObservation
+from formalimg.stats.permutation import holm
+from formalimg.types import Table
+from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, scored_run
+from tests.reports.drawn_runs import DrawnRun, Fates, plain_run
+
+LEVELS = range(1, 11)
+
+
+def _run(model: str, passing: int, *, refused: int = 0) -> DrawnRun:
+    """Ten levels of eight items, so many of which pass; the last ones are refused."""
+    ends: Fates = {
+        level: [*(n < passing for n in range(8 - refused)), *(["refused"] * refused)]  # type: ignore[list-item]
+        for level in LEVELS
+    }
+    return plain_run(model, ends)
+
+
+def _observed(run: DrawnRun) -> list[Observation]:
+    return [Observation(one.outcome.item, one.outcome.level, one.outcome.passed) for one in run.judged()]
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[DrawnRun]:
+    return [_run("good", 6), _run("fair", 5, refused=1), _run("bad", 1)]
+
+
+@pytest.fixture(scope="module")
+def section(runs: list[DrawnRun]) -> Section:
+    (section,) = compare(runs).sections
+    return section
+
+
+def _table(section: Section, name: str = "paired differences") -> Table:
+    (found,) = [table for table in section.tables if table.name == name]
+    return found
+
+
+def _texts(table: Table, row: int) -> list[str]:
+    return [cell_text(*pair) for pair in zip(table.rows[row].cells, table.columns, strict=True)]
+
+
+def test_every_pair_is_compared_on_the_items_that_both_have_verdicts_for(
+    runs: list[DrawnRun], section: Section
+) -> None:
+    table = _table(section)
+    assert [row.cells[:3] for row in table.rows] == [
+        ("good", "fair", "Overall"),
+        ("good", "bad", "Overall"),
+        ("fair", "bad", "Overall"),
+    ]
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    found = [compare_paired(_observed(runs[a]), _observed(runs[b]), levels=LEVELS) for a, b in pairs]
+    adjusted = holm([one.p or 0 for one in found])
+    for row, one, p in zip(table.rows, found, adjusted, strict=True):
+        number = number_in(table, row, 3)
+        assert number is not None
+        assert (number.value, number.interval) == (one.estimate, one.interval)
+        assert row.cells[4:6] == (one.p, p)
+        assert row.cells[6:] == (one.wins, one.losses, one.items, len(one.left_out))
+    assert _texts(table, 0)[6:] == ["10", "0", "70", "10"], "ten items were refused in one of the runs"
+    assert "+14.3 (" in _texts(table, 0)[3]
+
+
+def test_details_are_adjusted_number_by_number(section: Section) -> None:
+    table = _table(section, "paired differences in detail")
+    numbers = [row.cells[2] for row in table.rows if row.cells[:2] == ("good", "bad")]
+    assert numbers == ["Easy", "Medium", "Hard", *(f"K {level}" for level in LEVELS)]
+    of_level = [row.cells for row in table.rows if row.cells[2] == "K 1"]
+    assert [cells[5] for cells in of_level] == list(holm([cells[4] for cells in of_level]))  # type: ignore[misc]
+    assert "for 3 comparisons of the same number" in table.notes[0]
+
+
+def test_ranks_are_those_of_overall_with_ties_as_ties(section: Section) -> None:
+    assert section.ranks == ((1, 1), (2, 2), (3, 3))
+    close = [_run("one", 4), _run("two", 4), _run("three", 0)]
+    (tied,) = compare(close).sections
+    assert tied.ranks == ((1, 2), (1, 2), (3, 3))
+    text = render(compare(close), "md")
+    assert "| 1–2 | 80/80 |" in text
+    assert "rank: by Overall" in text
+    assert compare(close[:1]).sections[0].ranks == (), "one run has no rank"
+    alone = compare([close[0], plain_run("far", {1: [True]}, digest="other")]).sections[0]
+    assert alone.ranked_by == "all items", "one of them has no Overall"
+
+
+def test_the_others_are_compared_with_the_baseline_alone(runs: list[DrawnRun]) -> None:
+    (section,) = compare(runs, baseline=runs[2].folder).sections
+    table = _table(section)
+    assert [row.cells[:2] for row in table.rows] == [("good", "bad"), ("fair", "bad")]
+    assert "for 2 comparisons" in table.notes[0]
+    assert section.ranks == ((1, 1), (2, 2), (3, 3)), "by all pairs all the same"
+    with pytest.raises(FormalimgError, match="the baseline elsewhere is not among the runs"):
+        compare(runs, baseline=Path("elsewhere"))
+
+
+def test_with_several_judges_a_run_is_compared_with_the_verdicts_of_its_own() -> None:
+    def by(run: DrawnRun, judge: str) -> DrawnRun:
+        return replace(run, manifest=replace(run.manifest, judge=Identity(judge, {})))
+
+    both = [by(run, judge) for run in (_run("base", 3), _run("new", 5)) for judge in ("strict", "mild")]
+    (section,) = compare(both, baseline=both[0].folder).sections
+    assert [row.cells[:2] for row in _table(section).rows] == [
+        ("new, by strict", "base, by strict"),
+        ("new, by mild", "base, by mild"),
+    ]
+
+
+def test_items_that_only_share_their_id_are_left_out(runs: list[DrawnRun]) -> None:
+    items = {
+        name: item._replace(formula="(exists ?d (Is ?d 'dish'))") if item.level > 5 else item
+        for name, item in runs[2].items.items()
+    }
+    other = replace(runs[2], items=items, manifest=replace(runs[2].manifest, items_digest="other"))
+    (section,) = compare([runs[0], other]).sections
+    details = _table(section, "paired differences in detail")
+    assert [row.cells[2] for row in details.rows] == ["Easy", *(f"K {level}" for level in range(1, 6))]
+    assert [row.cells[8:] for row in details.rows[1:]] == [(8, 0)] * 5
+    (row,) = _table(section).rows
+    assert (row.cells[2], *row.cells[8:]) == ("all items", 40, 40), "an Overall would need items at all levels"
+
+
+def test_missing_verdicts_count_as_failures_where_the_report_says_so(runs: list[DrawnRun]) -> None:
+    (section,) = compare(runs, missing="fail").sections
+    assert _texts(_table(section), 0)[6:] == ["10", "0", "80", "0"]
+    assert _texts(_table(section), 0)[3].startswith("+12.5 (")
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_every_format_has_the_differences(runs: list[DrawnRun], form: Format) -> None:
+    text = " ".join(render(compare(runs), form, details=True).split())
+    if form == "csv":
+        lines = {
+            (line["run"], line["figure"], line["name"]): line
+            for line in csv.DictReader(io.StringIO(render(compare(runs), form)))
+        }
+        line = lines["good", "paired differences", "bad, Overall, difference"]
+        assert float(line["value"]) == pytest.approx(5 / 8)
+        assert float(line["low"]) < 5 / 8 < float(line["high"])
+        assert float(lines["good", "paired differences", "bad, Overall, adjusted p"]["value"]) < 1e-6
+        assert float(lines["fair", "rank", "Overall"]["value"]) == 2
+    elif form == "json":
+        data = json.loads(render(compare(runs), form))["sections"][0]
+        assert data["tables"][0]["rows"][1]["cells"][3]["value"] == pytest.approx(5 / 8)
+        assert data["runs"][1]["rank"]["Overall"]["interval"] == [2, 2]
+    else:
+        assert "+62.5" in text
+        assert "rank" in text
+        assert "Paired differences in detail" in text
+
+
+def test_a_terminal_shows_differences_unasked_and_their_details_if_asked(runs: list[DrawnRun]) -> None:
+    text = terminal_text(compare(runs), 160)
+    assert "Paired differences\n" in text
+    assert "K 10  " not in text.split("Paired differences\n")[1]
+    assert "There is more with --details: paired differences in detail." in text
+
+
+def test_of_many_runs_bands_and_levels_are_in_files_alone() -> None:
+    many = compare([_run(f"model {n}", n) for n in range(7)])
+    assert "Paired differences in detail" not in render(many, "md") + render(many, "latex") + render(many, "html")
+    assert "Bands and levels are in CSV and JSON reports" in render(many, "md")
+    assert '"paired differences in detail"' in render(many, "json")
+    assert "paired differences in detail" in render(many, "csv")
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
+    """Eight groups of CF-World; in the second run the factual image of one closes its gate, and one is not scored."""
+    folder, items = tmp_path_factory.mktemp("scored"), groups_of(8)
+    good: dict[str, Scores] = {item.id: [1.0, 1.0, 1.0] for item in items}
+    worse: dict[str, Scores] = {
+        **good,
+        **{f"g{n}-l3": [1.0, 1.0, 0.5] for n in range(1, 7)},
+        "g0-l1": [0.0, 0.0, 0.0],
+        "g7-l2": "judge failed",
+    }
+    return [
+        open_run(scored_run(folder / name, items, judge_by(scores, "test/judge"), model=f"lab/{name}"))
+        for name, scores in (("good", good), ("worse", worse))
+    ]
+
+
+def test_scores_are_compared_group_by_group_as_they_count(scored: list[StoredRun]) -> None:
+    (section,) = compare(scored).sections
+    table, details = _table(section), _table(section, "paired differences in detail")
+    (row,) = table.rows
+    assert row.cells[2] == "all levels"
+    here = [ScoreObservation(f"g{n}", level, 0, 1.0) for n in range(8) for level in (1, 2, 3)]
+    half = {(f"g{n}", 3): (3 + 8 + 15 / 2) / 26 for n in range(1, 7)}
+    there = [one._replace(score=0.0 if one.group == "g0" else half.get((one.group, one.level), 1.0)) for one in here]
+    there = [one._replace(score=None) if (one.group, one.level) == ("g7", 2) else one for one in there]
+    found = compare_paired_scores(here, there)
+    number = number_in(table, row, 3)
+    assert number is not None
+    assert (number.value, number.interval) == (found.estimate, found.interval)
+    assert row.cells[4] == found.p
+    assert [column.head for column in table.columns[6:]] == ["better", "worse", "groups", "left out"]
+    assert [row.cells[2] for row in details.rows] == ["L1", "L2", "L3"]
+    l1 = number_in(details, details.rows[0], 3)
+    assert l1 is not None
+    assert l1.value == pytest.approx(1 / 8)
+    assert details.rows[1].cells[6:] == (1, 0, 7, 1), "a closed gate counts as it does in the means"
+    assert "each group counts once, by its mean score over the levels that both have" in table.notes[0]
