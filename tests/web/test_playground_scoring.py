@@ -128,6 +128,7 @@ def test_an_image_is_chosen_and_scored_in_a_browser(browser: Browser, address: s
     drawing = _png(draw(CUP_AND_FORK, 256))
     page.set_input_files("#file", {"name": f"{HARM}.png", "mimeType": "image/png", "buffer": drawing})
     page.get_by_label("Prompt").fill("A red cup is to the right of a fork.")
+    page.locator("#score:enabled").wait_for()  # the file has been read
     page.keyboard.press("Control+Enter")
     page.locator("#verdict .fail").wait_for()
     assert page.locator("#parts .pass").count() == 3
