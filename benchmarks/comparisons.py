@@ -3,7 +3,8 @@
 Two models are drawn over the same items; an item is as hard for both as their correlation says. Each way to call a
 difference is asked whether it sees one: the sign-flip test of the reports, the sign test on wins and losses, McNemar's
 test on the first image of each item, and whether the intervals of the two rates lie apart. Then eleven equal models
-are compared with each other, with and without Holm's correction.
+are compared with each other, with and without Holm's correction. Last, five models are compared in ten pairs, equal or
+not: how often all of their adjusted intervals hold, and how often any difference is false.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats.comparison import PairedItems
+from formalimg.stats.comparison import PairedItems, adjust_for_all
 from formalimg.stats.intervals import binomial_interval, clustered_interval, log_binomial_tail
 from formalimg.stats.observations import PassCount
 from formalimg.stats.permutation import holm, sign_flip_test
@@ -106,6 +107,7 @@ def main() -> None:
             # False alarms are rare, and need more trials.
             print_case(case, difference, trials if difference else 4 * trials)
     print_holm(trials)
+    print_families(trials)
 
 
 def print_case(case: Case, difference: float, trials: int) -> None:
@@ -193,6 +195,72 @@ def print_holm(trials: int) -> None:
             corrected += min(holm(found)) <= ALPHA
         total = max(trials // 2, 1)
         print(f"{name:32} as they are {plain / total:.3f}, by Holm {corrected / total:.3f}", flush=True)
+
+
+FAMILIES = {
+    "all equal": (0.0,) * 5,
+    "two equal, others far apart": (0.0, 0.0, 0.25, 0.5, 0.75),
+    "two equal, others near": (0.0, 0.0, 0.08, 0.16, 0.24),
+    "all far apart": (0.0, 0.18, 0.36, 0.54, 0.72),
+    "all near": (0.0, 0.04, 0.08, 0.12, 0.16),
+}
+"""How much better each of five models is than the first."""
+
+
+def print_families(trials: int) -> None:
+    """Print how often the adjusted intervals of ten pairs hold all at once."""
+    print("\nfive runs, ten pairs: share of reports in which all intervals hold the truth, at 95 % and adjusted; in")
+    print("which any difference is significant that is none; and mean width of the adjusted intervals in points")
+    print(
+        f"{'models':30}{'images':>7}{'items':>6} {'single':>7} {'all hold':>9} {'false':>6} {'agree':>6} {'width':>6}"
+    )
+    for name, shifts in FAMILIES.items():
+        for images, items in ((1, 200), (4, 50), (4, 200)):
+            print_family(name, shifts, images, items, trials)
+
+
+def print_family(name: str, shifts: Sequence[float], images: int, items: int, trials: int) -> None:
+    chance = np.random.default_rng(23)
+    pairs = [(one, other) for one in range(len(shifts)) for other in range(one)]
+    rates = [true_rate(0.1 + shift) for shift in shifts]
+    truths = [rates[one] - rates[other] for one, other in pairs]
+    seen: list[tuple[float, ...]] = []
+    for _ in range(trials):
+        hardness, own = chance.random(items), chance.random((len(shifts), items, images))
+        # Half of the luck of an image is that of its item, for all models.
+        luck = np.where((chance.random(items) < 0.5)[None, :, None], 0.8 * hardness[None, :, None] + 0.2 * own, own)
+        means = (luck < 0.1 + np.array(shifts)[:, None, None]).mean(axis=2)
+        differences = [
+            PairedItems({str(n): (1, float(each)) for n, each in enumerate(means[one] - means[other])}, {}).difference()
+            for one, other in pairs
+        ]
+        adjusted = adjust_for_all(differences)
+        intervals = [found.interval for found in adjusted if found.interval is not None]
+        significant = [found.adjusted_p is not None and found.adjusted_p <= ALPHA for found in adjusted]
+        seen.append(
+            (
+                all(
+                    found.interval is not None and found.interval.low <= truth <= found.interval.high
+                    for found, truth in zip(differences, truths, strict=True)
+                ),
+                all(low <= truth <= high for (low, high), truth in zip(intervals, truths, strict=True)),
+                any(is_found and not truth for is_found, truth in zip(significant, truths, strict=True)),
+                all(
+                    is_found != (low <= 0 <= high) for is_found, (low, high) in zip(significant, intervals, strict=True)
+                ),
+                100 * sum(high - low for low, high in intervals) / len(intervals),
+            )
+        )
+    single, hold, false, agree, width = np.mean(np.array(seen), axis=0)
+    print(f"{name:30}{images:7}{items:6} {single:7.3f} {hold:9.3f} {false:6.3f} {agree:6.3f} {width:6.1f}", flush=True)
+
+
+def true_rate(threshold: float) -> float:
+    """Return the chance that an image passes whose luck is that of `print_family`."""
+    mixed = (
+        np.add.outer(0.8 * (np.arange(2000) + 0.5) / 2000, 0.2 * (np.arange(2000) + 0.5) / 2000) < threshold
+    ).mean()
+    return float(0.5 * mixed + 0.5 * threshold)
 
 
 if __name__ == "__main__":

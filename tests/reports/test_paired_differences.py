@@ -20,7 +20,7 @@ from formalimg.reports.tables.format import cell_text
 from formalimg.reports.tables.model import number_in
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun, open_run
-from formalimg.stats.comparison import compare_paired, compare_paired_scores
+from formalimg.stats.comparison import adjust_for_all, compare_paired, compare_paired_scores
 from formalimg.stats.observations import Observation, ScoreObservation
 from formalimg.stats.permutation import holm
 from formalimg.types import Table
@@ -73,13 +73,12 @@ def test_every_pair_is_compared_on_the_items_that_both_have_verdicts_for(
         ("fair", "bad", "Overall"),
     ]
     pairs = [(0, 1), (0, 2), (1, 2)]
-    found = [compare_paired(_observed(runs[a]), _observed(runs[b]), levels=LEVELS) for a, b in pairs]
-    adjusted = holm([one.p or 0 for one in found])
-    for row, one, p in zip(table.rows, found, adjusted, strict=True):
+    found = adjust_for_all([compare_paired(_observed(runs[a]), _observed(runs[b]), levels=LEVELS) for a, b in pairs])
+    for row, one in zip(table.rows, found, strict=True):
         number = number_in(table, row, 3)
         assert number is not None
         assert (number.value, number.interval) == (one.estimate, one.interval)
-        assert row.cells[4:6] == (one.p, p)
+        assert row.cells[4:6] == (one.p, one.adjusted_p)
         assert row.cells[6:] == (one.wins, one.losses, one.items, len(one.left_out))
     assert _texts(table, 0)[6:] == ["10", "0", "70", "10"], "ten items were refused in one of the runs"
     assert "+14.3 (" in _texts(table, 0)[3]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.comparison import (
     PairedDifference,
+    PairedItems,
     adjust_for_all,
     compare_paired,
     compare_paired_scores,
@@ -20,6 +23,7 @@ from formalimg.stats.comparison import (
 )
 from formalimg.stats.observations import Observation, ScoreObservation
 from tests.stats.observing import observations
+from tests.support.sizes import tries
 
 
 def _pairs(wins: int, losses: int, ties: int) -> tuple[list[Observation], list[Observation]]:
@@ -188,6 +192,65 @@ def test_p_values_are_adjusted_for_all_pairs_that_have_one() -> None:
     nothing = PairedDifference(None, None, None, None, 0, ())
     found = adjust_for_all([_found(0.1, 0, p=0.02), nothing, _found(0.1, 0, p=0.01)])
     assert [one.adjusted_p for one in found] == [0.02, None, 0.02]
+
+
+def test_adjusted_intervals_have_the_confidence_of_bonferroni() -> None:
+    chance = np.random.default_rng(3)
+    differences = [[float(each) for each in chance.normal(0.2, 0.1, 40)] for _ in range(4)]
+    pairs = [PairedItems({str(n): (1, each) for n, each in enumerate(those)}, {}) for those in differences]
+    adjusted = adjust_for_all([pair.difference(confidence=0.9) for pair in pairs])
+    wider = [difference_interval(those, confidence=1 - 0.1 / 4) for those in differences]
+    assert [found.interval for found in adjusted] == [pytest.approx(interval) for interval in wider]
+    alone = pairs[0].difference(confidence=0.9)
+    assert adjust_for_all([alone]) == (alone._replace(adjusted_p=alone.p),), "one comparison needs no adjustment"
+
+
+def test_an_interval_excludes_0_exactly_where_p_is_significant() -> None:
+    """Also where the interval alone would say otherwise: p is of the signs, the interval of the spread."""
+    chance = np.random.default_rng(4)
+    seen = set()
+    for _ in range(tries(150, 600)):
+        shifts = chance.choice([0.0, 0.1, 0.2, 0.6], 5)
+        differences = [
+            PairedItems({str(n): (1, round(float(each), 1)) for n, each in enumerate(values)}, {}).difference()
+            for values in chance.normal(shifts[:, None], 0.3, (5, int(chance.integers(5, 30)))).clip(-1, 1)
+        ]
+        adjusted = adjust_for_all(differences)
+        for found, p in [(found, found.p) for found in differences] + [(found, found.adjusted_p) for found in adjusted]:
+            assert found.interval is not None
+            assert found.estimate is not None
+            assert p is not None
+            assert (p <= 0.05) == (not found.interval.low <= 0 <= found.interval.high)
+            assert found.interval.low <= found.estimate <= found.interval.high
+        by_bonferroni = sum(5 * (found.p or 0) <= 0.05 for found in adjusted)
+        seen.add(sum((found.adjusted_p or 0) <= 0.05 for found in adjusted) > by_bonferroni)
+    assert seen == {True, False}, "some differences are significant by Holm's method and not by Bonferroni's"
+
+
+def test_all_adjusted_intervals_of_a_report_hold_at_once() -> None:
+    """Five runs, ten pairs, two of the runs equal: the case in which Holm's method leaves least to the intervals."""
+    chance = np.random.default_rng(5)
+    rates = np.array([0.3, 0.3, 0.5, 0.65, 0.8])
+    pairs = [(one, other) for one in range(5) for other in range(one)]
+    trials, hold, single = tries(60, 300), 0, 0
+    for _ in range(trials):
+        means = (chance.random((5, 120)) < rates[:, None]).astype(float)
+        differences = [
+            PairedItems({str(n): (1, each) for n, each in enumerate((means[a] - means[b]).tolist())}, {}).difference()
+            for a, b in pairs
+        ]
+        truths = [float(rates[a] - rates[b]) for a, b in pairs]
+        hold += _all_hold(adjust_for_all(differences), truths)
+        single += _all_hold(differences, truths)
+    assert hold >= 0.9 * trials
+    assert single < 0.85 * trials, "the simulation would not show a forgotten adjustment"
+
+
+def _all_hold(differences: Sequence[PairedDifference], truths: Sequence[float]) -> bool:
+    return all(
+        found.interval is not None and found.interval.low <= truth <= found.interval.high
+        for found, truth in zip(differences, truths, strict=True)
+    )
 
 
 def _found(estimate: float, adjusted_p: float, p: float = 0.5) -> PairedDifference:

@@ -5,13 +5,16 @@ the mean over its images. The test flips the signs of these differences (`formal
 
 The interval is that of Student's t, with one imagined item on either side of the mean, as far from it as the farthest
 item that was seen. Without them it would be too narrow where most items are ties, and have no width if all are.
+
+Several comparisons are adjusted together (`adjust_for_all`): p-values by Holm's method, intervals by Bonferroni's.
+An interval and the test beside it never contradict each other: the interval excludes 0 exactly where p is significant.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
@@ -29,18 +32,28 @@ _NO_SPREAD = 1e-9
 """Differences that are closer to each other than this are the same."""
 
 
+class MeanError(NamedTuple):
+    """Standard error of a mean difference, and its degrees of freedom; infinite for a single item."""
+
+    value: float
+    freedom: int
+
+
 class PairedDifference(NamedTuple):
     """How much higher the mean of one run is than that of another, on the items that both have a number for.
 
     Attributes:
         estimate: the mean difference, first minus second; for a band the mean over its levels, each with the same
             weight. None if there is no item, or none at one of the levels.
-        interval: its confidence interval; it holds 0 where the test finds no difference at this confidence.
+        interval: its confidence interval, simultaneous for all comparisons of a report where they were adjusted. It
+            excludes 0 exactly where the (adjusted) p-value is at most 1 minus the confidence.
         p: the two-sided p-value of the sign-flip test; None where there is no estimate.
         adjusted_p: the same, corrected by Holm's method for all comparisons of a report; None where it was not.
         items: the number of items compared.
         left_out: the items that only one of the runs has, or that have no verdict or score in one of them, by name.
         wins, losses: the number of items on which the first is better, and worse.
+        confidence: of the interval; with adjusted p-values, that all intervals of the report hold.
+        error: the standard error of the estimate; None where there is no estimate.
     """
 
     estimate: float | None
@@ -51,6 +64,8 @@ class PairedDifference(NamedTuple):
     left_out: tuple[str, ...]
     wins: int = 0
     losses: int = 0
+    confidence: float = 0.95
+    error: MeanError | None = None
 
 
 class ItemMean(NamedTuple):
@@ -226,9 +241,40 @@ def compare_paired_scores(
 
 
 def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
-    """Return the comparisons with p-values corrected for all of them; those without a p-value are no tests."""
-    corrected = iter(holm([one.p for one in differences if one.p is not None]))
-    return tuple(one if one.p is None else one._replace(adjusted_p=next(corrected)) for one in differences)
+    """Return the comparisons with p-values and intervals adjusted for all of them.
+
+    The p-values are Holm's: with 95 % confidence, no difference is significant where there is none. The intervals are
+    Bonferroni's: with m tests each has the confidence 1 - (1 - confidence) / m, so that with 95 % confidence all of
+    them hold. Holm's method can find a difference that Bonferroni's would not; the interval then ends at 0.
+    Comparisons without a p-value are no tests.
+    """
+    p_values = [difference.p for difference in differences if difference.p is not None]
+    adjusted = iter(holm(p_values))
+    return tuple(
+        difference if difference.p is None else _adjust(difference, next(adjusted), len(p_values))
+        for difference in differences
+    )
+
+
+def _adjust(difference: PairedDifference, adjusted_p: float, tests: int) -> PairedDifference:
+    interval, confidence = difference.interval, difference.confidence
+    if difference.estimate is not None and difference.error is not None:
+        interval = _interval(difference.estimate, difference.error, 1 - (1 - confidence) / tests)
+        interval = _reconcile(interval, difference.estimate, adjusted_p, confidence)
+    return difference._replace(adjusted_p=adjusted_p, interval=interval)
+
+
+def _is_significant(p: float, confidence: float) -> bool:
+    return p <= 1 - confidence + _NO_SPREAD
+
+
+def _reconcile(interval: Interval, estimate: float, p: float, confidence: float) -> Interval:
+    """Return the interval with 0 inside where the test finds no difference, and outside where it finds one."""
+    low, high = interval
+    if not _is_significant(p, confidence):
+        return Interval(min(low, 0.0), max(high, 0.0))
+    nearest = min(abs(estimate), _NO_SPREAD)
+    return Interval(max(low, nearest), high) if estimate > 0 else Interval(low, min(high, -nearest))
 
 
 class RankRange(NamedTuple):
@@ -253,7 +299,7 @@ def rank_ranges(
     """
     ahead, behind = [0] * runs, [0] * runs
     for (one, other), found in pairs.items():
-        if found.estimate and found.adjusted_p is not None and found.adjusted_p <= 1 - confidence + _NO_SPREAD:
+        if found.estimate and found.adjusted_p is not None and _is_significant(found.adjusted_p, confidence):
             better, worse = (one, other) if found.estimate > 0 else (other, one)
             ahead[worse] += 1
             behind[better] += 1
@@ -277,16 +323,24 @@ def difference_interval(
     validate_confidence(confidence)
     shares = weights or [1 / len(differences)] * len(differences)
     mean = fsum(share * each for share, each in zip(shares, differences, strict=True))
+    return _interval(mean, _mean_error(differences, shares, mean), confidence)
+
+
+def _mean_error(differences: Sequence[float], shares: Sequence[float], mean: float) -> MeanError:
     squares = fsum(share * share for share in shares)
     items = 1 / squares  # the effective number, which is that of the items if all weigh the same
     if items < 2 - _NO_SPREAD:
-        return Interval(-1.0, 1.0)
+        return MeanError(inf, 1)
     farthest = max(abs(each - mean) for each in differences)
     if farthest < _NO_SPREAD:  # nothing is known of how far others may be
         farthest = 1.0
     spread = fsum((share * (each - mean)) ** 2 for share, each in zip(shares, differences, strict=True)) / squares
     error = sqrt((items * spread + 2 * farthest**2) / (items * (items + 1)))
-    width = student_quantile(confidence, int(items - 1 + _NO_SPREAD)) * error
+    return MeanError(error, int(items - 1 + _NO_SPREAD))
+
+
+def _interval(mean: float, error: MeanError, confidence: float) -> Interval:
+    width = student_quantile(confidence, error.freedom) * error.value
     return Interval(max(-1.0, mean - width), min(1.0, mean + width))
 
 
@@ -297,22 +351,12 @@ def _paired_difference(
     validate_confidence(confidence)
     wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
     if not weights:
-        return PairedDifference(None, None, None, None, len(values), left_out, wins, losses)
+        return PairedDifference(None, None, None, None, len(values), left_out, wins, losses, confidence)
     weighted = [weight * value for weight, value in zip(weights, values, strict=True)]
-    p = sign_flip_test(weighted, seed=seed)
-    low, high = difference_interval(values, weights=weights, confidence=confidence)
-    if p > 1 - confidence:  # a test that finds no difference and an interval without 0 would contradict each other
-        low, high = min(low, 0.0), max(high, 0.0)
-    return PairedDifference(
-        fsum(weighted),
-        Interval(low, high),
-        p,
-        None,
-        len(values),
-        left_out,
-        wins,
-        losses,
-    )
+    p, estimate = sign_flip_test(weighted, seed=seed), fsum(weighted)
+    error = _mean_error(values, weights, estimate)
+    interval = _reconcile(_interval(estimate, error, confidence), estimate, p, confidence)
+    return PairedDifference(estimate, interval, p, None, len(values), left_out, wins, losses, confidence, error)
 
 
 def _group(name: str) -> str:
