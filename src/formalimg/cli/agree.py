@@ -76,6 +76,14 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
+    rule: Annotated[
+        Literal["majority", "mean"] | None,
+        typer.Option(
+            help="How ratings from 1 to 5 become a label of an image: most of them are 4 or more, or their mean is, as "
+            "in the human study of FormalImg. Default: the rule of the study; majority for a file.",
+            show_default=False,
+        ),
+    ] = None,
     iou: Annotated[
         float | None,
         typer.Option(
@@ -102,8 +110,9 @@ def agree_command(
     formats = figure_formats(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
-    if not ratings and (exclude_inattentive is not None or iou is not None):
-        option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
+    options = {"--exclude-inattentive": exclude_inattentive, "--rule": rule, "--iou": iou}
+    option = next((name for name, value in options.items() if value is not None), "")
+    if option and not ratings:
         raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")
     if ratings:
         from formalimg.human_eval.agreement.studies import (
@@ -111,7 +120,7 @@ def agree_command(
             human_study_text,
         )  # here, so that other commands start faster
 
-        studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile)
+        studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile, rule)
         write_output(
             form, out, lambda: human_study_text(studies_of_ratings, form), lambda: human_study_table(studies_of_ratings)
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.vote_study import VoteStudy
     from formalimg.runs.manifest import Identity
     from formalimg.runs.reader import StoredRun
+    from formalimg.stats.agreement import ComplianceRule
     from formalimg.stats.observations import Profile
 
 
@@ -64,6 +65,7 @@ def compare_with_ratings(
     exclude_inattentive: float | None,
     iou: float | None,
     profile: Profile,
+    rule: ComplianceRule | None = None,
 ) -> list[HumanStudy]:
     """Compare a rating study with each judge; corrected boxes belong to one judge."""
     from formalimg.human_eval.agreement.boxes import BoxStudy
@@ -73,7 +75,7 @@ def compare_with_ratings(
 
     found = [
         study_human_ratings(
-            human_ratings(ratings, opened, exclude_inattentive),
+            human_ratings(ratings, opened, exclude_inattentive, rule),
             opened,
             iou=MIN_OVERLAP if iou is None else iou,
             profile=profile,

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.databases import (
     OpenMode,
@@ -33,6 +33,7 @@ from formalimg.human_eval.manifest import SCHEMA, SCHEMAS, RatedRun, StudyManife
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.human_eval.rules import StudyRules
 from formalimg.runs.reader import StoredRun
+from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class StudyPlan:
     instructions: bool = False
     completion_url: str = ""
     rules: StudyRules | None = None
+    rule: ComplianceRule | Literal[""] = ""
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
@@ -288,6 +290,7 @@ def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
         plan.instructions,
         plan.completion_url,
         plan.rules,
+        plan.rule,
     )
 
 

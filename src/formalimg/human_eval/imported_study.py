@@ -84,5 +84,6 @@ def write_rated_study(
         made_with=made_with,
         answers=answers,
         imported=source,
+        rule="majority",
     )
     write_study(plan, folder)

@@ -16,7 +16,8 @@ from formalimg.human_eval.agreement.studies import HumanStudy, study_human_ratin
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import PASSING_SCORE, RatingProtocol
 from formalimg.human_eval.ratings import human_ratings
-from formalimg.human_eval.records import RatedTask
+from formalimg.human_eval.records import RatedTask, StudyRecord
+from formalimg.human_eval.study_export import summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import complies, majority
 
@@ -60,7 +61,11 @@ def human_labels(
     manifest = read_study_manifest(place)
     if manifest.borderline:
         return refuse_labels(labels, _BORDERLINE.format(study=place))
-    return {folder: replace(own, assumed=False, drawn_by=_drawn_by(manifest)) for folder, own in labels.items()}
+    by_item = manifest.correction is None and not manifest.imported
+    return {
+        folder: replace(own, assumed=False, drawn_by=_drawn_by(manifest), drawn_by_item=by_item)
+        for folder, own in labels.items()
+    }
 
 
 def _drawn_by(manifest: StudyManifest) -> DrawnBy | None:
@@ -74,19 +79,19 @@ def _drawn_by(manifest: StudyManifest) -> DrawnBy | None:
     )
 
 
-def image_labels(tasks: Sequence[RatedTask], protocol: RatingProtocol) -> Mapping[tuple[str, int], bool]:
-    """Return the label of each image of a study of one run whose ratings are all there; none for ties.
+def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
+    """Return the label of each image whose ratings are all there, by run, item and sample; none for ties.
 
-    Args:
-        tasks: the tasks of the study.
-        protocol: how raters judge; by scores, a mean of half or more passes.
+    By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
     """
-    by_image: dict[tuple[str, int], list[RatedTask]] = {}
-    for task in tasks:
-        if not task.is_check:
-            by_image.setdefault((task.item, task.sample), []).append(task)
+    manifest = study.manifest
+    excluded = {rater.rater for rater in summarize_raters(study) if rater.excluded}
+    by_image: dict[tuple[str, str, int], list[RatedTask]] = {}
+    for task in study.tasks:
+        if not task.is_check and task.rater not in excluded:
+            by_image.setdefault((task.run, task.item, task.sample), []).append(task)
     labels = {
-        image: _label([given for task in own if (given := _answer(task, protocol)) is not None], protocol)
+        image: _label([given for task in own if (given := _answer(task, manifest.protocol)) is not None], manifest)
         for image, own in by_image.items()
         if all(task.finished for task in own)
     }
@@ -102,11 +107,11 @@ def _answer(task: RatedTask, protocol: RatingProtocol) -> float | None:
     return fmean(given) if protocol == "scores" or not isinstance(first, int | float) else first
 
 
-def _label(answers: Sequence[float], protocol: RatingProtocol) -> bool | None:
+def _label(answers: Sequence[float], manifest: StudyManifest) -> bool | None:
     if not answers:
         return None
-    if protocol == "likert":
-        return complies([int(points) for points in answers])
-    if protocol == "scores":
+    if manifest.protocol == "likert":
+        return complies([int(points) for points in answers], manifest.label_rule)
+    if manifest.protocol == "scores":
         return fmean(answers) >= PASSING_SCORE
     return majority(bool(answer) for answer in answers)

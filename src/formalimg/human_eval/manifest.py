@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
@@ -13,6 +13,7 @@ from formalimg.human_eval.correction_sample import CorrectionSample, parse_sampl
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.rules import StudyRules, parse_rules
 from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
+from formalimg.stats.agreement import ComplianceRule
 
 MANIFEST_FILE = "study.toml"
 MAX_RATERS = 100_000
@@ -68,6 +69,8 @@ class StudyManifest:
         instructions: whether raters first see instructions and practice; written only if so.
         completion_url: where raters go when they have finished, such as a page of their platform; empty for none.
         rules: who is excluded, as stated beforehand; None if no rule was stated, and then not written.
+        rule: how Likert ratings of an image become a label; empty in other studies, and in those made before there was
+            a choice.
         schema: the schema version.
     """
 
@@ -88,12 +91,18 @@ class StudyManifest:
     instructions: bool = False
     completion_url: str = ""
     rules: StudyRules | None = None
+    rule: ComplianceRule | Literal[""] = ""
     schema: int = SCHEMA
 
     @property
     def labels(self) -> int | None:
         """How many images were asked for at first, in a study that corrects a judge."""
         return self.correction.labels if self.correction else None
+
+    @property
+    def label_rule(self) -> ComplianceRule:
+        """How Likert ratings become labels: by their mean in studies that were made when there was no other rule."""
+        return self.rule or "mean"
 
 
 _STORED_NAMES = {
@@ -104,7 +113,7 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
-_OPTIONAL = {"borderline": bool, "imported": str, "instructions": bool, "completion_url": str}
+_OPTIONAL = {"borderline": bool, "imported": str, "instructions": bool, "completion_url": str, "rule": str}
 """Fields that are written only if they say something."""
 
 _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
@@ -173,6 +182,8 @@ def read_study_manifest(folder: Path) -> StudyManifest:
                 raise KeyError(name)
         if not str(optional.get("completion_url") or "https://").startswith(("https://", "http://")):
             raise KeyError("completion_url")
+        if optional.get("rule", "mean") not in get_args(ComplianceRule):
+            raise KeyError("rule")
         correction = parse_sample(table["correction"]) if "correction" in table else None
         rules = parse_rules(table["rules"]) if "rules" in table else None
         return StudyManifest(

@@ -28,10 +28,14 @@ from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
 from formalimg.human_eval.study_export import summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene
+from formalimg.stats.agreement import ComplianceRule
 
 
 def human_ratings(
-    path: str | Path, runs: Sequence[StoredRun], exclude_inattentive: float | None = None
+    path: str | Path,
+    runs: Sequence[StoredRun],
+    exclude_inattentive: float | None = None,
+    rule: ComplianceRule | None = None,
 ) -> HumanRatings:
     """Load human ratings.
 
@@ -40,6 +44,7 @@ def human_ratings(
         runs: the rated runs.
         exclude_inattentive: leave out raters who missed more than this share of their attention checks, whatever the
             rules of the study say; None for these rules, if it has any.
+        rule: how Likert ratings of an image become a label; None for the rule of the study, or the majority in a file.
 
     Raises:
         FormalimgError: if they cannot be read, or the images of the runs are not those that raters saw.
@@ -48,10 +53,11 @@ def human_ratings(
     if path.is_dir():
         study = read_study(path)
         _require_same_images(study, runs, path)
-        return _from_study(study, _conduct(study, exclude_inattentive))
+        ratings = _from_study(study, _conduct(study, exclude_inattentive))
+        return replace(ratings, rule=rule or study.manifest.label_rule)
     if exclude_inattentive is not None:
         raise FormalimgError(f"{path} has no attention checks: name the folder of the study instead")
-    return _read(path)
+    return replace(_read(path), rule=rule or "majority")
 
 
 def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSummary:

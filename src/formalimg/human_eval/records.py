@@ -22,7 +22,7 @@ from formalimg.human_eval.database import open_for_reading, rating_errors
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
 from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time, with_other
-from formalimg.stats.agreement import complies
+from formalimg.stats.agreement import ComplianceRule, complies
 
 _TASKS = """
     SELECT id, name, pictures.run, pictures.item, pictures.sample, pictures.level, pictures.grounded, asked.item, steps,
@@ -174,12 +174,13 @@ def _other(run: object, item: object, sample: object) -> OtherImage:
 
 
 class Compliance(NamedTuple):
-    """Likert ratings of an image, as in the human study of FormalImg: a mean of 4 or more passes.
+    """Likert ratings of an image, and whether it passes.
 
     Attributes:
         run, item, sample, level: identify the image.
         ratings: the ratings so far, in the order of the raters.
         wanted: number of ratings that it will get, without those of raters who cannot tell.
+        rule: how the ratings become a label.
     """
 
     run: str
@@ -188,6 +189,7 @@ class Compliance(NamedTuple):
     level: int
     ratings: tuple[int, ...]
     wanted: int
+    rule: ComplianceRule
 
     @property
     def mean(self) -> float | None:
@@ -196,18 +198,18 @@ class Compliance(NamedTuple):
 
     @property
     def passed(self) -> bool | None:
-        """Return whether the mean is 4 or more; None while ratings are missing."""
-        return None if not self.ratings or len(self.ratings) < self.wanted else complies(self.ratings)
+        """Return whether it passes by the rule; None while ratings are missing, and for a tie."""
+        return None if not self.ratings or len(self.ratings) < self.wanted else complies(self.ratings, self.rule)
 
 
-def mean_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
+def mean_ratings(tasks: Sequence[RatedTask], rule: ComplianceRule) -> list[Compliance]:
     """Return the ratings of each image, in the order of the tasks, without attention checks."""
     by_image: dict[tuple[str, str, int, int], list[RatedTask]] = {}
     for task in tasks:
         if not task.is_check:
             by_image.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
     return [
-        Compliance(*image, tuple(points), len(those) - sum(_cannot_tell(task) for task in those))
+        Compliance(*image, tuple(points), len(those) - sum(_cannot_tell(task) for task in those), rule)
         for image, those in by_image.items()
         for points in [[_points(task) for task in those if task.finished and not _cannot_tell(task)]]
     ]

@@ -21,6 +21,7 @@ from formalimg.runs.manifest import require_images
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
+from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
 BORDERLINE = (0.3, 0.7)
@@ -70,6 +71,7 @@ def create_study(
     borderline: bool = False,
     labels: int | None = None,
     rules: StudyRules | None = None,
+    rule: ComplianceRule = "majority",
     instructions: bool = False,
     completion_url: str = "",
     made_with: str = "",
@@ -97,6 +99,7 @@ def create_study(
         labels: to correct the judge of one run: draw so many of its judged images at random, more of those levels and
             judge answers where labels tell most. The study knows how likely each was drawn.
         rules: who is excluded, stated beforehand.
+        rule: how Likert ratings of an image become a label, stated beforehand: most are 4 or more, or their mean is.
         instructions: whether raters first see instructions and practice.
         completion_url: where raters go when they have finished, such as a page of their platform.
         made_with: the version of formalimg, for the record.
@@ -152,6 +155,7 @@ def create_study(
         borderline,
         sample,
         rules=rules,
+        rule=rule if protocol == "likert" else "",
         instructions=instructions,
         completion_url=completion_url,
     )

@@ -14,6 +14,7 @@ from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
 from formalimg.human_eval.assignment import passed_check
+from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.pairs import passed_pair_check, preferred_run
 from formalimg.human_eval.protocol import RatingProtocol, RatingStep
 from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
@@ -77,7 +78,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
       `labels.csv` for `formalimg calibrate`;
     - `scores`: `scores.csv` for `formalimg agree --scores`;
     - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
-      one vote on each image that has all its ratings: yes if their mean is 4 or more;
+      one vote on each image that has all its ratings, by the rule of the study;
     - `boxes`: `boxes.jsonl`, the scenes found by the judge and the corrected ones;
     - `ab`: `preferences.csv`, which of two images each rater prefers.
 
@@ -127,7 +128,7 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
     return {
         "answers.jsonl": _lines(_answer_record(task, it) for task in study.tasks for it in task.history),
         "raters.csv": _raters(raters, study.manifest.schema),
-        **_by_protocol(study.manifest.protocol, counted, done),
+        **_by_protocol(study.manifest, counted, done),
     }
 
 
@@ -173,8 +174,8 @@ def _summary(rater: str, tasks: Sequence[RatedTask], protocol: RatingProtocol) -
     )
 
 
-def _by_protocol(protocol: RatingProtocol, counted: Sequence[RatedTask], done: Sequence[RatedTask]) -> dict[str, str]:
-    match protocol:
+def _by_protocol(manifest: StudyManifest, counted: Sequence[RatedTask], done: Sequence[RatedTask]) -> dict[str, str]:
+    match manifest.protocol:
         case "questions":
             labels = done[0].steps[0].name == "recognisable"
             return {"labels.csv": _sheet("labels", done)} if labels else {"votes.csv": _sheet("votes", done)}
@@ -185,7 +186,7 @@ def _by_protocol(protocol: RatingProtocol, counted: Sequence[RatedTask], done: S
         case "boxes":
             return {"boxes.jsonl": _lines(_corrected(task) for task in done)}
         case "likert":
-            sums = mean_ratings(counted)
+            sums = mean_ratings(counted, manifest.label_rule)
             means = [
                 (*it[:4], len(it.ratings), it.wanted, "" if it.mean is None else f"{it.mean:.4g}", _bit(it.passed))
                 for it in sums

@@ -153,10 +153,11 @@ def _labelled(place: Path) -> tuple[Labelled, int]:
     """Return the labels so far by cell, and their number."""
     study = read_study(place)
     assert study.manifest.correction is not None
-    labels = image_labels(study.tasks, study.manifest.protocol)
+    labels = image_labels(study)
+    (run,) = (rated.name for rated in study.manifest.runs)
     found: dict[CellKey, tuple[int, int]] = {}
     for it in study.manifest.correction.images:
-        label = labels.get((it.item, it.sample))
+        label = labels.get((run, it.item, it.sample))
         if label is not None:
             yes, count = found.get((it.level, it.judge), (0, 0))
             found[it.level, it.judge] = (yes + label, count + 1)

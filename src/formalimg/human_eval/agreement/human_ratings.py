@@ -19,10 +19,17 @@ from formalimg.human_eval.agreement.rating_files import (
     read_rating_file,
     require_valid,
 )
+from formalimg.stats.agreement import ComplianceRule
 
 _LABEL_COLUMNS = RatingColumns("label", ("model", "item", "sample", "rater"), ("model", "item"))
 _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 _LIKERT = ("1", "2", "3", "4", "5")
+
+LIKERT_RULES: Mapping[ComplianceRule, str] = {
+    "majority": "majority of raters ≥ 4 of 5",
+    "mean": "mean of raters ≥ 4 of 5",
+}
+"""How Likert ratings of an image become a label, in words."""
 
 
 class Vote(NamedTuple):

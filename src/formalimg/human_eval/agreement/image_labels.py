@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
@@ -11,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.consistency import HumanScoreStudy
-from formalimg.human_eval.agreement.human_ratings import LikertRating, Vote
+from formalimg.human_eval.agreement.human_ratings import LIKERT_RULES, LikertRating, Vote
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.human_eval.agreement.rated_images import UnmatchedRowError, find_run, require_unique_names
 from formalimg.human_eval.agreement.rating_files import (
@@ -24,11 +25,12 @@ from formalimg.human_eval.agreement.rating_files import (
 )
 from formalimg.human_eval.agreement.studies import HumanRatings, HumanStudy
 from formalimg.runs.reader import StoredRun
-from formalimg.stats.agreement import complies, majority
+from formalimg.stats.agreement import ComplianceRule, complies, majority
 
 _COLUMNS = RatingColumns("label", ("run", "model", "item", "sample", "rater"), ("item",))
 _YES = ("1", "yes", "pass", "true")
 _NO = ("0", "no", "fail", "false")
+_VOTE_RULE = "majority of raters say yes"
 CaseT = TypeVar("CaseT")
 
 
@@ -42,6 +44,9 @@ class RunLabels:
         scores: the score or the fraction of what was asked for that is shown, by image, where people gave one.
         assumed: whether it is only assumed that the images are a random sample within each level and judge answer.
         drawn_by: the judge's answers by which images were drawn, and its name, where they were drawn so.
+        drawn_by_item: whether items were drawn at random within each level, whatever the judge says of their images.
+        rule: how the answers of raters become a label, as in "majority of raters ≥ 4 of 5".
+        raters: the fewest and the most raters of a labelled image.
         notes: what was left out, and why.
         refused: why they cannot correct the rates; empty if they can.
     """
@@ -51,6 +56,9 @@ class RunLabels:
     scores: Mapping[ImageName, float] = field(default_factory=dict)
     assumed: bool = True
     drawn_by: DrawnBy | None = None
+    drawn_by_item: bool = False
+    rule: str = ""
+    raters: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
     refused: str = ""
 
@@ -74,8 +82,8 @@ def labels_of_ratings(
 ) -> dict[Path, RunLabels]:
     """Return the labels that human ratings give to the images of runs, by the resolved folders of the runs.
 
-    Votes: what most raters say about the image as a whole. Likert ratings: whether their mean is 4 or more, once all of
-    them are there. Questions: also the fraction answered with yes by most. Scores: the joint score.
+    Votes: what most raters say about the image as a whole. Likert ratings: the rule of the study, once all of them are
+    there. Questions: also the fraction answered with yes by most. Scores: the joint score.
 
     Args:
         source: the study or file that they are from.
@@ -97,24 +105,35 @@ def _labels_of_run(
     if isinstance(studied, HumanScoreStudy):
         own = [it for it in studied.pairs if it.run == run.folder.name]
         scores = {ImageName(it.item, it.sample): it.human for it in own if it.human is not None}
-        return RunLabels(source, scores=scores, notes=_counted(len(own) - len(scores), "not all questions are scored"))
+        return RunLabels(
+            source,
+            scores=scores,
+            rule="mean score of raters",
+            raters=_extent(len(it.by_rater) for it in own if it.human is not None),
+            notes=_counted(len(own) - len(scores), "not all questions are scored"),
+        )
     if ratings.points:
         points = [it for it in ratings.points if find_run(it.model, runs) is run]
-        return _likert_labels(source, points)
+        return _likert_labels(source, points, ratings.rule)
     return _vote_labels(source, [it for it in ratings.votes if find_run(it.model, runs) is run], run)
 
 
-def _likert_labels(source: str, points: Sequence[LikertRating]) -> RunLabels:
+def _likert_labels(source: str, points: Sequence[LikertRating], rule: ComplianceRule) -> RunLabels:
     by_image: dict[ImageName, list[int | None]] = {}
     for it in points:
         own = by_image.setdefault(ImageName(it.item, it.sample), [])
         if not it.cannot_tell:
             own.append(it.points)
     nobody = sum(not own for own in by_image.values())
-    done = {image: complies(own) for image, own in by_image.items() if own and None not in own}
-    passed = {image: bool(label) for image, label in done.items()}
-    notes = _counted(len(by_image) - len(done) - nobody, "ratings are still to come")
-    return RunLabels(source, passed, notes=(*notes, *_counted(nobody, "all raters cannot tell")))
+    done = {image: complies(own, rule) for image, own in by_image.items() if own and None not in own}
+    passed = {image: label for image, label in done.items() if label is not None}
+    notes = (
+        *_counted(len(by_image) - len(done) - nobody, "ratings are still to come"),
+        *_counted(len(done) - len(passed), "as many ratings of 4 or more as below"),
+        *_counted(nobody, "all raters cannot tell"),
+    )
+    raters = _extent(len(by_image[image]) for image in passed)
+    return RunLabels(source, passed, rule=LIKERT_RULES[rule], raters=raters, notes=notes)
 
 
 def _vote_labels(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabels:
@@ -129,10 +148,15 @@ def _vote_labels(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabel
         if yes is not None:
             shown.setdefault(image, []).append(yes)
     passed = {image: yes for image, yes in whole.items() if yes is not None}
+    votes_per_image = Counter(
+        ImageName(it.item, it.sample) for it in votes if it.question is None and it.yes is not None
+    )
     return RunLabels(
         source,
         passed,
         {image: fsum(own) / len(own) for image, own in shown.items() if len(own) == asked.get(image.item)},
+        rule=_VOTE_RULE,
+        raters=_extent(votes_per_image[image] for image in passed),
         notes=_counted(len(whole) - len(passed), "as many say yes as no, or all cannot tell"),
     )
 
@@ -144,6 +168,11 @@ def _majorities(votes: Iterable[tuple[CaseT, bool | None]]) -> dict[CaseT, bool 
         if yes is not None:
             own.append(yes)
     return {case: majority(own) for case, own in by_case.items()}
+
+
+def _extent(numbers: Iterable[int]) -> tuple[int, int]:
+    counts = tuple(numbers)
+    return min(counts, default=0), max(counts, default=0)
 
 
 def _counted(images: int, why: str) -> tuple[str, ...]:
@@ -205,7 +234,8 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
         decided = _majorities((image, yes) for image, own in by_image.items() for yes in own.values())
         passed = {image: yes for image, yes in decided.items() if yes is not None}
         split = _counted(len(decided) - len(passed), "as many say yes as no")
-        found[folder] = RunLabels(str(path), passed, notes=(*notes, *split))
+        raters = _extent(len(by_image[image]) for image in passed)
+        found[folder] = RunLabels(str(path), passed, rule=_VOTE_RULE, raters=raters, notes=(*notes, *split))
     return found
 
 

@@ -38,6 +38,7 @@ from formalimg.judges.iou import MIN_OVERLAP
 from formalimg.reports.tables.terminal import render_terminal
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene
+from formalimg.stats.agreement import ComplianceRule
 from formalimg.stats.observations import Profile
 from formalimg.types import RunRecord, Table
 
@@ -60,6 +61,7 @@ class HumanRatings:
         corrections: corrected boxes.
         preferences: which of two images is better.
         attention: progress and attention checks of the raters; None if unknown.
+        rule: how Likert ratings of an image become a label.
     """
 
     votes: Sequence[Vote] = ()
@@ -68,6 +70,7 @@ class HumanRatings:
     corrections: Sequence[BoxCorrection] = ()
     preferences: Sequence[Preference] = ()
     attention: RaterAttentionSummary | None = None
+    rule: ComplianceRule = "majority"
 
 
 def study_human_ratings(
@@ -96,7 +99,7 @@ def study_human_ratings(
     if ratings.votes:
         found = study_votes(ratings.votes, runs, confidence=confidence)
     elif ratings.points:
-        found = study_likert(ratings.points, runs, profile=profile, confidence=confidence)
+        found = study_likert(ratings.points, runs, rule=ratings.rule, profile=profile, confidence=confidence)
     elif ratings.scores:
         found = study_human_scores(ratings.scores, runs, profile=profile, confidence=confidence)
     elif ratings.corrections:

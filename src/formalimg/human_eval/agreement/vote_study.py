@@ -25,7 +25,7 @@ from formalimg.human_eval.agreement.rater_agreement import (
 from formalimg.human_eval.agreement.rating_files import RatingFile
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun
-from formalimg.stats.agreement import Consistency, complies, consistency, majority
+from formalimg.stats.agreement import ComplianceRule, Consistency, complies, consistency, majority
 from formalimg.stats.intervals import mean_interval
 from formalimg.stats.observations import Interval, Profile
 from formalimg.stats.precision_recall import Proportion
@@ -61,7 +61,7 @@ class LikertImage(NamedTuple):
         points: the ratings so far, in the order of the raters.
         expected_ratings: how many ratings it is to get.
         mean: of the points; None if there are none.
-        passed: whether the mean is 4 or more; None as long as ratings are missing.
+        passed: whether it passes by the rule of the study; None as long as ratings are missing, and for a tie.
         judge: whether it passes by the judge; None if unscored.
         score: the score that the judge gives, 0 to 1; None if unscored.
     """
@@ -92,6 +92,8 @@ class LikertStudy:
         ranks: the rank correlation of the judge's scores with the mean ratings, image by image; None if not computed.
         ranks_of_all: the same with images that the judge left unscored as 0, where published code counts them so, and
             there are any; else None.
+        rule: how the ratings of an image become a label.
+        ties: images whose ratings are all there and decide nothing.
     """
 
     cronbach: Reliability
@@ -102,6 +104,8 @@ class LikertStudy:
     images: tuple[LikertImage, ...]
     ranks: RankCorrelations | None = None
     ranks_of_all: RankCorrelations | None = None
+    rule: ComplianceRule = "majority"
+    ties: int = 0
 
 
 class Divergence(NamedTuple):
@@ -160,8 +164,8 @@ class VoteStudy:
 
     @property
     def together(self) -> str:
-        """The name of the joint rating: majority or, for Likert ratings, mean."""
-        return MAJORITY if self.points is None else "mean"
+        """The name of the joint rating: majority or, for Likert ratings by that rule, mean."""
+        return MAJORITY if self.points is None else self.points.rule
 
 
 def study_votes(
@@ -270,17 +274,19 @@ def study_likert(
     ratings: Sequence[LikertRating] | str | Path,
     runs: Sequence[StoredRun],
     *,
+    rule: ComplianceRule = "majority",
     profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> VoteStudy:
     """Compare Likert ratings between raters and with the judges of the runs.
 
-    An image passes by human rating if the mean of its ratings is 4 or more and no rating is pending: until then it is
-    undecided. One rater says yes with 4 or 5.
+    An image is decided once no rating is pending. One rater says yes with 4 or 5.
 
     Args:
         ratings: the ratings, as `read_points` returns them, or their file.
         runs: runs of one suite, each opened with the judge to compare with. Ratings name them by folder or by model.
+        rule: an image passes if most of its ratings are 4 or more, and is undecided for a tie; or, as in the human
+            study of FormalImg, if their `mean` is 4 or more: the more raters, the fewer images pass by the mean.
         profile: `official-code` counts images without a verdict as failed, in suites whose published code does so.
         confidence: of all intervals.
 
@@ -306,7 +312,7 @@ def study_likert(
         for rater in matched.votes
     }
     raters = {rater: answers for rater, answers in yes.items() if answers}
-    passed = {case: complies(own.values()) if len(own) == expected[case] else None for case, own in rated.items()}
+    passed = {case: complies(own.values(), rule) if len(own) == expected[case] else None for case, own in rated.items()}
     images = tuple(
         LikertImage(
             *case[:3],
@@ -348,6 +354,8 @@ def study_likert(
             _ranks([it._replace(score=it.score or 0.0) for it in images], confidence)
             if zeroes and any(it.score is None for it in images)
             else None,
+            rule,
+            sum(it.passed is None and 0 < len(it.points) == it.expected_ratings for it in images),
         ),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from formalimg.benchmarks.registry import suite
 from formalimg.human_eval.agreement.attention import attention_rows, attention_table
 from formalimg.human_eval.agreement.headline_tables import panel_headline, raters_headline
+from formalimg.human_eval.agreement.human_ratings import LIKERT_RULES
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Panel, PanelScore, pooled_scores
 from formalimg.human_eval.agreement.rater_tables import (
     judge_accuracy_table,
@@ -96,7 +97,13 @@ def _study_note(found: VoteStudy) -> str:
     ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
     note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
     if found.points is not None:
-        note += " A rating of 4 or 5 is a yes of the rater, and a mean of 4 or more is a yes of all of them."
+        most = max(len(image.points) for image in found.points.images)
+        fewest = min(len(image.points) for image in found.points.images if image.points)
+        raters = f"{most}" if fewest == most else f"{fewest} to {most}"
+        note += (
+            " A rating of 4 or 5 is a yes of the rater. An image passes by the rule: "
+            f"{LIKERT_RULES[found.points.rule]}, with {raters} rater{'s' * (most > 1)} per image."
+        )
     if found.unscored:
         reasons = ", ".join(f"{reason} {images}" for reason, images in found.unscored.items())
         counted = ", which count as failed" if found.fails_missing else ""
@@ -139,11 +146,13 @@ def _with_judge(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
 
 def _scores(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
     """Return the scores of raters and judge, each over all that they decided."""
-    count = f"{panel.undecided} of {panel.cases}"
-    pending = f"Yes by mean; {count} wait for ratings." if found.points is not None else f"Undecided: {count}."
+    undecided = f"Undecided: {panel.undecided} of {panel.cases}"
+    if found.points is not None:
+        ties = f", {found.points.ties} of them by a tie" if found.points.ties else ""
+        undecided = f"Yes by {LIKERT_RULES[found.points.rule]}. {undecided}{ties}"
     return build_table(
         f"Scores: {name}",
-        f"The share of yes, in percent, {interval_note(found.confidence)}. {pending}",
+        f"The share of yes, in percent, {interval_note(found.confidence)}. {undecided}.",
         (
             *("run", level),
             *(Column(head, "percent") for head in ("human", "judge")),
@@ -234,11 +243,11 @@ def _image_ranks(points: LikertStudy, intervals: str) -> Table | None:
 
 
 def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:
-    undecided = sum(it.passed is None for it in points.images)
-    pending = f" Undecided, because ratings are missing: {count_noun(undecided, 'image')}." if undecided else ""
+    missing = sum(it.passed is None for it in points.images) - points.ties
+    pending = f" Undecided, because ratings are missing: {count_noun(missing, 'image')}." if missing else ""
     yield build_table(
         "Likert ratings: means",
-        f"Mean over images of their mean rating from 1 to 5, {intervals}. A mean of 4 or more passes.{pending}",
+        f"Mean over images of their mean rating from 1 to 5, {intervals}.{pending}",
         ("run", level, Column("mean", "number"), *count_columns("ratings")),
         (
             (it.run, "all" if it.level is None else str(it.level), Number(it.mean, it.interval), it.ratings)
