@@ -199,7 +199,7 @@ def report_command(
         echo(out)
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
-        if studies:
+        if studies and details:
             print_table(human_study_table(studies))
     else:
         print_data(render(comparison, form, studied=studies))

@@ -121,9 +121,14 @@ def _section(
 
         section = replace(first, tables=adaptive_tables(about, rows))
     else:  # a difference that was looked at before its run was stopped has another p than one that was not
-        section = _with_pairs(first, seen, how, baseline)
+        section = _with_pairs(first, seen, how, baseline, {run.folder: labels[run.folder] for run in by_people.runs})
+    people = by_people.tables
+    if by_people.runs:
+        from formalimg.reports.corrected_tables import by_people_table  # here: few reports have labels
+
+        people = (by_people_table(section, how), *people)
     others = [with_sentence(table, alone) for table in (*section.tables, *(about.tables(seen, how) or ()))]
-    return replace(section, tables=tuple(table for table in (*by_people.tables, *others) if table.rows))
+    return replace(section, tables=tuple(table for table in (*people, *others) if table.rows))
 
 
 class _Corrections(NamedTuple):
@@ -155,7 +160,13 @@ def _correct(
     return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
 
 
-def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> Section:
+def _with_pairs(
+    section: Section,
+    seen: Sequence[SeenRun],
+    how: HowCounted,
+    baseline: Path | None,
+    labels: Mapping[Path, RunLabels],
+) -> Section:
     """Return the section with tables of paired differences, and ranks."""
     if len(seen) < 2:
         return section
@@ -163,7 +174,7 @@ def _with_pairs(section: Section, seen: Sequence[SeenRun], how: HowCounted, base
     from formalimg.reports.paired_runs import compare_in_pairs
     from formalimg.reports.paired_tables import paired_tables
 
-    found = compare_in_pairs(section.suite, seen, how, baseline)
+    found = compare_in_pairs(section.suite, seen, how, baseline, labels)
     tables = paired_tables(section.suite, seen, found, how)
     return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from formalimg.stats.comparison import RankRange
 
 
+BY_PEOPLE = "by people"
+"""The name of the table with one row for each run that people labelled."""
+
+
 class Tally(NamedTuple):
     """How often something was checked in images that a judge looked at and scored, and how often it failed."""
 

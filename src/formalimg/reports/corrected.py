@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
@@ -50,6 +51,7 @@ class CorrectedRun:
 
     Attributes:
         name: the name of the run in the report.
+        folder: its resolved folder.
         source: the study or file of the labels.
         levels: the rate, or the mean score, of each level.
         others: bands, then all images.
@@ -57,19 +59,36 @@ class CorrectedRun:
             people did not say it.
         held: G; None for suites without one, or where it is unknown.
         labels: how many labels were used.
+        rule: how the answers of raters become a label.
+        raters: the fewest and the most raters of a labelled image.
         assumed: whether it is only assumed that the labelled images are a random sample.
         notes: what was left out, and why.
     """
 
     name: str
+    folder: Path
     source: str
     levels: Mapping[int, CorrectedNumber]
     others: tuple[CorrectedNumber, ...]
     fractions: tuple[CorrectedNumber, ...]
     held: HeldLevels | None
     labels: int
+    rule: str
+    raters: tuple[int, int]
     assumed: bool
     notes: tuple[str, ...]
+
+    @property
+    def main_number(self) -> CorrectedNumber:
+        """The number that stands for the run: its last band that is known, or all images."""
+        *bands, overall = self.others
+        return next((band for band in reversed(bands) if band.corrected is not None), overall)
+
+    def number(self, name: str) -> Number | None:
+        """Return a band, or all images, corrected; None where labels are lacking."""
+        return next(
+            (each.number for each in self.others if each.name.lower() == name and each.corrected is not None), None
+        )
 
 
 def why_not_corrected(run: SeenRun, labels: RunLabels, about: Benchmark) -> str:
@@ -99,12 +118,25 @@ def correct_run(
     run: SeenRun, labels: RunLabels, about: Benchmark, epsilon: float | None, how: HowCounted
 ) -> CorrectedRun:
     """Return the numbers of a run over its images with a verdict, by the judge alone and corrected by labels."""
-    notes = (*labels.notes, *_late_verdicts(run, labels))
+    notes, folder = (*labels.notes, *_late_verdicts(run, labels)), run.record.folder.resolve()
     if about.has_scores:
         images = _score_images(run, labels)
         used = sum(image.human is not None for image in images)
         levels, total = _means(images, about, how.confidence)
-        return CorrectedRun(run.name, labels.source, levels, (total,), (), None, used, labels.assumed, notes)
+        return CorrectedRun(
+            run.name,
+            folder,
+            labels.source,
+            levels,
+            (total,),
+            (),
+            None,
+            used,
+            labels.rule,
+            labels.raters,
+            labels.assumed,
+            notes,
+        )
     fractions, mean_fraction = _means(_fraction_images(run, labels), about, how.confidence)
     seen = [
         LabelledObservation(
@@ -130,6 +162,7 @@ def correct_run(
         held = HeldLevels(raw.generalizability, corrected.generalizability)
     return CorrectedRun(
         run.name,
+        folder,
         labels.source,
         {
             level: CorrectedNumber(level_name(about, level), Number.of(rate), corrected.levels.get(level))
@@ -139,6 +172,8 @@ def correct_run(
         (*fractions.values(), mean_fraction) if labels.scores else (),
         held,
         corrected.labels,
+        labels.rule,
+        labels.raters,
         labels.assumed,
         notes,
     )

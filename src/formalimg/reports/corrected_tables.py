@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from formalimg.reports.comparison_model import HowCounted, run_cell, run_column
+from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, run_cell, run_column
 from formalimg.reports.corrected import CorrectedNumber, CorrectedRun
 from formalimg.reports.labels import epsilon_text
 from formalimg.reports.main_table import generalizability_number
-from formalimg.reports.tables.format import join_names
+from formalimg.reports.tables.format import count_noun, join_names
 from formalimg.reports.tables.model import Column, Number, TableRow
+from formalimg.stats.observations import Interval
 from formalimg.types import Benchmark, Table
 
 ASSUMPTION = "assumes the labelled images are a random sample within each level and judge answer"
@@ -17,6 +18,45 @@ ASSUMPTION = "assumes the labelled images are a random sample within each level 
 
 
 _NAMES = ("corrected", "corrected G", "corrected fractions")
+
+
+def by_people_table(section: Section, how: HowCounted) -> Table:
+    """Return one row for each run that people labelled: its number by people and by the judge, G, and its rank."""
+    about, runs = section.suite, section.corrected
+    ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if section.ranks else {}
+    has_held = any(run.held is not None for run in runs)
+    rows = []
+    for run in runs:
+        number = run.main_number
+        rank = ranks.get(run.name)
+        held = (generalizability_number(run.held.corrected) if run.held else Number(None),) if has_held else ()
+        place = (Number(rank.best, Interval(*rank)) if rank else Number(None),) if ranks else ()
+        rows.append(TableRow((run.name, number.number, Number(number.raw.value), *held, *place, run.labels), run.name))
+    epsilon = next((run.held.raw.epsilon for run in runs if run.held), None)
+    columns = (
+        Column("run"),
+        Column("by people", about.scale, starts=True),
+        Column("judge alone", about.scale),
+        *((Column("G by people", "level", subscript=epsilon_text(epsilon)),) if epsilon is not None else ()),
+        *((Column("rank", "rank"),) if ranks else ()),
+        Column("labels", "count", starts=True),
+    )
+    what = "Mean score before any gate" if about.has_scores else "Pass rate in percent"
+    numbers = join_names(list(dict.fromkeys(run.main_number.name for run in runs)))
+    rules = rule_text(runs)
+    caption = (
+        f"{what} ({numbers}), corrected by the labels of people for some of the images"
+        f"{f' ({rules})' if rules else ''}. Intervals: {100 * how.confidence:g} %, errors of the judge included."
+    )
+    return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")
+
+
+def rule_text(runs: Sequence[CorrectedRun]) -> str:
+    """Return how raters' answers become labels, and how many raters an image has."""
+    rules = join_names(list(dict.fromkeys(run.rule for run in runs if run.rule)))
+    fewest, most = min(run.raters[0] for run in runs), max(run.raters[1] for run in runs)
+    raters = f"{fewest} to {most} raters an image" if fewest < most else f"{count_noun(most, 'rater')} an image"
+    return ", ".join(filter(None, [rules, raters if most else ""]))
 
 
 def corrected_tables(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted) -> tuple[Table, ...]:
@@ -52,12 +92,12 @@ def corrected_tables(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCou
 
 def _numbers(run: CorrectedRun) -> Iterable[CorrectedNumber]:
     """Return the numbers of a run; a level that is all images is not said twice."""
-    return (*(number for number in run.levels.values() if number.name != "all"), *run.others)
+    return (*(run.levels.values() if len(run.levels) > 1 else ()), *run.others)
 
 
 def is_corrected(table: Table) -> bool:
     """Return whether a table is one of these."""
-    return table.name in _NAMES
+    return table.name in (*_NAMES, BY_PEOPLE)
 
 
 def _table(
@@ -81,7 +121,7 @@ def _table(
         Column("effective labels", "decimal"),
     )
     notes = (caption, *_notes(runs)) if name == _NAMES[0] else (caption,)
-    return Table(name, title, columns, tuple(rows), notes, "result")
+    return Table(name, title, columns, tuple(rows), notes, "detail")
 
 
 def _labels(number: CorrectedNumber) -> tuple[Number, Number]:
@@ -107,18 +147,19 @@ def _held_table(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted)
             f"The largest {about.level} up to which the rate holds: by the judge alone, and by the corrected rates. "
             f"Intervals: {100 * how.confidence:g} %.",
         ),
-        "result",
+        "detail",
     )
 
 
 def _caption(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted, what: str) -> str:
     sources = join_names(list(dict.fromkeys(run.source for run in runs)))
+    rules = f"; {rule_text(runs)}" if rule_text(runs) else ""
     assumed = f"; this {ASSUMPTION}" if any(run.assumed for run in runs) else ""
     return (
         f"{about.title}: {what}, over images with a verdict. raw: by the judge alone. corrected: by the labels of "
-        f"people for some of the same images ({sources}){assumed}. effective labels: how many labels alone would be as "
-        f"precise. Intervals: {100 * how.confidence:g} %; those of corrected numbers cover errors of the judge, those "
-        "of raw numbers do not."
+        f"people for some of the same images ({sources}{rules}){assumed}. effective labels: how many labels alone "
+        f"would be as precise. Intervals: {100 * how.confidence:g} %; those of corrected numbers cover errors of the "
+        "judge, those of raw numbers do not."
     )
 
 

@@ -1,6 +1,7 @@
-"""What a report finds, in words: who is better, by how much, whether it is certain, what fails, and what is not scored.
+"""What a report finds, in words: who is ahead, by whom, by how much, whether it is certain, and what fails.
 
-Everything is said from the numbers of the tables. A difference is called one only where its adjusted p is small enough.
+Everything is said from the numbers of the tables. A difference is called one only where its adjusted p is small enough,
+and no sentence says more than who said it: people, or a judge.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ from typing import NamedTuple
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
 from formalimg.reports.figures.series import CEILING, FLOOR
 from formalimg.reports.labels import join_counts, level_name, level_word, unit_of
-from formalimg.reports.paired_runs import RunPair
+from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
-from formalimg.reports.tables.model import Number
-from formalimg.stats.observations import Band, Rate
-
-SIGNIFICANT = 0.05
-"""Runs differ where the adjusted p of their difference is at most this, as for ranks."""
+from formalimg.reports.tables.model import ColumnType, Number
+from formalimg.stats.comparison import is_significant
+from formalimg.stats.observations import Band, Interval, Rate
 
 _MAX_LINES = 4
 """So many lines each question has; the tables have all."""
@@ -62,6 +61,12 @@ def find(section: Section, comparison: Comparison) -> Findings:
     )
 
 
+def claims(section: Section, comparison: Comparison) -> list[str]:
+    """Return the headline, and each difference that it rests on in a sentence."""
+    findings = find(section, comparison)
+    return [findings.headline, *(line for each in findings.answers[:1] if section.pairs for line in each.lines)]
+
+
 def _answers(found: Sequence[tuple[str, Iterator[str]]]) -> Iterator[Finding]:
     for question, lines in found:
         shown = tuple(lines)
@@ -80,7 +85,7 @@ def headline_numbers(row: RunRow, section: Section) -> list[tuple[str, Rate | Ba
     return [("all images", row.summary.overall)] if band is None or band.value is None else [(name.lower(), band)]
 
 
-# --- who is better
+# --- who is ahead
 
 
 class _Difference(NamedTuple):
@@ -91,18 +96,29 @@ class _Difference(NamedTuple):
     pair: RunPair
 
     @property
-    def estimate(self) -> float | None:
-        found = self.pair.found.estimate
-        return found if found is None or self.pair.first == self.first else -found
+    def _is_flipped(self) -> bool:
+        return self.pair.first != self.first
+
+    def _turned(self, value: float | None) -> float | None:
+        return -value if self._is_flipped and value is not None else value
 
     @property
-    def is_certain(self) -> bool:
-        adjusted = self.pair.found.adjusted_p
-        return adjusted is not None and adjusted <= SIGNIFICANT
+    def estimate(self) -> float | None:
+        return self._turned(self.pair.found.estimate)
+
+    @property
+    def by_judge(self) -> float | None:
+        """The difference by the judge alone, where people decide."""
+        return self._turned(self.pair.judge.estimate) if self.pair.judge is not None else None
+
+    @property
+    def interval(self) -> Interval | None:
+        interval = self.pair.found.interval
+        return Interval(-interval.high, -interval.low) if self._is_flipped and interval is not None else interval
 
     @property
     def is_ahead(self) -> bool:
-        return self.is_certain and (self.estimate or 0) > 0
+        return self.pair.is_certain and (self.estimate or 0) > 0
 
 
 class _Ranking(NamedTuple):
@@ -125,8 +141,8 @@ class _Ranking(NamedTuple):
 
     def _of(self, name: str, among: Sequence[str]) -> list[_Difference]:
         """Return the differences of a run to others, the nearest first."""
-        found = [one for one in self.differences if one.first == name and one.second in among]
-        return sorted(found, key=lambda one: abs(one.estimate or 0))
+        own = [difference for difference in self.differences if difference.first == name and difference.second in among]
+        return sorted(own, key=lambda difference: abs(difference.estimate or 0))
 
     @property
     def _names(self) -> list[str]:
@@ -135,7 +151,10 @@ class _Ranking(NamedTuple):
     @property
     def _leader(self) -> str:
         """The run that is ahead of most others, by the estimates alone."""
-        return max(self._names, key=lambda name: sum((one.estimate or 0) > 0 for one in self._of(name, self._names)))
+        return max(
+            self._names,
+            key=lambda name: sum((difference.estimate or 0) > 0 for difference in self._of(name, self._names)),
+        )
 
     def headline(self) -> str:
         names = self._names
@@ -148,34 +167,36 @@ class _Ranking(NamedTuple):
         others = self._of(leader, names)
         if not others:
             return f"{join_names(names)} cannot be compared in pairs: {self._why_not()}."
-        tied = [one.second for one in others if not one.is_ahead]
-        unknown = [name for name in names if name != leader and name not in {one.second for one in others}]
+        tied = [difference.second for difference in others if not difference.is_ahead]
+        unknown = [name for name in names if name not in {leader, *(difference.second for difference in others)}]
         besides = f" {join_names(unknown)}: no items in common." if unknown else ""
+        besides += _missing_remark(others)
+        by = _by(others)
         if len(tied) == len(others):
-            return f"{join_names([leader, *tied])} cannot be told apart.{besides}"
+            return f"{by}, {join_names([leader, *tied])} cannot be told apart{_beside_judge(others)}.{besides}"
         if tied:
-            return f"{leader} leads, and cannot be told apart from {join_names(tied)}.{besides}"
-        return f"{_ahead(others[0], self.section, len(others))}.{besides}"
+            return f"{by}, {leader} leads, and cannot be told apart from {join_names(tied)}.{besides}"
+        return f"{by}, {_ahead(others, self.section)}.{besides}"
 
     def _baseline(self) -> str | None:
         """Return the run that all others are compared with, where not all pairs are shown."""
         names = {row.name for row in self.section.rows}
-        shown = {frozenset((one.first, one.second)) for one in self.differences}
+        shown = {frozenset((difference.first, difference.second)) for difference in self.differences}
         if len(names) < 3 or len(shown) != len(names) - 1:
             return None
         return next((name for name in names if all(name in pair for pair in shown)), None)
 
     def _against(self, baseline: str) -> str:
-        found = self._of(baseline, [row.name for row in self.section.rows])
-        better = [one.second for one in found if one.is_certain and (one.estimate or 0) < 0]
-        worse = [one.second for one in found if one.is_ahead]
-        tied = [one.second for one in found if not one.is_certain]
+        own = self._of(baseline, [row.name for row in self.section.rows])
+        ahead = [each.second for each in own if each.pair.is_certain and (each.estimate or 0) < 0]
+        behind = [each.second for each in own if each.is_ahead]
+        tied = [each.second for each in own if not each.pair.is_certain]
         texts = [
             f"{join_names(names)} {'are' if len(names) > 1 else 'is'} {verb}"
-            for names, verb in ((better, "better"), (worse, "worse"), (tied, "not told apart from it"))
+            for names, verb in ((ahead, "ahead"), (behind, "behind"), (tied, "not told apart from it"))
             if names
         ]
-        return f"Compared with {baseline}: {'; '.join(texts)}."
+        return f"{_by(own)}, compared with {baseline}: {'; '.join(texts)}.{_missing_remark(own)}"
 
     def _why_not(self) -> str:
         if any(row.looks is not None for row in self.section.rows):
@@ -186,62 +207,115 @@ class _Ranking(NamedTuple):
         """Yield the differences of the leader to the others, with interval and p; then to ceiling and floor."""
         names = [row.name for row in self.section.rows]
         first = self._baseline() or self._leader
-        found = self._of(first, self._names) + self._of(first, [name for name in names if name not in self._names])
-        if not found and len(names) == 1:
+        own = self._of(first, self._names) + self._of(first, [name for name in names if name not in self._names])
+        if not own and len(names) == 1:
             number = headline_numbers(self.rated[0], self.section)[0][1]
             if number.interval is not None:
                 yield (
                     f"The {100 * confidence:g} % interval covers which items and images were drawn, not errors of the "
                     "judge. With one run there is nothing to compare."
                 )
-        for one in found[:_MAX_LINES]:
-            yield _certainty(one, self.section, confidence)
-        if len(found) > _MAX_LINES:
-            yield f"{count_noun(len(found) - _MAX_LINES, 'more difference')}: see Paired differences."
+        for difference in own[:_MAX_LINES]:
+            yield _certainty(difference, self.section, confidence)
+        if len(own) > _MAX_LINES:
+            yield f"{count_noun(len(own) - _MAX_LINES, 'more difference')}: see Paired differences."
+        if any(difference.pair.tipping for difference in own[:_MAX_LINES]):
+            yield PUBLIC_GAPS
+
+
+def _by(differences: Sequence[_Difference]) -> str:
+    """Return who decides, at the beginning of a sentence."""
+    return f"By {join_names(list(dict.fromkeys(difference.pair.by for difference in differences)))}"
+
+
+def _missing_remark(differences: Sequence[_Difference]) -> str:
+    undone = [difference.second for difference in differences if difference.pair.is_undone]
+    if not undone:
+        return ""
+    first = differences[0].first
+    return f" Missing verdicts could overturn the difference of {first} and {join_names(undone)}: none is claimed."
+
+
+def _beside_judge(differences: Sequence[_Difference]) -> str:
+    """Return what the judge alone says of two runs, where people decide."""
+    difference = differences[0]
+    judge = difference.pair.judge
+    if len(differences) > 1 or judge is None:
+        return ""
+    if not is_significant(judge):
+        return (
+            "; the judge alone cannot tell either"
+            if not difference.pair.is_certain
+            else "; the judge alone cannot tell"
+        )
+    leader = difference.first if (difference.by_judge or 0) > 0 else difference.second
+    if not difference.pair.is_certain:
+        return f"; the judge alone says {leader}"
+    return "; the judge agrees" if leader == difference.first else "; the judge alone says the opposite"
 
 
 def _alone(row: RunRow, section: Section) -> str:
+    corrected = next((run for run in section.corrected if run.name == row.name), None)
     texts = []
     for name, number in headline_numbers(row, section):
-        interval = format_interval(number.interval, section.suite.scale, compact=True)
-        value = f"{format_value(number.value, section.suite.scale)}{unit_of(section.suite)}"
+        by_people = corrected and corrected.number(name)
+        shown = by_people or Number.of(number)
+        interval = format_interval(shown.interval, section.suite.scale, compact=True)
+        value = f"{format_value(shown.value, section.suite.scale)}{unit_of(section.suite)}"
         texts.append(f"{value}{f' ({interval})' if interval else ''} {'of ' * (name == 'all images')}{name}")
+        if by_people:
+            texts[-1] += f" (the judge alone: {format_value(number.value, section.suite.scale)})"
     verb = "has" if section.suite.has_scores else "passes"
-    held = row.summary.generalizability
+    held = corrected.held.corrected if corrected and corrected.held else row.summary.generalizability
     if section.epsilon is not None and held is not None and held.value is not None:
         rate = f"at least {100 * section.epsilon:g} %"
         level = level_name(section.suite, held.value) if held.value else f"no {level_word(section.suite) or 'level'}"
         texts.append(f"{rate} up to {level}" if held.value else f"{rate} at {level}")
-    return f"{row.name} {verb} {join_names(texts)}."
+    by = f"people ({count_noun(corrected.labels, 'label')})" if corrected else judge_text([row])
+    return f"By {by}, {row.name} {verb} {join_names(texts)}."
 
 
-def _ahead(difference: _Difference, section: Section, others: int) -> str:
+def _ahead(differences: Sequence[_Difference], section: Section) -> str:
     """Return how far a run is ahead of the next one."""
-    distance = abs(difference.estimate or 0)
-    text = f"{distance:.2f}" if section.suite.has_scores else f"{100 * distance:.1f} points"
-    over = "" if difference.pair.number == "all items" else f" ({difference.pair.number})"
-    if others == 1:
-        return f"{difference.first} is better than {difference.second}, by {text}{over}"
-    return f"{difference.first} is better than all others; the next, {difference.second}, is {text} behind{over}"
+    nearest = differences[0]
+    over = "" if nearest.pair.number == "all items" else f", {nearest.pair.number}"
+    interval = format_interval(nearest.interval, _scale(section))
+    text = f"{format_value(nearest.estimate, _scale(section))}{_points(section)} ({interval}{over})"
+    if len(differences) == 1:
+        return f"{nearest.first} is ahead of {nearest.second}: {text}{_beside_judge(differences)}"
+    return f"{nearest.first} is ahead of all others; the next is {nearest.second}: {text}"
+
+
+def _scale(section: Section) -> ColumnType:
+    return "difference" if section.suite.has_scores else "points"
+
+
+def _points(section: Section) -> str:
+    return "" if section.suite.has_scores else " points"
 
 
 def _certainty(difference: _Difference, section: Section, confidence: float) -> str:
-    found, scale = difference.pair.found, "difference" if section.suite.has_scores else "points"
-    flipped = difference.pair.first != difference.first
-    interval = found.interval
-    if interval is not None and flipped:
-        interval = interval._replace(low=-interval.high, high=-interval.low)
-    wins, losses = (found.losses, found.wins) if flipped else (found.wins, found.losses)
-    unit = section.suite.group if section.suite.has_scores else "item"
-    p = format_value(found.adjusted_p, "p")
-    verdict = "" if difference.is_certain else "; not told apart"
-    return (
-        f"{difference.first} minus {difference.second}: {format_value(difference.estimate, scale)}"  # type: ignore[arg-type]
-        f"{'' if section.suite.has_scores else ' points'}"
-        f" ({100 * confidence:g} % interval {format_interval(interval, scale)}), "  # type: ignore[arg-type]
-        f"Holm-adjusted p {p if p.startswith('<') else f'= {p}'}{verdict}; "
-        f"better on {wins:,}, worse on {losses:,} of {count_noun(found.items, unit)}"
-    )
+    pair, scale = difference.pair, _scale(section)
+    p = format_value(pair.found.adjusted_p, "p")
+    texts = [
+        f"{difference.first} minus {difference.second}: {format_value(difference.estimate, scale)}{_points(section)}"
+        f" ({100 * confidence:g} % interval {format_interval(difference.interval, scale)}), "
+        f"adjusted p {p if p.startswith('<') else f'= {p}'}{'' if pair.is_certain else '; not told apart'}"
+    ]
+    if pair.is_by_people:
+        texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
+    elif pair.is_certain and pair.tipping is not None:
+        leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
+        texts.append(
+            f"it would vanish if {pair.by} passed wrong images of {leader} {100 * pair.tipping.false_pass:.0f} points "
+            f"more often than those of {other}, or failed right images of {other} "
+            f"{100 * pair.tipping.false_fail:.0f} points more often"
+        )
+    if pair.is_undone and pair.bounds is not None:
+        low, high = pair.bounds if pair.first == difference.first else (-pair.bounds.high, -pair.bounds.low)
+        ends = " to ".join(format_value(end, scale) for end in (low, high))
+        texts.append(f"{ends} by the judge, depending on the missing verdicts")
+    return "; ".join(texts)
 
 
 # --- what fails, and what is not scored

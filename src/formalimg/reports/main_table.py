@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section
+from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, PublishedRow, RunRow, Section
 from formalimg.reports.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reports.notes import caption, interval_note, remarks
 from formalimg.reports.tables.format import NOTHING, join_names
@@ -176,9 +176,25 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
+            claims = _claims(section, self.comparison)
+            if claims:
+                yield Text(f"{claims[0]}\n", style="bold")
             results = [table for table in section.shown_tables if self.details or table.placement == "result"]
-            yield render_terminal([main_table(section, self.comparison), *results])
+            first = [table for table in results if table.name == BY_PEOPLE]
+            others = [table for table in results if table not in first]
+            yield render_terminal([*first, main_table(section, self.comparison), *others])
+            for claim in claims[1:]:
+                yield Text(f"{claim}\n")
             more = [table.name for table in section.shown_tables if table not in results]
             if more:
                 names = join_names(more)
                 yield Text(f"There is more with --details: {names}.\n", style="dim")
+
+
+def _claims(section: Section, comparison: Comparison) -> list[str]:
+    """Return what is found in words, the headline first; nothing for a run that nobody labelled."""
+    if not section.pairs and not section.corrected:
+        return []
+    from formalimg.reports.findings import claims  # here, so that the table after a run is made faster
+
+    return claims(section, comparison)

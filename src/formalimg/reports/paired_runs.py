@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import HowCounted, SeenRun
+from formalimg.human_eval.agreement.image_labels import RunLabels
+from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.judges.factory import DRAWN
+from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
+from formalimg.reports.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.reports.labels import level_name
+from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.stats.comparison import (
     ItemMeans,
+    MissingAs,
     PairedDifference,
     PairedItems,
     RankRange,
     adjust_for_all,
     group_means,
+    group_name,
+    is_significant,
     item_rates,
     pair_items,
     rank_ranges,
+    with_missing,
 )
-from formalimg.stats.observations import Observation, ScoreObservation
+from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.observations import Interval, Observation, ScoreObservation
+from formalimg.stats.tipping_point import MEASURED_GAPS, TippingPoint, tipping_point
 from formalimg.types import Benchmark, RunRecord
+
+PUBLIC_GAPS = (
+    "On public data with human labels, the false-pass rates of one judge lie up to "
+    f"{100 * MEASURED_GAPS[0]:.0f}–{100 * MEASURED_GAPS[1]:.0f} points apart between models: label images to be sure "
+    "(`formalimg annotate RUN RUN --for-correction`)."
+)
+"""How unequally judges treat models."""
 
 
 class RunPair(NamedTuple):
@@ -32,13 +50,36 @@ class RunPair(NamedTuple):
     Attributes:
         first, second: the names of the runs; the difference is the first minus the second.
         number: what is compared: a band, a level, or all of them.
-        found: the difference. Its adjusted p-value is corrected for all pairs, number by number.
+        found: the difference that decides: by people where both runs have labels, otherwise by the judge. Its
+            adjusted p-value is corrected for all pairs, number by number.
+        by: who says so: `people`, or the name of the judge.
+        judge: the difference by the judge alone, where people decide.
+        bounds: the lowest and the highest difference by the judge, whatever the missing verdicts are; None if none is
+            missing.
+        is_undone: whether it would be certain on what has a verdict, and is not with the verdicts that are missing.
+        tipping: how unequally the judge would have to treat the two models to explain the difference; None where
+            people decide, the judge makes no errors, or the suite has scores.
     """
 
     first: str
     second: str
     number: str
     found: PairedDifference
+    by: str = ""
+    judge: PairedDifference | None = None
+    bounds: Interval | None = None
+    is_undone: bool = False
+    tipping: TippingPoint | None = None
+
+    @property
+    def is_by_people(self) -> bool:
+        """Whether human labels decide."""
+        return self.judge is not None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the adjusted p-value is small enough to call it a difference."""
+        return is_significant(self.found)
 
 
 class PairedRuns(NamedTuple):
@@ -55,7 +96,13 @@ class PairedRuns(NamedTuple):
     ranks: tuple[RankRange, ...]
 
 
-def compare_in_pairs(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted, baseline: Path | None) -> PairedRuns:
+def compare_in_pairs(
+    suite: Benchmark,
+    runs: Sequence[SeenRun],
+    how: HowCounted,
+    baseline: Path | None,
+    labels: Mapping[Path, RunLabels] | None = None,
+) -> PairedRuns:
     """Compare runs in pairs.
 
     Args:
@@ -63,35 +110,34 @@ def compare_in_pairs(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted,
         runs: its runs.
         how: the rules by which numbers are made; they hold for comparisons too.
         baseline: the folder of the run that the others are compared with; by default all are compared with all.
+        labels: human labels that can correct the runs, by their resolved folders.
     """
-    reader = _PairReader(runs, how, of_groups=suite.has_scores)
+    reader = _PairReader(runs, how, labels or {}, of_groups=suite.has_scores)
     every = list(combinations(range(len(runs)), 2))
     shown = (baseline and _pairs_with(runs, baseline)) or every
     paired = {pair: reader.pair(*pair) for pair in {*every, *shown}}
-    numbers = dict(_numbers(suite, list(paired.values()), how))
+    numbers = _numbers(suite, [each.items for each in paired.values()])
     headline, *details = numbers
 
-    def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairedDifference]:
-        return dict(zip(pairs, adjust_for_all([numbers[name](paired[pair]) for pair in pairs]), strict=True))
-
-    def named(found: Mapping[str, Mapping[tuple[int, int], PairedDifference]]) -> tuple[RunPair, ...]:
-        return tuple(
-            RunPair(runs[one].name, runs[other].name, name, found[name][one, other])
-            for one, other in shown
-            for name in found
-        )
+    def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
+        single = [_compare(suite, runs, pair, paired[pair], name, numbers[name], how) for pair in pairs]
+        adjusted = adjust_for_all([each.found for each in single])
+        by_judge = adjust_for_all([each.judge or each.found for each in single])
+        return {
+            pair: each._replace(found=found, judge=each.judge and judge)
+            for pair, each, found, judge in zip(pairs, single, adjusted, by_judge, strict=True)
+        }
 
     # What is shown is adjusted for all that is shown; ranks need all pairs, and are adjusted for them.
-    ranked = compared(headline, every)
+    ranked = {pair: each.found for pair, each in compared(headline, every).items()}
+    of_details = [compared(name, shown) for name in details]
+    known = [found for found in of_details if any(each.found.estimate is not None for each in found.values())]
+    has_any = any(found.estimate is not None for found in ranked.values())
     return PairedRuns(
-        named({headline: compared(headline, shown)}),
-        named({name: found for name in details if _has_any(found := compared(name, shown))}),
-        rank_ranges(len(runs), ranked, confidence=how.confidence) if _has_any(ranked) else (),
+        tuple(compared(headline, shown).values()),
+        tuple(found[pair] for pair in shown for found in known),
+        rank_ranges(len(runs), ranked, confidence=how.confidence) if has_any else (),
     )
-
-
-def _has_any(found: Mapping[tuple[int, int], PairedDifference]) -> bool:
-    return any(one.estimate is not None for one in found.values())
 
 
 def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]]:
@@ -104,63 +150,189 @@ def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]
     ]
 
 
-def _numbers(
-    suite: Benchmark, paired: Sequence[PairedItems], how: HowCounted
-) -> Iterator[tuple[str, Callable[[PairedItems], PairedDifference]]]:
-    """Yield what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
+class _ComparedNumber(NamedTuple):
+    """What is compared: these levels, each with the same weight; all items alike without them; or whole groups."""
+
+    levels: tuple[int, ...] | None = None
+    of_groups: bool = False
+
+    def difference(self, pair: PairedItems, confidence: float) -> PairedDifference:
+        if self.of_groups:
+            return pair.group_difference(confidence=confidence)
+        return pair.difference(self.levels, confidence=confidence)
+
+
+def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
+    """Return what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
     known = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
     levels = sorted(set().union(*known))
-
-    def of(*chosen: int) -> Callable[[PairedItems], PairedDifference]:
-        return lambda pair: pair.difference(chosen or None, confidence=how.confidence)
-
+    numbers: dict[str, _ComparedNumber] = {}
     if suite.has_scores:  # their bands are no means over groups
-        yield "all levels", lambda pair: pair.group_difference(confidence=how.confidence)
+        numbers["all levels"] = _ComparedNumber(of_groups=True)
     else:
         *bands, last = suite.bands or [""]
         if last and all(found.issuperset(suite.bands[last]) for found in known):
-            yield last, of(*suite.bands[last])
+            numbers[last] = _ComparedNumber(tuple(suite.bands[last]))
         else:  # some pair has no item at a level of it
-            yield "all items", of()
-        for band in bands:
-            yield band, of(*suite.bands[band])
+            numbers["all items"] = _ComparedNumber()
+        numbers |= {band: _ComparedNumber(tuple(suite.bands[band])) for band in bands}
     if len(levels) > 1:
-        for level in levels:
-            yield level_name(suite, level), of(level)
+        numbers |= {level_name(suite, level): _ComparedNumber((level,)) for level in levels}
+    return numbers
+
+
+class _Pair(NamedTuple):
+    """Two runs item by item.
+
+    Attributes:
+        items: on what has a verdict.
+        worst: with missing verdicts as failures of the first run and passes of the second; None if none is missing.
+        best: the reverse.
+        labelled: the same items with people's labels; empty where one of the runs has none.
+    """
+
+    items: PairedItems
+    worst: PairedItems | None
+    best: PairedItems | None
+    labelled: Mapping[str, PairedItem]
+
+
+def _compare(
+    suite: Benchmark,
+    runs: Sequence[SeenRun],
+    numbers: tuple[int, int],
+    pair: _Pair,
+    name: str,
+    number: _ComparedNumber,
+    how: HowCounted,
+) -> RunPair:
+    """Return the difference of two runs, by people or by the judge, not adjusted for others."""
+    first, second = (runs[each] for each in numbers)
+    plain, bounds = number.difference(pair.items, how.confidence), None
+    by_judge = plain
+    if pair.worst is not None and pair.best is not None:
+        worst, best = (number.difference(each, how.confidence) for each in (pair.worst, pair.best))
+        by_judge = with_missing(plain, worst, best)
+        if worst.estimate is not None and best.estimate is not None:
+            bounds = Interval(worst.estimate, best.estimate)
+    missing = bounds.high - bounds.low if bounds else 0.0
+    labelled = [*(pair_groups(pair.labelled) if number.of_groups else pair.labelled).values()]
+    by_people = corrected_difference(labelled, number.levels, missing=missing / 2, confidence=how.confidence)
+    if by_people is not None:
+        is_undone = _is_undone(corrected_difference(labelled, number.levels), by_people)
+        return RunPair(first.name, second.name, name, by_people, "people", by_judge, bounds, is_undone)
+    tipping = None
+    if not suite.has_scores and not _makes_no_errors(first) and by_judge.estimate:
+        rates = sorted(_rate(run, name, number) for run in (first, second))
+        tipping = tipping_point(rates[1], rates[0])
+    who, is_undone = judge_text([first, second]), _is_undone(plain, by_judge)
+    return RunPair(first.name, second.name, name, by_judge, who, None, bounds, is_undone, tipping)
+
+
+def _is_undone(before: PairedDifference | None, after: PairedDifference) -> bool:
+    """Return whether a difference that is significant by itself no longer is."""
+    significant = 1 - after.confidence
+    return before is not None and before.p is not None and before.p <= significant < (after.p or 0.0)
+
+
+def judge_text(runs: Sequence[SeenRun | RunRow]) -> str:
+    """Return who judged runs: the name of the judge, or that they have several."""
+    names = {judge.name for run in runs if (judge := _manifest(run).judge) is not None}
+    return names.pop() if len(names) == 1 else "their judges"
+
+
+def _manifest(run: SeenRun | RunRow) -> RunManifest:
+    return run.record.manifest if isinstance(run, SeenRun) else run.manifest
+
+
+def _makes_no_errors(run: SeenRun) -> bool:
+    """Return whether the judge knows what the drawings show."""
+    judge = run.record.manifest.judge
+    return judge is not None and judge.name == DRAWN
+
+
+def _rate(run: SeenRun, name: str, number: _ComparedNumber) -> float:
+    summary = run.summary
+    if name in summary.bands:
+        return summary.bands[name].value or 0.0
+    rate = summary.overall if number.levels is None else summary.levels.get(number.levels[0])
+    return rate.value or 0.0 if rate is not None else 0.0
 
 
 class _PairReader:
     """Reads what is compared of each run once."""
 
-    def __init__(self, runs: Sequence[SeenRun], how: HowCounted, *, of_groups: bool) -> None:
+    def __init__(
+        self, runs: Sequence[SeenRun], how: HowCounted, labels: Mapping[Path, RunLabels], *, of_groups: bool
+    ) -> None:
         self._runs, self._how, self._of_groups = runs, how, of_groups
-        self._whole: dict[int, ItemMeans] = {}
+        self._labels = [labels.get(run.record.folder.resolve()) if labels else None for run in runs]
+        self._whole: dict[tuple[int, MissingAs], ItemMeans] = {}
 
-    def pair(self, one: int, other: int) -> PairedItems:
+    def pair(self, one: int, other: int) -> _Pair:
         first, second = self._runs[one].record, self._runs[other].record
-        if has_same_items(first, second):
-            return pair_items(self._means(one), self._means(other))
-        same = same_items([first, second])
+        same = None if has_same_items(first, second) else same_items([first, second])
         # An item that asks something else under the same id stays on one side, and is left out for that.
-        others = {*second.items} - same - {*first.items}
-        return pair_items(self._means(one), self._means(other, {*same, *others}))
+        others = None if same is None else {*same, *({*second.items} - same - {*first.items})}
 
-    def _means(self, number: int, among: set[str] | None = None) -> ItemMeans:
-        """Return the means of a run, of all its items or some of them."""
-        if among is None and number in self._whole:
-            return self._whole[number]
-        run, missing = self._runs[number], self._how.missing
+        def paired(of_first: MissingAs, of_second: MissingAs, here: set[str] | None) -> PairedItems:
+            return pair_items(self._means(one, of_first, here), self._means(other, of_second, others))
+
+        is_missing = self._how.missing == "exclude" and any(self._has_missing(each, same) for each in (one, other))
+        return _Pair(
+            paired(self._how.missing, self._how.missing, None),
+            paired("fail", "pass", same) if is_missing else None,
+            paired("pass", "fail", same) if is_missing else None,
+            self._labelled(one, other, same),
+        )
+
+    def _has_missing(self, number: int, among: set[str] | None) -> bool:
+        run = self._runs[number]
         if self._of_groups:
-            graded = (one for one in run.graded if among is None or one.item in among)
-            found = group_means(
-                (ScoreObservation(one.group, one.level, one.sample, one.counting) for one in graded), missing
+            return any(image.counting is None for image in run.graded if among is None or image.item in among)
+        return any(image.passed is None for image in run.images if among is None or image.item in among)
+
+    def _means(self, number: int, missing: MissingAs, among: set[str] | None) -> ItemMeans:
+        """Return the means of a run, of all its items or some of them."""
+        if among is None and (number, missing) in self._whole:
+            return self._whole[number, missing]
+        run = self._runs[number]
+        if self._of_groups:
+            graded = (image for image in run.graded if among is None or image.item in among)
+            means = group_means(
+                (ScoreObservation(image.group, image.level, image.sample, image.counting) for image in graded), missing
             )
         else:
-            images = (one for one in run.images if among is None or one.item in among)
-            found = item_rates((Observation(one.item, one.level, one.passed) for one in images), missing)
+            images = (image for image in run.images if among is None or image.item in among)
+            means = item_rates((Observation(image.item, image.level, image.passed) for image in images), missing)
         if among is None:
-            self._whole[number] = found
-        return found
+            self._whole[number, missing] = means
+        return means
+
+    def _labelled(self, one: int, other: int, among: set[str] | None) -> dict[str, PairedItem]:
+        """Return the items of two runs with people's labels; nothing where a run has none, or both are the same."""
+        if self._labels[one] is None or self._labels[other] is None:
+            return {}
+        if self._runs[one].record.folder.resolve() == self._runs[other].record.folder.resolve():
+            return {}
+        return pair_labelled(self._labelled_images(one, among), self._labelled_images(other, among))
+
+    def _labelled_images(self, number: int, among: set[str] | None) -> dict[str, list[LabelledImage]]:
+        """Return the images with a verdict, by item; of suites of scores, by level of each group, before any gate."""
+        run, labels = self._runs[number], self._labels[number]
+        by_item: dict[str, list[LabelledImage]] = {}
+        if labels is None:
+            return by_item
+        for image in run.graded if self._of_groups else run.images:
+            value = image.score if isinstance(image, GradedImage) else image.passed
+            if value is None or (among is not None and image.item not in among):
+                continue
+            name = ImageName(image.item, image.sample)
+            said = labels.scores.get(name) if self._of_groups else labels.passed.get(name)
+            key = group_name(image.group, image.level) if isinstance(image, GradedImage) else image.item
+            people = None if said is None else min(1.0, float(said))
+            by_item.setdefault(key, []).append(LabelledImage(image.level, min(1.0, float(value)), people))
+        return by_item
 
 
 # --- the same item in several runs

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import student_quantile, validate_confidence
@@ -79,34 +79,44 @@ ItemMeans: TypeAlias = Mapping[str, ItemMean]
 """The means of all items of a run, by name."""
 
 
-def item_rates(observations: Iterable[Observation], missing: MissingPolicy = "exclude") -> dict[str, ItemMean]:
+MissingAs: TypeAlias = MissingPolicy | Literal["pass"]
+"""How an image without a verdict counts: not at all, as a failure, or, to bound a difference, as a pass."""
+
+
+def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
     """Return for each item the share of its images that passed.
 
     Args:
         observations: one for each image that was to be scored.
-        missing: how to treat images without a verdict: left out of the share, or counted as failures (`fail`).
+        missing: how to treat images without a verdict: left out of the share, or counted as failures (`fail`) or
+            passes (`pass`).
     """
+    if missing == "pass":
+        observations = (seen._replace(passed=seen.passed is not False) for seen in observations)
+    policy: MissingPolicy = "fail" if missing == "fail" else "exclude"
     return {
-        item: ItemMean(level, counts.passed / counts.counted(missing) if counts.counted(missing) else None)
+        item: ItemMean(level, counts.passed / counts.counted(policy) if counts.counted(policy) else None)
         for level, items in tally(observations).items()
         for item, counts in items.items()
     }
 
 
-def group_means(observations: Iterable[ScoreObservation], missing: MissingPolicy = "exclude") -> dict[str, ItemMean]:
+def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
     """Return the mean score of the images of each level of each group, as if it were an item.
 
     Args:
         observations: one for each image that was to be scored.
-        missing: how to treat images without a score: left out of the mean, or counted as 0 (`fail`).
+        missing: how to treat images without a score: left out of the mean, or counted as 0 (`fail`) or 1 (`pass`).
     """
     scores: dict[tuple[str, int], list[float]] = {}
     for group, level, _, score in observations:
         those = scores.setdefault((group, level), [])
-        if score is not None or missing == "fail":
-            those.append(0.0 if score is None else validate_score(score))
+        if score is not None:
+            those.append(validate_score(score))
+        elif missing in ("fail", "pass"):
+            those.append(float(missing == "pass"))
     return {
-        f"{group}{_BEFORE_LEVEL}{level}": ItemMean(level, fsum(those) / len(those) if those else None)
+        group_name(group, level): ItemMean(level, fsum(those) / len(those) if those else None)
         for (group, level), those in scores.items()
     }
 
@@ -149,9 +159,9 @@ class PairedItems(NamedTuple):
         """Return the mean difference over groups, each by the mean over the levels that both runs have a score for."""
         groups: dict[str, list[float]] = {}
         for name, (_, value) in self.differences.items():
-            groups.setdefault(_group(name), []).append(value)
+            groups.setdefault(group_of(name), []).append(value)
         values = [round(fsum(those) / len(those), _ROUNDING) for those in groups.values()]
-        left_out = dict.fromkeys(group for group in map(_group, self.left_out) if group not in groups)
+        left_out = dict.fromkeys(group for group in map(group_of, self.left_out) if group not in groups)
         return _paired_difference(values, [1 / len(values) for _ in values], tuple(left_out), confidence, seed)
 
 
@@ -264,6 +274,11 @@ def _adjust(difference: PairedDifference, adjusted_p: float, tests: int) -> Pair
     return difference._replace(adjusted_p=adjusted_p, interval=interval)
 
 
+def is_significant(difference: PairedDifference) -> bool:
+    """Return whether the adjusted p-value of a difference is at most 1 minus its confidence."""
+    return difference.adjusted_p is not None and _is_significant(difference.adjusted_p, difference.confidence)
+
+
 def _is_significant(p: float, confidence: float) -> bool:
     return p <= 1 - confidence + _NO_SPREAD
 
@@ -275,6 +290,25 @@ def _reconcile(interval: Interval, estimate: float, p: float, confidence: float)
         return Interval(min(low, 0.0), max(high, 0.0))
     nearest = min(abs(estimate), _NO_SPREAD)
     return Interval(max(low, nearest), high) if estimate > 0 else Interval(low, min(high, -nearest))
+
+
+def with_missing(difference: PairedDifference, worst: PairedDifference, best: PairedDifference) -> PairedDifference:
+    """Return a difference that is as certain as it is whatever the missing verdicts are.
+
+    Args:
+        difference: the difference on what has a verdict.
+        worst: the same, with what is missing counted as failures of the first run and passes of the second.
+        best: the reverse.
+
+    Returns:
+        The difference with the largest p-value of the three; with 1 where the missing verdicts decide who is better.
+    """
+    if difference.estimate is None or difference.p is None:
+        return difference
+    p_values = [each.p for each in (difference, worst, best) if each.p is not None]
+    p = max(p_values) if (worst.estimate or 0.0) * (best.estimate or 0.0) > 0 else 1.0
+    interval = difference.interval and _reconcile(difference.interval, difference.estimate, p, difference.confidence)
+    return difference._replace(p=p, interval=interval)
 
 
 class RankRange(NamedTuple):
@@ -359,5 +393,19 @@ def _paired_difference(
     return PairedDifference(estimate, interval, p, None, len(values), left_out, wins, losses, confidence, error)
 
 
-def _group(name: str) -> str:
+def paired_estimate(
+    estimate: float, error: MeanError, p: float, *, items: int, wins: int, losses: int, confidence: float
+) -> PairedDifference:
+    """Return a difference that was estimated elsewhere, with the interval of its error."""
+    interval = _reconcile(_interval(estimate, error, confidence), estimate, p, confidence)
+    return PairedDifference(estimate, interval, p, None, items, (), wins, losses, confidence, error)
+
+
+def group_name(group: str, level: int) -> str:
+    """Return the name under which the level of a group is compared as an item."""
+    return f"{group}{_BEFORE_LEVEL}{level}"
+
+
+def group_of(name: str) -> str:
+    """Return the group of a name that `group_name` made."""
     return name.rpartition(_BEFORE_LEVEL)[0]

@@ -187,6 +187,12 @@ def student_quantile(confidence: float, freedom: float) -> float:
     return sqrt(freedom * (1 - share) / share)
 
 
+def student_p(t: float, freedom: float) -> float:
+    """Return the two-sided p-value of a t statistic."""
+    log_share = -log1p(t * t / freedom)
+    return min(1.0, exp(log_binomial_tail(freedom / 2, (freedom - 1) / 2, log_share))) if log_share else 1.0
+
+
 class EffectiveCount(NamedTuple):
     """Effective sample size: independent images worth as much as the observed ones, and how many of them passed."""
 

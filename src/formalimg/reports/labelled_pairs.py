@@ -1,0 +1,87 @@
+"""Labelled images of two runs side by side, item by item: what people and the judge say of the same items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import NamedTuple
+
+from formalimg.stats.comparison import group_of
+from formalimg.stats.corrected_difference import PairedItem
+
+
+class LabelledImage(NamedTuple):
+    """What judge and people say of an image, from 0 to 1; None where people did not say."""
+
+    level: int
+    judge: float
+    people: float | None
+
+
+def pair_labelled(
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
+) -> dict[str, PairedItem]:
+    """Put the labelled images of two runs side by side, item by item."""
+    names = sorted(first.keys() & second.keys())
+    chances = _label_chances(first, second)
+    pairs = {}
+    for name in names:
+        here, there = first[name], second[name]
+        labelled = [[image for image in images if image.people is not None] for images in (here, there)]
+        judge = _mean(here) - _mean(there)
+        if all(labelled):
+            people = _mean_label(labelled[0]) - _mean_label(labelled[1])
+            shown = _mean(labelled[0]) - _mean(labelled[1])
+            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
+        else:
+            pairs[name] = PairedItem(here[0].level, judge)
+    return pairs
+
+
+def _label_chances(*runs: Mapping[str, Sequence[LabelledImage]]) -> dict[str, float]:
+    """Return how likely each item was to be labelled in both runs.
+
+    Where the same items are labelled in both, items were drawn, at random within levels. Otherwise each run has its own
+    draw, at random within levels and answers of the judge, and the chances of both are multiplied.
+    """
+    names = runs[0].keys() & runs[1].keys()
+    labelled = [{name for name in names if any(image.people is not None for image in run[name])} for run in runs]
+    both = labelled[0] & labelled[1]
+    by_item = 2 * len(both) >= min(map(len, labelled))
+    chances = dict.fromkeys(names, 1.0)
+    for run, of_run in zip(runs, labelled, strict=True):
+        drawn = both if by_item else of_run
+        cells = {name: (run[name][0].level, not by_item and round(_mean(run[name]))) for name in names}
+        sizes, counts = Counter(cells.values()), Counter(cells[name] for name in drawn)
+        for name in names:
+            chances[name] *= counts[cells[name]] / sizes[cells[name]] or 1.0
+        if by_item:
+            break
+    return chances
+
+
+def _mean(images: Sequence[LabelledImage]) -> float:
+    return fsum(image.judge for image in images) / len(images)
+
+
+def _mean_label(images: Sequence[LabelledImage]) -> float:
+    return fsum(image.people or 0.0 for image in images) / len(images)
+
+
+def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:
+    """Return whole groups, each by the mean over its levels."""
+    groups: dict[str, list[PairedItem]] = {}
+    for name, item in items.items():
+        groups.setdefault(group_of(name), []).append(item)
+    means = {}
+    for name, own in groups.items():
+        judge = fsum(item.judge for item in own) / len(own)
+        labelled = [item for item in own if item.people is not None]
+        if labelled:
+            people = fsum(item.people or 0.0 for item in labelled) / len(labelled)
+            shown = fsum(item.judge_where_labelled for item in labelled) / len(labelled)
+            means[name] = PairedItem(0, judge, people, shown, max(item.probability for item in labelled))
+        else:
+            means[name] = PairedItem(0, judge)
+    return means

@@ -1,0 +1,171 @@
+"""The difference of two runs on the same items, corrected by what people say about some of them (PPI++).
+
+The judge gives a difference for every item, people for a random sample of the items. The estimate is the judge's mean
+difference, weighted by how well it predicts people's, plus what people's differences leave of it:
+`weight * mean(judge) + mean(people - weight * judge over labelled items)`. It is unbiased whatever errors the judge
+makes, also where it errs more in favour of one of the models, because people looked at items of both.
+
+Items are the clusters: all images of an item enter by their mean. Levels are strata; neighbouring levels with fewer
+than two labelled items are joined.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum, sqrt
+from typing import NamedTuple
+
+from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate
+from formalimg.stats.intervals import student_p
+
+_MIN_LABELS = 2
+"""Labelled items that a stratum needs: its spread is unknown with fewer."""
+
+
+class PairedItem(NamedTuple):
+    """One item of two runs: differences are those of the first run minus the second, from -1 to 1.
+
+    Attributes:
+        level: its level.
+        judge: the judge's difference, over all images of the item.
+        people: people's difference, over the labelled images; None where one of the runs has no label.
+        judge_where_labelled: the judge's difference over the labelled images alone.
+        probability: how likely the item was to be labelled in both runs.
+    """
+
+    level: int
+    judge: float
+    people: float | None = None
+    judge_where_labelled: float = 0.0
+    probability: float = 1.0
+
+
+def corrected_difference(
+    items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, missing: float = 0.0, confidence: float = 0.95
+) -> PairedDifference | None:
+    """Return the mean difference of two runs, corrected by labels.
+
+    Args:
+        items: the items that have a verdict in both runs.
+        levels: the levels to average, each with the same weight, as in a band; by default all items weigh the same.
+        missing: the share of verdicts that are missing, in both runs together: the p-value is that of a difference
+            smaller by so much.
+        confidence: of the interval.
+
+    Returns:
+        The difference by people, whose `items` are those labelled in both runs; None where a level has no item, or
+        fewer than three items are labelled in both runs.
+    """
+    chosen = [item for item in items if levels is None or item.level in levels]
+    counts = Counter(item.level for item in chosen)
+    people = [item.people for item in chosen if item.people is not None]
+    labelled = len(people)
+    if labelled <= _MIN_LABELS or (levels is not None and not all(counts[level] for level in levels)):
+        return None
+    shares = {
+        level: 1 / len(chosen) if levels is None else 1 / (len(counts) * count) for level, count in counts.items()
+    }
+    strata = [_Stratum.of(those, shares) for those in _strata(chosen)]
+    weight = _judge_weight(strata)
+    judge = fsum(shares[item.level] * item.judge for item in chosen)
+    estimate = weight * judge + fsum(stratum.share * stratum.remainder(weight) for stratum in strata)
+    freedom = max(1, labelled - len(strata) - 1)
+    variance = fsum(stratum.variance(weight) for stratum in strata) * max(1, labelled - len(strata)) / freedom
+    # Two imagined items, as far away as the farthest: few labels that all agree do not show the spread.
+    farthest = max(stratum.farthest(weight) for stratum in strata) or 1.0
+    error = MeanError(sqrt(variance + 2 * farthest**2 / (labelled * (labelled + 1))), freedom)
+    return paired_estimate(
+        max(-1.0, min(1.0, estimate)),
+        error,
+        student_p(max(0.0, abs(estimate) - missing) / error.value, freedom),
+        items=labelled,
+        wins=sum(value > 0 for value in people),
+        losses=sum(value < 0 for value in people),
+        confidence=confidence,
+    )
+
+
+def _strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:
+    """Return the items level by level; levels with too few labelled items are joined with the next."""
+    strata: list[list[PairedItem]] = [[]]
+    for level in sorted({item.level for item in items}):
+        if _label_count(strata[-1]) >= _MIN_LABELS:
+            strata.append([])
+        strata[-1] += (item for item in items if item.level == level)
+    if len(strata) > 1 and _label_count(strata[-1]) < _MIN_LABELS:
+        strata[-2] += strata.pop()
+    return strata
+
+
+def _label_count(items: Sequence[PairedItem]) -> int:
+    return sum(item.people is not None for item in items)
+
+
+class _LabelledItem(NamedTuple):
+    """A labelled item: its share of the stratum's labels, both differences, and its own part of the judge's mean."""
+
+    share: float
+    people: float
+    judge: float
+    own_part: float
+
+
+class _Stratum(NamedTuple):
+    """Items among which labels were drawn at random.
+
+    Attributes:
+        share: what the stratum weighs in the mean.
+        labelled: its labelled items.
+        unlabelled_parts: for every other item, its part of the judge's mean, measured from the stratum's.
+    """
+
+    share: float
+    labelled: tuple[_LabelledItem, ...]
+    unlabelled_parts: tuple[float, ...]
+
+    @classmethod
+    def of(cls, items: Sequence[PairedItem], shares: Mapping[int, float]) -> _Stratum:
+        share = fsum(shares[item.level] for item in items)
+        judge_mean = fsum(shares[item.level] * item.judge for item in items) / share
+        drawn = fsum(shares[item.level] / item.probability for item in items if item.people is not None)
+        labelled, others = [], []
+        for item in items:
+            own_part = shares[item.level] * (item.judge - judge_mean)
+            if item.people is None:
+                others.append(own_part)
+                continue
+            of_labels = shares[item.level] / item.probability / drawn
+            labelled.append(_LabelledItem(of_labels, item.people, item.judge_where_labelled, own_part))
+        return cls(share, tuple(labelled), tuple(others))
+
+    def remainder(self, weight: float) -> float:
+        """Return the mean of people's differences that the judge's do not predict."""
+        return fsum(item.share * (item.people - weight * item.judge) for item in self.labelled)
+
+    def variance(self, weight: float) -> float:
+        """Return the variance of the stratum's part of the estimate, item by item."""
+        mean, count = self.remainder(weight), len(self.labelled)
+        parts = [
+            weight * item.own_part + self.share * item.share * (item.people - weight * item.judge - mean)
+            for item in self.labelled
+        ]
+        within = fsum(part * part for part in parts) * count / (count - 1)
+        return within + weight**2 * fsum(part * part for part in self.unlabelled_parts)
+
+    def farthest(self, weight: float) -> float:
+        """Return how far an item is at most from what the judge predicts."""
+        mean = self.remainder(weight)
+        return max(abs(item.people - weight * item.judge - mean) for item in self.labelled)
+
+
+def _judge_weight(strata: Sequence[_Stratum]) -> float:
+    """Return how much the judge's differences count: the slope of people's on them within strata, from 0 to 1."""
+    together = spread = 0.0
+    for stratum in strata:
+        judge = fsum(item.share * item.judge for item in stratum.labelled)
+        people = fsum(item.share * item.people for item in stratum.labelled)
+        for item in stratum.labelled:
+            together += stratum.share * item.share * (item.judge - judge) * (item.people - people)
+            spread += stratum.share * item.share * (item.judge - judge) ** 2
+    return min(1.0, max(0.0, together / spread)) if spread else 0.0

@@ -1,0 +1,62 @@
+"""The tipping point of a difference: how unequally a judge would have to treat two models to explain all of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MEASURED_GAPS = (0.19, 0.34)
+"""How far the false-pass rates of one judge lie apart between image models, on public data with human labels.
+
+TIFA160 (160 prompts, 5 models): two judges that answer the DSG questions, against people by "mean of five raters at
+least 4" (19 and 25 points) and by "most raters give at least 4" (32 and 34 points). `benchmarks/decisions.py` prints
+them."""
+
+
+class ErrorRates(NamedTuple):
+    """How often a judge passes images that are wrong, and fails images that are right."""
+
+    false_pass: float = 0.0
+    false_fail: float = 0.0
+
+
+NO_ERRORS = ErrorRates()
+
+
+class TippingPoint(NamedTuple):
+    """By how much one of a judge's error rates would have to differ between two equal models, 0 to 1.
+
+    Attributes:
+        false_pass: it passes so many more of the wrong images of the leading model.
+        false_fail: it fails so many more of the right images of the other model.
+    """
+
+    false_pass: float
+    false_fail: float
+
+
+def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
+    """Return what would explain the difference between two pass rates of models that are equally good.
+
+    A judge passes the right images but for its false fails, and some wrong ones: rate = good (1 - false_fail) + (1 -
+    good) false_pass. With the same share of good images in both models, a gap in one of the two error rates moves the
+    rate of one model by the gap times the share of wrong, or of right images.
+
+    Args:
+        leader: the higher rate.
+        other: the lower rate.
+        errors: the judge's errors on the model that it treats as it should; by default none, which gives the largest
+            gap: any other error makes the difference easier to explain by false passes.
+
+    Returns:
+        Both gaps; None if there is no difference, or the judge is no better than chance.
+    """
+    power = 1 - errors.false_pass - errors.false_fail
+    if leader <= other or power <= 0:
+        return None
+    good_by_other = min(1.0, max(0.0, (other - errors.false_pass) / power))
+    good_by_leader = min(1.0, max(0.0, (leader - errors.false_pass) / power))
+    difference = leader - other
+    return TippingPoint(
+        min(1.0, difference / (1 - good_by_other)) if good_by_other < 1 else 1.0,
+        min(1.0, difference / good_by_leader) if good_by_leader > 0 else 1.0,
+    )
