@@ -90,9 +90,9 @@ def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("points", "mean", "passed"),
-    [((5, 4, 3), "4", "1"), ((5, 5, 1), "3.667", "0"), ((4, 4, 4), "4", "1"), ((5, 4, None), "4.5", "")],
+    [((5, 4, 3), "4", "1"), ((5, 5, 1), "3.667", "1"), ((5, 3, 3), "3.667", "0"), ((5, 4, None), "4.5", "")],
 )
-def test_images_pass_with_a_mean_of_four(
+def test_images_pass_by_most_ratings_of_four_or_more(
     tmp_path: Path, points: tuple[int | None, ...], mean: str, passed: str
 ) -> None:
     with small_study(tmp_path, "likert", concept_items(1, levels=1), raters=3, per_image=3) as study:

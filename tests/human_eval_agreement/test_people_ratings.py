@@ -68,7 +68,9 @@ def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: P
     ]
     assert (people["votes"], people["whole"]["cases"]) == (16, 8)  # checks are no ratings
     assert people["points"]["histogram"] == {"1": 0, "2": 8, "3": 0, "4": 0, "5": 8}
-    assert people["whole"]["classified"]["accuracy"]["value"] == 0  # means of 3.5 do not pass, and the judge says yes
+    assert people["whole"]["classified"]["left_out"] == 8  # 2 and 5: as many ratings of 4 or more as below
+    (by_mean,) = _agree(run, "--ratings", study, "--rule", "mean")["people"]
+    assert by_mean["whole"]["classified"]["accuracy"]["value"] == 0  # 3.5 does not pass, and the judge says yes
     (without,) = _agree(run, "--ratings", study, "--exclude-inattentive", "0.5")["people"]
     assert [it["left_out"] for it in without["conduct"]["raters"]] == [False, True]
     assert (without["raters"], without["votes"]) == (["rater-1"], 8)

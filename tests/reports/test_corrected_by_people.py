@@ -85,8 +85,10 @@ def test_the_corrected_rate_covers_the_truth_and_the_raw_one_does_not(run: Path,
 @pytest.mark.parametrize("spelling", ["--human", "--ratings"])
 def test_the_terminal_shows_them_without_details(run: Path, study: Path, spelling: str) -> None:
     text = _said(run, spelling, study)
-    assert re.search(r"Overall +7\d\.\d \(\d\d\.\d–\d\d\.\d\) +5\d\.\d \(\d\d\.\d–\d\d\.\d\) +100 ", text)
-    assert "G corrected by human labels" in text
+    assert text.startswith("By people (100 labels), test/speckles passes 5")
+    assert re.search(r"speckles +5\d\.\d \(\d\d\.\d–\d\d\.\d\) +7\d\.\d +\d+ \(\d+–\d+\) +100 ", text)
+    assert "G corrected by human labels" not in text
+    assert "G corrected by human labels" in _said(run, spelling, study, "--details")
     assert "those corrected by human labels are below" in _flat(text)
     assert ASSUMES not in _flat(text)
     assert "without human labels" not in _flat(text)
@@ -269,7 +271,7 @@ def test_scores_are_corrected_before_the_gate(tmp_path: Path) -> None:
         made = create_study(tmp_path / "s", runs, "scores", raters=1, per_image=1, labels=16)
     _rate(made, lambda task, step: given[task.words.split()[-1].rstrip(".")] - 0.25)
     section = _data(run, "--human", made.folder)
-    raw, corrected, labels, _ = _table(section)["L1"]
+    raw, corrected, labels, _ = _table(section)["all images"]
     assert raw["value"] == pytest.approx(0.5)
     assert corrected["value"] == pytest.approx(0.25)
     assert corrected["interval"][0] < 0.25 < corrected["interval"][1]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.human_eval.agreement.image_labels import RunLabels
+from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.reports.comparison import compare
 from formalimg.reports.findings import Findings, find
 from formalimg.reports.report import render
@@ -35,13 +37,16 @@ def _lines(found: Findings, question: str) -> tuple[str, ...]:
 def test_the_better_run_is_named_with_the_numbers_of_the_table() -> None:
     runs = [_run("bad", 1), _run("good", 6)]
     found = _found(*runs)
-    assert found.headline == "good is better than bad, by 62.5 points (Overall)."
-    (line,) = _lines(found, "Is it certain?")
+    assert found.headline.startswith("By icons, good is ahead of bad: +62.5 points (+")
+    assert found.headline.endswith(", Overall).")
+    line, public = _lines(found, "Is it certain?")
     (section,) = compare(runs).sections
     (table,) = [one for one in section.tables if one.name == "paired differences"]
     assert section.pairs[0].found.estimate == -0.625  # the table has it the other way round
     assert line.startswith("good minus bad: +62.5 points (95 % interval +")
-    assert line.endswith("Holm-adjusted p < 0.001; better on 50, worse on 0 of 80 items")
+    assert "adjusted p < 0.001; it would vanish if icons passed wrong images of good 71 points more often" in line
+    assert line.endswith("or failed right images of bad 83 points more often")
+    assert "19–34 points apart between models" in public
     assert table.rows[0].cells[:2] == ("bad", "good")
     assert _lines(found, "What fails") == (
         "bad: object clauses 88 % (70 of 80); by predicate: Is 88 % (70 of 80)",
@@ -54,33 +59,33 @@ def test_runs_that_cannot_be_told_apart_are_not_ranked() -> None:
     even = {level: [True, False] for level in range(1, 11)}
     odd = {level: [level % 2 == 0, level % 2 == 1] for level in range(1, 11)}
     found = _found(plain_run("a", even), plain_run("b", odd))
-    assert found.headline == "a and b cannot be told apart."
+    assert found.headline == "By icons, a and b cannot be told apart."
     assert "not told apart" in _lines(found, "Is it certain?")[0]
     same = _found(plain_run("a", even), plain_run("b", even))
-    assert same.headline == "a and b cannot be told apart."
+    assert same.headline == "By icons, a and b cannot be told apart."
     three = _found(_run("a", 6), _run("c", 1), _run("b", 6))
-    assert three.headline == "a leads, and cannot be told apart from b."
+    assert three.headline == "By icons, a leads, and cannot be told apart from b."
 
 
 def test_with_several_runs_the_next_one_is_named() -> None:
     found = _found(_run("fair", 4), _run("bad", 1), _run("good", 6))
-    assert found.headline == "good is better than all others; the next, fair, is 25.0 points behind (Overall)."
+    assert found.headline.startswith("By icons, good is ahead of all others; the next is fair: +25.0 points (+")
     against = _found(_run("fair", 4), _run("bad", 1), _run("good", 6), baseline=Path("runs/fair"))
-    assert against.headline == "Compared with fair: good is better; bad is worse."
+    assert against.headline == "By icons, compared with fair: good is ahead; bad is behind."
 
 
 def test_ceiling_and_floor_are_measures_and_no_contenders() -> None:
     found = _found(_run("builtin/oracle", 8), _run("lab/model", 6), _run("builtin/scatter", 1))
-    assert found.headline.startswith("lab/model passes 75.0 % (")
+    assert found.headline.startswith("By icons, lab/model passes 75.0 % (")
     assert found.headline.endswith(" overall and at least 70 % up to K 10.")
-    scatter, oracle = sorted(_lines(found, "Is it certain?"), key=lambda line: "oracle" in line)
+    scatter, oracle = sorted(_lines(found, "Is it certain?")[:2], key=lambda line: "oracle" in line)
     assert "lab/model minus builtin/oracle: −25.0 points" in oracle
     assert "lab/model minus builtin/scatter: +62.5 points" in scatter
 
 
 def test_one_run_says_that_there_is_nothing_to_compare() -> None:
     found = _found(_run("only", 5))
-    assert found.headline.startswith("only passes 62.5 % (")
+    assert found.headline.startswith("By icons, only passes 62.5 % (")
     assert found.headline.endswith("and at least 70 % at no K.")
     assert _lines(found, "Is it certain?")[0].endswith("With one run there is nothing to compare.")
 
@@ -92,7 +97,7 @@ def test_what_is_not_scored_is_said_with_its_bounds() -> None:
     )
     none = plain_run("new", {1: ["no image", "no image"]})
     assert _found(none).headline == "No image has a verdict yet."
-    assert _found(none, _run("lab", 4)).headline.startswith("lab passes 50.0 %")
+    assert _found(none, _run("lab", 4)).headline.startswith("By icons, lab passes 50.0 %")
 
 
 def test_runs_over_different_items_are_compared_with_care() -> None:
@@ -112,9 +117,8 @@ def test_scores_have_no_points_and_no_percent(tmp_path: Path) -> None:
     runs = [open_run(folder) for folder in folders]
     comparison = compare(runs)
     found = find(comparison.sections[0], comparison)
-    assert found.headline.startswith("lab/good is better than lab/weak, by 0.")
-    assert found.headline.endswith(" (all levels).")
-    assert "of 8 groups" in _lines(found, "Is it certain?")[0]
+    assert found.headline.startswith("By test/scores, lab/good is ahead of lab/weak: +0.")
+    assert found.headline.endswith(", all levels).")
     assert "questions without the full score 100 % (24 of 24)" in _lines(found, "What fails")[0]
     page = render(comparison, "html")
     assert found.headline in page
@@ -129,3 +133,46 @@ def test_the_page_says_it_first_and_the_settings_last(count: int) -> None:
     order = [page.index(text) for text in ('class="findings"', 'class="rates"', "<h2>What fails", "<h2>Runs and their")]
     assert order == sorted(order)
     assert ('class="strip"' in page) == (count <= 6)
+
+
+def test_missing_verdicts_make_no_winner() -> None:
+    """Both models pass half of the items; three of four failures of one are not scored."""
+    even: Fates = {level: [True, True, True, True, False, False, False, False] for level in range(1, 11)}
+    lost: Fates = {level: ["refused", "refused", "refused", True, False, True, True, True] for level in range(1, 11)}
+    runs = [plain_run("a", even), plain_run("b", lost)]
+    found = _found(*runs)
+    assert found.headline == (
+        "By icons, b and a cannot be told apart. Missing verdicts could overturn the difference of b and a: none is "
+        "claimed."
+    )
+    line = _lines(found, "Is it certain?")[0]
+    assert "b minus a: +60.0 points" in line
+    assert line.endswith("0.0 to +37.5 by the judge, depending on the missing verdicts")
+    (section,) = compare(runs).sections
+    assert section.ranks == ((1, 2), (1, 2))
+    by_rule = compare(runs, missing="fail")
+    assert find(by_rule.sections[0], by_rule).headline == "By icons, a and b cannot be told apart."
+
+
+def _labels(run: DrawnRun, passed: dict[str, bool]) -> dict[Path, RunLabels]:
+    return {run.folder.resolve(): RunLabels("people.csv", {ImageName(item, 0): yes for item, yes in passed.items()})}
+
+
+def test_people_decide_where_they_labelled_both_runs() -> None:
+    """The judge passes most images of one model; people say that the other is better."""
+    flattered, plain = _run("flattered", 7), _run("plain", 4)
+    rejected = {item: n % 8 < 2 for n, item in enumerate(flattered.items)}
+    accepted = {item: n % 8 < 4 for n, item in enumerate(plain.items)}
+    labels = {**_labels(flattered, rejected), **_labels(plain, accepted)}
+    comparison = compare([flattered, plain], labels=labels)
+    (section,) = comparison.sections
+    found = find(section, comparison)
+    assert found.headline.startswith("By people, plain is ahead of flattered: +25.0 points (+")
+    assert found.headline.endswith("; the judge alone says the opposite.")
+    assert section.ranks == ((2, 2), (1, 1))
+    assert "the judge alone: −37.5" in _lines(found, "Is it certain?")[0]
+    (table,) = [one for one in section.tables if one.name == "by people"]
+    assert [row.cells[0] for row in table.rows] == ["flattered", "plain"]
+    alone = compare([flattered, plain], labels=_labels(plain, accepted))
+    headline = find(alone.sections[0], alone).headline
+    assert headline.startswith("By icons, flattered is ahead of plain: +37.5 points"), "only one run has labels"

@@ -160,7 +160,7 @@ def test_on_paper_everything_is_unfolded_and_nothing_is_dark(page: Page, report:
 def test_the_first_screen_says_what_was_found_and_has_the_table(page: Page, report: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(report.as_uri())
-    assert page.locator(".finding").inner_text().startswith("builtin/reader passes ")
+    assert page.locator(".finding").inner_text().startswith("By builtin/icons, builtin/reader passes ")
     for shown in (page.locator(".findings dt", has_text="What fails"), page.locator(".rates tbody tr").nth(2)):
         box = shown.bounding_box()
         assert box

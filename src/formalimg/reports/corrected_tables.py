@@ -53,7 +53,7 @@ def by_people_table(section: Section, how: HowCounted) -> Table:
 
 def rule_text(runs: Sequence[CorrectedRun]) -> str:
     """Return how raters' answers become labels, and how many raters an image has."""
-    rules = join_names(list(dict.fromkeys(run.rule for run in runs if run.rule)))
+    rules = " / ".join(dict.fromkeys(run.rule for run in runs if run.rule))
     fewest, most = min(run.raters[0] for run in runs), max(run.raters[1] for run in runs)
     raters = f"{fewest} to {most} raters an image" if fewest < most else f"{count_noun(most, 'rater')} an image"
     return ", ".join(filter(None, [rules, raters if most else ""]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg._util.text import visible
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, PublishedRow, RunRow, Section
 from formalimg.reports.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reports.notes import caption, interval_note, remarks
@@ -178,13 +179,13 @@ class _TerminalReport(NamedTuple):
         for section in self.comparison.sections:
             claims = _claims(section, self.comparison)
             if claims:
-                yield Text(f"{claims[0]}\n", style="bold")
+                yield Text(f"{visible(claims[0], one_line=True)}\n", style="bold")
             results = [table for table in section.shown_tables if self.details or table.placement == "result"]
             first = [table for table in results if table.name == BY_PEOPLE]
             others = [table for table in results if table not in first]
             yield render_terminal([*first, main_table(section, self.comparison), *others])
             for claim in claims[1:]:
-                yield Text(f"{claim}\n")
+                yield Text(f"{visible(claim, one_line=True)}\n")
             more = [table.name for table in section.shown_tables if table not in results]
             if more:
                 names = join_names(more)

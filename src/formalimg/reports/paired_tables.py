@@ -11,8 +11,8 @@ from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, Placement, TableRow
 from formalimg.types import Benchmark, Table
 
-_NAME, _TITLE = "paired differences", "Paired differences"
-DETAILS = f"{_NAME} in detail"
+PAIRED, _TITLE = "paired differences", "Paired differences"
+DETAILS = f"{PAIRED} in detail"
 """The name of the table by band and level."""
 
 _MAX_RUNS_IN_DETAIL = 6
@@ -25,7 +25,7 @@ def paired_tables(suite: Benchmark, runs: Sequence[SeenRun], found: PairedRuns, 
     is_long = len(runs) > _MAX_RUNS_IN_DETAIL
     where = " Bands and levels are in CSV and JSON reports." if is_long and found.details else ""
     return (
-        _table(_NAME, _TITLE, suite, found.headline, f"{_caption(suite, found.headline, how)}{where}", "more"),
+        _table(PAIRED, _TITLE, suite, found.headline, f"{_caption(suite, found.headline, how)}{where}", "more"),
         _table(
             DETAILS,
             f"{_TITLE} in detail",
@@ -58,8 +58,8 @@ def _columns(suite: Benchmark) -> tuple[_PairColumn, ...]:
         _PairColumn(Column("run"), lambda pair: pair.first),
         _PairColumn(Column("against"), lambda pair: pair.second),
         _PairColumn(Column("number"), lambda pair: pair.number),
-        _PairColumn(Column("by"), lambda pair: pair.by, lambda pair: pair.is_by_people),
         _PairColumn(Column("difference", scale), lambda pair: Number(pair.found.estimate, pair.found.interval)),
+        _PairColumn(Column("by"), lambda pair: pair.by, lambda pair: pair.is_by_people),
         _PairColumn(Column("judge alone", scale), _judge_alone, lambda pair: pair.is_by_people),
         _PairColumn(Column("p", "p", starts=True), lambda pair: pair.found.p),
         _PairColumn(Column("adjusted p", "p"), lambda pair: pair.found.adjusted_p),

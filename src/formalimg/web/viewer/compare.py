@@ -17,7 +17,9 @@ from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, Section
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.figures.differences import differences_svg
+from formalimg.reports.findings import claims
 from formalimg.reports.page import main_table_html, table_html
+from formalimg.reports.paired_tables import PAIRED
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.types import Benchmark, Verdict
@@ -44,6 +46,8 @@ _IMAGE_SIDE = 260
 
 class _Suite(NamedTuple):
     title: str
+    headline: str
+    reasons: tuple[str, ...]
     curve: Markup
     table: Markup
     more: str
@@ -130,7 +134,8 @@ def _opened(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
 def _compare_runs(site: Site, state: CompareState) -> _ComparedRuns:
     with _opened(site, state.names) as runs:
         baseline = runs.get(state.baseline)
-        compared = compare(list(runs.values()), baseline=None if baseline is None else baseline.folder)
+        folder = None if baseline is None else baseline.folder
+        compared = compare(list(runs.values()), baseline=folder, labels=site.labels(list(runs.values())))
         suites = tuple(_suite(section, compared, baseline) for section in compared.sections)
         items = compared_items(list(runs.values())) if len(suites) == 1 else ()
     return _ComparedRuns(suites, items)
@@ -138,19 +143,21 @@ def _compare_runs(site: Site, state: CompareState) -> _ComparedRuns:
 
 def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -> _Suite:
     """Return the figures and tables of a suite: those of a report, with the same numbers."""
-    shown = section.shown_tables
-    results = [table_html(one, section) for one in shown if one.placement == "result"]
-    others = [table_html(one, section) for one in shown if one.placement != "result"]
+    results = [table for table in section.shown_tables if table.placement == "result" or table.name == PAIRED]
+    others = [table for table in section.shown_tables if table not in results]
     folder = None if baseline is None else baseline.folder.resolve()
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
+    headline, *reasons = claims(section, compared)
     return _Suite(
         section.suite.title,
+        headline,
+        tuple(reasons),
         trusted_markup(curves_html(section)),
         trusted_markup(main_table_html(section, compared)),
         section.suite.tables_heading,
-        tuple(map(trusted_markup, results)),
+        tuple(trusted_markup(table_html(table, section)) for table in results),
         trusted_markup(differences_svg(section, name) if name else ""),
-        tuple(map(trusted_markup, others)),
+        tuple(trusted_markup(table_html(table, section)) for table in others),
         section.suite.has_scores,
     )
 

@@ -31,8 +31,7 @@ class CompareState(NamedTuple):
 
     Attributes:
         names: the runs.
-        baseline: the run that the others are compared with, or `ALL_PAIRS`. By default it is the last one: the first
-            page lists runs from the newest to the oldest.
+        baseline: the run that the others are compared with, or `ALL_PAIRS`.
         compared: the run whose outcomes are chosen by `group`; empty if all runs count.
         group: which items: those that differ, all, or of two runs those that were won, lost, pass or fail in both.
         level: only items of this level; None for all.
@@ -59,12 +58,17 @@ class CompareState(NamedTuple):
         chosen: dict[str, object] = {**self._asdict(), **first, **changes}
         if not chosen["compared"] and chosen["group"] not in (_ANY, _ALL):
             chosen["group"] = None
-        defaults = {"baseline": self.names[-1], "group": _ANY, "sort": "item", "page": 1}
+        defaults = {"baseline": _default_baseline(self.names), "group": _ANY, "sort": "item", "page": 1}
         fields = [(name, chosen[name]) for name in ("baseline", "compared", "group", "level", "sort", "page")]
         query = [("run", name) for name in self.names]
         query += [(name, str(value)) for name, value in fields if value not in (None, "", defaults.get(name))]
         moved = "" if {*changes} == {"baseline", "compared"} else "#items"
         return f"/compare?{urlencode(query, errors='replace')}{moved}"
+
+
+def _default_baseline(names: Sequence[str]) -> str:
+    """Return the baseline of a report: none, which of two runs is the second, the older one on the first page."""
+    return names[-1] if len(names) == 2 else ALL_PAIRS
 
 
 def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
@@ -74,7 +78,7 @@ def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
         HTTPException: if a value is invalid.
     """
     query = request.query_params
-    baseline, compared = query.get("baseline") or names[-1], query.get("compared", "")
+    baseline, compared = query.get("baseline") or _default_baseline(names), query.get("compared", "")
     group, sort = query.get("group") or _ANY, query.get("sort") or "item"
     if baseline not in (*names, ALL_PAIRS):
         raise HTTPException(400, f"the baseline {baseline!r} is not one of the runs: choose one of those on the page")

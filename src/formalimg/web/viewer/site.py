@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from formalimg._util.io import is_folder
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.web.server import NotFoundError
-from formalimg.web.viewer.study_pages import labels_of_run, require_studies, study_files, study_of_run
+from formalimg.web.viewer.study_pages import labels_of_runs, require_studies, studies_of_runs, study_files
 
 _RUN_FILES = ("run.toml", "results.sqlite")
 """A folder with one of these files is a run, possibly a damaged one."""
@@ -109,21 +110,25 @@ class Site:
     def comparison(self, name: str, judge: int | None = None) -> Comparison:
         """Return the summary of a run as in its report; computed again only when the run has changed."""
         folder = self.find(name).folder
-        study = study_of_run(folder, self._studies)
+        studies = studies_of_runs([folder], self._studies)
 
         def compute() -> Comparison:
             with self.open(name, judge) as run:
-                return compare([run], labels=labels_of_run(run, study))
+                return compare([run], labels=labels_of_runs([run], studies))
 
-        state = (run_state(folder), study, *map(file_stamp, study_files(study)))
-        return self._summaries.get((name, judge), state, compute)
+        return self._summaries.get((name, judge), self._state([folder], studies), compute)
+
+    def labels(self, runs: Sequence[StoredRun]) -> dict[Path, RunLabels]:
+        """Return the human labels that correct these runs, by their resolved folders."""
+        return labels_of_runs(runs, studies_of_runs([run.folder for run in runs], self._studies))
 
     def cached(self, names: Sequence[str], compute: Callable[[], Value], *, what: Hashable = "") -> Value:
         """Return what `compute` computes from several runs; again only when one of them has changed.
 
         Only one is computed at a time, to bound the memory in use. `what` names the value, if there are several.
         """
-        state = tuple(run_state(self.find(name).folder) for name in names)
+        folders = [self.find(name).folder for name in names]
+        state = self._state(folders, studies_of_runs(folders, self._studies))
 
         def compute_alone() -> Value:
             with self._compute_lock:
@@ -131,6 +136,11 @@ class Site:
 
         found: Value = self._comparisons.get((what, *names), state, compute_alone)
         return found
+
+    def _state(self, folders: Sequence[Path], studies: Mapping[Path, Path]) -> Hashable:
+        """Return what changes when one of the runs, or a study of them, does."""
+        labels = tuple(sorted(studies.items()))
+        return (*map(run_state, folders), labels, *map(file_stamp, study_files(dict.fromkeys(studies.values()))))
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
@@ -29,42 +29,53 @@ def require_studies(folders: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(folders)
 
 
-def study_of_run(run: Path, given: Sequence[Path]) -> Path | None:
-    """Return the study that labels a run: a given one, or else one beside the runs that was drawn for correction."""
-    place = run.resolve()
-    for folder in given:
-        if _labels(folder, place, any_kind=True):
-            return folder
-    return next((folder for folder in _beside(place) if _labels(folder, place, any_kind=False)), None)
+def studies_of_runs(runs: Sequence[Path], named: Sequence[Path]) -> dict[Path, Path]:
+    """Return the study that labels each run: a named one, or one beside the runs that was drawn for correction.
+
+    Of several, the study with the most of these runs counts: only runs labelled together are compared by people.
+    """
+    compared = {run.resolve() for run in runs}
+    covered = {study: _labelled_runs(study) & compared for study in named}
+    for study in dict.fromkeys(study for run in compared for study in _studies_beside(run)):
+        if study not in covered and _is_for_correction(study):
+            covered[study] = _labelled_runs(study) & compared
+    order = sorted(covered, key=lambda study: (study not in named, -len(covered[study])))
+    return {run: study for study in reversed(order) for run in covered[study]}
 
 
-def study_files(study: Path | None) -> Iterator[Path]:
-    """Yield the files of a study that change with its answers."""
-    if study is not None:
-        yield from (study / name for name in _STUDY_FILES)
+def study_files(studies: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files of studies that change with their answers."""
+    yield from (study / name for study in studies for name in _STUDY_FILES)
 
 
-def labels_of_run(run: StoredRun, study: Path | None) -> dict[Path, RunLabels]:
-    """Return the labels of a run; none without a study. Why a study has no labels yet is said with the numbers."""
-    if study is None:
-        return {}
-    try:
-        return human_labels(study, [run])
-    except FormalimgError as error:
-        return {run.folder.resolve(): RunLabels(str(study), refused=str(error))}
+def labels_of_runs(runs: Sequence[StoredRun], studies: Mapping[Path, Path]) -> dict[Path, RunLabels]:
+    """Return the labels of runs that a study has. Why a study has no labels yet is said with the numbers."""
+    labels: dict[Path, RunLabels] = {}
+    for study in dict.fromkeys(studies.values()):
+        labelled = [run for run in runs if studies.get(run.folder.resolve()) == study]
+        try:
+            labels |= human_labels(study, labelled)
+        except FormalimgError as error:
+            labels |= {run.folder.resolve(): RunLabels(str(study), refused=str(error)) for run in labelled}
+    return labels
 
 
-def _beside(run: Path) -> Iterator[Path]:
+def _studies_beside(run: Path) -> Iterator[Path]:
     try:
         yield from sorted(folder for folder in (run.parent.parent / USUAL_FOLDER).iterdir() if is_study(folder))
     except OSError:
         return  # there is none, or it cannot be read
 
 
-def _labels(study: Path, run: Path, *, any_kind: bool) -> bool:
+def _labelled_runs(study: Path) -> set[Path]:
     try:
-        manifest = read_study_manifest(study)
+        return {(study / run.folder).resolve() for run in read_study_manifest(study).runs}
+    except FormalimgError:
+        return set()
+
+
+def _is_for_correction(study: Path) -> bool:
+    try:
+        return read_study_manifest(study).correction is not None
     except FormalimgError:
         return False
-    folders = {(study / rated.folder).resolve() for rated in manifest.runs}
-    return folders == {run} and (any_kind or manifest.correction is not None)

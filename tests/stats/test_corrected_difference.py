@@ -1,0 +1,95 @@
+"""Differences corrected by labels: equal to what they should be where it is known, and covering it otherwise."""
+
+from __future__ import annotations
+
+import random
+from statistics import fmean
+
+import pytest
+
+from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.intervals import student_p, student_quantile
+
+
+@pytest.mark.parametrize("freedom", [1, 2.5, 10, 300])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_p_of_a_quantile_is_what_the_quantile_leaves(confidence: float, freedom: float) -> None:
+    assert student_p(student_quantile(confidence, freedom), freedom) == pytest.approx(1 - confidence)
+    assert student_p(0.0, freedom) == 1.0
+
+
+def test_with_all_labels_it_is_the_difference_by_people_whatever_the_judge_says() -> None:
+    chance = random.Random(1)
+    people = [chance.choice([-1.0, 0.0, 0.0, 1.0]) for _ in range(60)]
+    judge = [chance.choice([-1.0, 0.0, 1.0]) for _ in people]
+    items = [PairedItem(1, said, true, said) for said, true in zip(judge, people, strict=True)]
+    found = corrected_difference(items)
+    assert found is not None
+    assert found.estimate == pytest.approx(fmean(people))
+    assert (found.items, found.wins) == (60, people.count(1.0))
+
+
+def test_a_judge_that_always_agrees_makes_few_labels_enough() -> None:
+    chance = random.Random(2)
+    true = [float(chance.random() < 0.4) for _ in range(400)]
+    items = [PairedItem(1, value, value if n < 30 else None, value) for n, value in enumerate(true)]
+    blind = [PairedItem(1, 0.0, value if n < 30 else None, 0.0) for n, value in enumerate(true)]
+    seeing, alone = corrected_difference(items), corrected_difference(blind)
+    assert seeing is not None and alone is not None and seeing.error is not None and alone.error is not None
+    assert seeing.estimate == pytest.approx(fmean(true))
+    assert alone.estimate == pytest.approx(fmean(true[:30]))
+    assert seeing.error.value < 0.6 * alone.error.value
+
+
+def test_levels_count_alike_however_many_of_their_items_are_labelled() -> None:
+    items = [PairedItem(1, 0.0, 1.0, 0.0, 0.5)] * 10 + [PairedItem(1, 0.0)] * 10
+    items += [PairedItem(2, 0.0, 0.0, 0.0, 1.0)] * 60
+    found = corrected_difference(items, (1, 2))
+    assert found is not None
+    assert found.estimate == pytest.approx(0.5)
+    pooled = corrected_difference(items)
+    assert pooled is not None
+    assert pooled.estimate == pytest.approx(0.25), "20 of 80 items are of the first level"
+
+
+def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
+    often = [PairedItem(1, 0.0, 1.0, 0.0, 1.0)] * 20
+    rarely = [PairedItem(1, 0.0, -1.0, 0.0, 0.25)] * 5 + [PairedItem(1, 0.0)] * 15
+    found = corrected_difference(often + rarely)
+    assert found is not None
+    assert found.estimate == pytest.approx(0.0)
+
+
+def test_missing_verdicts_take_from_the_certainty() -> None:
+    items = [PairedItem(1, 1.0, float(n % 4 > 0), 1.0) for n in range(40)]
+    certain, doubtful = corrected_difference(items), corrected_difference(items, missing=0.8)
+    assert certain is not None and doubtful is not None and certain.p is not None
+    assert certain.p < 0.001
+    assert doubtful.p == 1.0
+    assert doubtful.interval is not None and doubtful.interval.low <= 0
+
+
+def test_without_labels_or_a_level_there_is_none() -> None:
+    items = [PairedItem(1, 1.0)] * 20 + [PairedItem(1, 1.0, 1.0, 1.0)] * 2
+    assert corrected_difference(items) is None
+    assert corrected_difference([*items, *items], (1, 2)) is None
+
+
+def test_intervals_cover_people_also_where_the_judge_favours_one_model() -> None:
+    """Two equal models over ten levels; the judge passes a quarter of the wrong images of the first."""
+    chance = random.Random(3)
+    covered, alarms, rounds = 0, 0, 400
+    for _ in range(rounds):
+        items = []
+        for n in range(300):
+            level, hard = 1 + n % 10, chance.random()
+            good = [chance.random() < 1 - 0.07 * (n % 10) - 0.2 * hard for _ in range(2)]
+            seen = [good[0] or chance.random() < 0.25, good[1]]
+            judge, people = float(seen[0] - seen[1]), float(good[0] - good[1])
+            items.append(PairedItem(level, judge, people if n < 80 else None, judge, 80 / 300))
+        found = corrected_difference(items, range(1, 11))
+        assert found is not None and found.interval is not None and found.p is not None
+        covered += found.interval.low <= 0 <= found.interval.high
+        alarms += found.p <= 0.05
+    assert covered / rounds >= 0.93
+    assert alarms / rounds <= 0.07
