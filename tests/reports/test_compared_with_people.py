@@ -112,7 +112,10 @@ def test_results_are_never_folded_and_stand_above_the_figures(study: tuple[Path,
     report(study, "--out", tmp_path / "report.html", "--gallery", 0)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     section = page[page.index('id="people-0"') :]
-    judge, reliability = section.index("Judge accuracy against the majority"), section.index("<h3>Inter-rater reliability")
+    judge, reliability = (
+        section.index("Judge accuracy against the majority"),
+        section.index("<h3>Inter-rater reliability"),
+    )
     assert judge < reliability < section.index('class="drawing"') < section.index("<h3>Agreement of raters and judge")
     assert "<details" not in section[: section.index('class="drawing"')]
     assert "<details" in section[section.index("<h3>Likert ratings: means") :][:200]

@@ -67,14 +67,14 @@ def heads(table: Table) -> tuple[str, ...]:
 def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) -> None:
     found = tables(run)
     # 1 of 3: Clopper and Pearson give .0084 to .9057. By their spread, 1, 1/2, 1/2 are worth 5.1 trials: .193 to .967.
-    assert texts(found["full mark"]) == [["lab/one", ".33 ± .57† [.25–.50]", ".50 ± .49", "5/6"]]
-    assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .47† [.50–.75]", ".83 ± .69", "5/6"]]
+    assert texts(found["full mark"]) == [["lab/one", ".33 ± .57† ↓.25 ↑.50", ".50 ± .49", "5/6"]]
+    assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .47† ↓.50 ↑.75", ".83 ± .69", "5/6"]]
     assert "mean over images" in found["concept fraction"].notes[0]
 
 
 def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) -> None:
     found = tables(run, missing="fail")
-    assert texts(found["concept fraction"])[0][1:] == [".50 ± .38† [.50–.75]", ".83 ± .69", "5/6"]
+    assert texts(found["concept fraction"])[0][1:] == [".50 ± .38† ↓.50 ↑.75", ".83 ± .69", "5/6"]
     asked = {tuple(line[:1]): line[1:] for line in texts(found["categories"])}
     assert asked["object",][:3] == ["8", "7†", "5"]
     assert asked["object",][3].startswith("62.5")
@@ -211,7 +211,7 @@ def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) ->
     """An image that passes shows everything; of one that just fails, nobody knows what it lacks."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     some = concept_run(tmp_path / "some", "lab/some", ITEMS, complete, silent=["a", "b"])
-    assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .59† [.62–.88]", ".83 ± .69", "5/6"]
+    assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .59† ↓.62 ↑.88", ".83 ± .69", "5/6"]
     with pytest.raises(FormalimgError, match="on 1 image of lab/some do not say which concepts are shown"):
         tables(some, missing="error")
     none = concept_run(tmp_path / "none", "lab/none", ITEMS, complete, silent=list(complete))
@@ -238,7 +238,7 @@ def test_several_images_of_an_item_are_taken_together(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "two", "lab/two", ITEMS, ANSWERS, samples=2)
     found = tables(run)
     assert texts(found["concept fraction"])[0][1:] == [
-        ".67 ± .47† [.50–.75]",
+        ".67 ± .47† ↓.50 ↑.75",
         ".83 ± .69",
         "10/12",
     ]  # no surer than with one
@@ -257,7 +257,7 @@ def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> Non
     run = concept_run(tmp_path / "none", "lab/none", ITEMS, {item.id: "judge failed" for item in ITEMS})
     assert set(tables(run)) == {"prompt length", "seconds per image"}
     assert texts(tables(run, missing="fail")["concept fraction"]) == [
-        ["lab/none", ".00 ± .60† [.00–1.00]", ".00 ± .84† [.00–1.00]", "0/6"]
+        ["lab/none", ".00 ± .60† ↓.00 ↑1.00", ".00 ± .84† ↓.00 ↑1.00", "0/6"]
     ]
 
 

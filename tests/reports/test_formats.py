@@ -39,9 +39,9 @@ def test_markdown(comparison: Comparison) -> None:
     assert lines[2].startswith("| run | K 1 | K 2 |")
     assert lines[2].endswith("| Easy | Medium | Hard | Overall | G0.7 | rank | scored |")
     cells = [cell.strip() for cell in lines[4].strip("|").split("|")]
-    assert cells[:3] == [r"lab/one\_a", r"100.0† (15–100) \[66–100\]", "25.0 (0–81)"]
-    assert cells[10:12] == ["–", r"58.3† (16–93) \[47–59\]"]  # level 10, easy
-    assert cells[13:16] == ["–", "–", r"1† (0–10) \[0–1\]"]  # hard, Overall, G: the first level may be lost
+    assert cells[:3] == [r"lab/one\_a", r"100.0† (15–100) ↓66 ↑100", "25.0 (0–81)"]
+    assert cells[10:12] == ["–", r"58.3† (16–93) ↓47 ↑59"]  # level 10, easy
+    assert cells[13:16] == ["–", "–", r"1† (0–10) ↓0 ↑1"]  # hard, Overall, G: the first level may be lost
     assert cells[-2:] == ["1–2", "20/23"]
     assert (
         len({line.count("|") for line in lines[2 : lines.index("### Paired differences")] if line.startswith("|")}) == 1
@@ -119,7 +119,7 @@ def test_latex_has_one_cell_for_each_column(comparison: Comparison) -> None:
     assert {len(re.split(r"(?<!\\)&", line)) for line in lines} == {columns}
     assert r"lab/one\_a & 100.0\textdagger{} & 25.0" in text
     assert r" & {\scriptsize 15--100} & {\scriptsize 0--81} & " in text
-    assert r" & {\scriptsize [66--100]} &  & " in text
+    assert r" & {\scriptsize $\downarrow$66 $\uparrow$100} &  & " in text
     assert r"Intervals: 95 \%; they cover which items" in text
     assert text.count("{") == text.count("}")
 
@@ -135,7 +135,7 @@ def test_latex_escapes_every_special_character(words: str) -> None:
 def test_terminal_is_one_table_where_there_is_room(comparison: Comparison) -> None:
     text = terminal_text(comparison, 180)
     (line,) = [line for line in text.splitlines() if line.startswith(" lab/one_a")]
-    assert line.split()[1:5] == ["†100.0", "[66–100]", "25.0", "50.0"]
+    assert line.split()[1:5] == ["†100.0", "↓66", "↑100", "25.0"]
     assert "lab/one_a minus lab/two: " in " ".join(text.split())
     assert line.split()[-1] == "20/23"
 

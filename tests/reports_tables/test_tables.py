@@ -89,9 +89,9 @@ def test_numbers_are_written_by_the_type_of_their_column(
 def test_statistics_become_numbers_with_their_counts() -> None:
     number = Number.of(Rate(1, 2, 4, 0.5, None))
     assert (number.passed, number.scored, number.expected, number.is_incomplete) == (1, 2, 4, True)
-    assert cell_text(number, Column("", "percent")) == "50.0† [25.0–75.0]"
-    assert cell_text(number, Column("", "percent"), mark_first=True) == "†50.0 [25.0–75.0]"
-    assert cell_text(number, Column("", "percent", interval="compact")) == "50.0† [25–75]"
+    assert cell_text(number, Column("", "percent")) == "50.0† ↓25.0 ↑75.0"
+    assert cell_text(number, Column("", "percent"), mark_first=True) == "†50.0 ↓25.0 ↑75.0"
+    assert cell_text(number, Column("", "percent", interval="compact")) == "50.0† ↓25 ↑75"
     assert cell_text(number, Column("", "scored")) == "2/4"
 
 
@@ -102,8 +102,8 @@ def test_bounds_for_missing_verdicts_are_given_or_follow_from_counts() -> None:
     assert counted._replace(value=None).missing_bounds(Column("", "percent")) is None
     assert counted.missing_bounds(Column("", "score")) is None, "passes say nothing of a mean score"
     given = Number(4, coverage=0.9, bounds=Interval(3, 6))
-    assert cell_text(given._replace(interval=Interval(2, 7)), Column("G", "level")) == "4† (2–7) [3–6]"
-    assert cell_text(Number(0.5, None, 0.1, 1, 2, 4), Column("", "share")) == ".50 ± .10† [.25–.75]"
+    assert cell_text(given._replace(interval=Interval(2, 7)), Column("G", "level")) == "4† (2–7) ↓3 ↑6"
+    assert cell_text(Number(0.5, None, 0.1, 1, 2, 4), Column("", "share")) == ".50 ± .10† ↓.25 ↑.75"
 
 
 @pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"narrow"}))
@@ -124,12 +124,12 @@ def test_compact_intervals_are_rounded_outwards() -> None:
     compact = replace(TABLE, columns=tuple(column._replace(interval="compact") for column in TABLE.columns))
     assert "<small>25–75</small>" in render_html(compact)
     assert "25.0–75.0; 1 passed, 2 of 3 scored" in render_html(compact)
-    assert "50.0† (25–75) \\[33–67\\]" in render_markdown(compact)
+    assert "50.0† (25–75) ↓33 ↑67" in render_markdown(compact)
     assert "25.0–75.0" not in render_markdown(compact)
     lines = "".join(render_latex(compact)).splitlines()
     row = next(n for n, line in enumerate(lines) if r"50.0\textdagger{}" in line)
     assert r"{\scriptsize 25--75}" in lines[row + 1], "below the number, as there is no room beside it"
-    assert r"{\scriptsize [33--67]}" in lines[row + 2]
+    assert r"{\scriptsize $\downarrow$33 $\uparrow$67}" in lines[row + 2]
     assert {line.count("&") for line in lines[row : row + 3]} == {len(TABLE.columns) - 1}
     long = replace(
         compact, rows=tuple(row._replace(cells=("a rather long name", *row.cells[1:])) for row in compact.rows)

@@ -17,7 +17,7 @@ from formalimg.stats.corrected_summary import LabelledObservation, summarize_cor
 from formalimg.stats.intervals import fraction_interval
 from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import ScoreCell, corrected_cell_mean
+from formalimg.stats.stratified_mean import ScoreCell, ScoredImage, corrected_cell_mean
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark
 
@@ -243,10 +243,7 @@ def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> Cor
 
 def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:
     """Return the images by level and by the judge's answer, within which labels were drawn at random."""
-    cells: dict[tuple[int, bool], tuple[list[float], list[tuple[float, float]]]] = {}
+    cells: dict[tuple[int, bool], list[ScoredImage]] = {}
     for image in images:
-        judge, labelled = cells.setdefault((image.level, image.passed), ([], []))
-        judge.append(image.judge)
-        if image.human is not None:
-            labelled.append((image.judge, image.human))
-    return [ScoreCell(*cell) for cell in cells.values()]
+        cells.setdefault((image.level, image.passed), []).append(ScoredImage(image.item, image.judge, image.human))
+    return [*cells.values()]

@@ -59,7 +59,7 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
     for level in section.levels:
         yield _level_column(section, level)
     for n, band in enumerate(section.suite.bands):
-        yield _band_column(section, band, is_first=n == 0)
+        yield _band_column(section, band, is_first=n == 0, is_last=n == len(section.suite.bands) - 1)
     if section.epsilon is not None:
         epsilon = epsilon_text(section.epsilon)
         yield _MainColumn(
@@ -106,12 +106,13 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))
 
 
-def _band_column(section: Section, band: str, *, is_first: bool) -> _MainColumn:
+def _band_column(section: Section, band: str, *, is_first: bool, is_last: bool) -> _MainColumn:
     suite = section.suite
+    is_headline = suite.has_scores or is_last  # never without its interval
     column = Column(
         band,
         suite.scale,
-        interval="full" if suite.has_scores else "compact",
+        interval="full" if is_headline else "compact",
         group=suite.bands_heading,
         starts=is_first,
         figure="band",

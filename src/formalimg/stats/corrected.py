@@ -16,7 +16,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import jeffreys_interval, normal_quantile, student_quantile
 from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
 
-__all__ = ["CorrectedRate", "corrected_mean", "corrected_rate"]
+__all__ = ["CorrectedRate", "corrected_mean", "corrected_rate", "judge_weight"]
 
 _IMAGINED = 0.5
 """Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated.
@@ -90,9 +90,7 @@ def corrected_mean(
         raise FormalimgError(f"{n} labels were given for {total} images: give at least one, of this run only")
     raw = fsum(scores) / total
     judged, true = fsum(judge for judge, _ in pairs) / n, fsum(human for _, human in pairs) / n
-    judge_spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
-    together = fsum((judge - judged) * (human - true) for judge, human in pairs)
-    weight = min(1.0, max(0.0, together / judge_spread)) if judge_spread else 0.0
+    weight = judge_weight(pairs)
     mean = min(1.0, max(0.0, true + weight * (raw - judged)))
     # What few labels near a bound do not show is imagined, and not predicted by the judge.
     smooth = (n * mean + _IMAGINED) / (n + 2 * _IMAGINED)
@@ -113,6 +111,16 @@ def corrected_mean(
         min(float(total), alone / (freedom + 1) / variance),
         least + scale * raw,
     )
+
+
+def judge_weight(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return how much a judge's scores count: the slope of people's scores on them, from 0 to 1."""
+    if not pairs:
+        return 0.0
+    judged, true = (fsum(scores) / len(pairs) for scores in zip(*pairs, strict=True))
+    spread = fsum((judge - judged) ** 2 for judge, _ in pairs)
+    together = fsum((judge - judged) * (human - true) for judge, human in pairs)
+    return min(1.0, max(0.0, together / spread)) if spread else 0.0
 
 
 def _scaled(score: float, least: float, most: float) -> float:

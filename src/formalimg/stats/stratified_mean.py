@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import fsum, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from formalimg.stats.corrected import CorrectedRate, corrected_mean
+from formalimg.stats.corrected import CorrectedRate, corrected_mean, judge_weight
 from formalimg.stats.intervals import normal_quantile, student_quantile
 
 _NARROWEST = 0.6
 """How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
 
 
-class ScoreCell(NamedTuple):
-    """Images among which labels were drawn at random, such as those of one level with the same answer of the judge.
+class ScoredImage(NamedTuple):
+    """An image with its item and the judge's score, 0 to 1, and the score by people where it is labelled."""
 
-    Attributes:
-        judge: the judge's score of every image, 0 to 1.
-        labelled: for each labelled image the judge's score and the score by people.
-    """
+    item: Hashable
+    judge: float
+    human: float | None = None
 
-    judge: Sequence[float]
-    labelled: Sequence[tuple[float, float]]
+
+ScoreCell: TypeAlias = Sequence[ScoredImage]
+"""Images among which labels were drawn at random, such as those of one level with the same answer of the judge."""
 
 
 def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
@@ -30,7 +30,7 @@ def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) ->
 
     The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
     together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
-    judge's mean, and could have any.
+    judge's mean, and could have any. Images of the same item count as a cluster.
 
     Args:
         cells: the images; cells without images are left out.
@@ -39,12 +39,12 @@ def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) ->
     Returns:
         The corrected mean; None without labels.
     """
-    known = [cell for cell in cells if cell.judge]
-    labels = sum(len(cell.labelled) for cell in known)
+    known = [cell for cell in cells if cell]
+    labels = sum(len(_labelled(cell)) for cell in known)
     if not labels:
         return None
-    total = sum(len(cell.judge) for cell in known)
-    parts = [(len(cell.judge) / total, _mean_of_cell(cell, confidence)) for cell in known]
+    total = sum(map(len, known))
+    parts = [(len(cell) / total, _mean_of_cell(cell, confidence)) for cell in known]
     estimate = fsum(weight * part.estimate for weight, part in parts)
     between = fsum(weight * (part.estimate - estimate) ** 2 for weight, part in parts)
     width = normal_quantile(confidence)
@@ -55,27 +55,62 @@ def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) ->
         share = weight * max(_NARROWEST, width / student) if part.labels else weight
         below += (share * (part.estimate - part.low)) ** 2
         above += (share * (part.high - part.estimate)) ** 2
-    few = student_quantile(confidence, max(1, labels - 2 * len(parts))) / width
-    alone = between + fsum(len(cell.judge) / total * _human_variance(cell) for cell in known)
+    effect = _design_effect(known, [part.estimate - estimate for _, part in parts])
+    labelled_items = len({image.item for cell in known for image in cell if image.human is not None})
+    freedom = max(1, min(labels - 2 * len(parts), labelled_items - 1))
+    few = student_quantile(confidence, freedom) / width * sqrt(effect)
+    alone = between + fsum(len(cell) / total * _human_variance(cell) for cell in known)
     return CorrectedRate(
         estimate,
         max(0.0, estimate - few * sqrt(below)),
         min(1.0, estimate + few * sqrt(above)),
         labels,
-        min(float(total), alone * 2 * width**2 / (below + above)),
+        min(float(total), alone * 2 * width**2 / (below + above) / effect),
         fsum(weight * part.raw for weight, part in parts),
     )
 
 
+def _labelled(cell: ScoreCell) -> list[tuple[float, float]]:
+    """Return the scores by the judge and by people of the labelled images."""
+    return [(image.judge, image.human) for image in cell if image.human is not None]
+
+
+def _design_effect(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> float:
+    """Return how many images are worth an independent one: 1 where items have one image each.
+
+    It is the variance of the mean when items are drawn, divided by the variance when single images are.
+
+    Args:
+        cells: the images.
+        offsets: how far the mean of each cell lies from the mean of all.
+    """
+    influences: dict[Hashable, float] = {}
+    alone = 0.0
+    for cell, offset in zip(cells, offsets, strict=True):
+        pairs = _labelled(cell)
+        weight = judge_weight(pairs)
+        judge_mean = fsum(image.judge for image in cell) / len(cell)
+        remainder = fsum(human - weight * judge for judge, human in pairs) / len(pairs) if pairs else 0.0
+        for image in cell:
+            influence = offset + weight * (image.judge - judge_mean)
+            if image.human is not None:
+                influence += len(cell) / len(pairs) * (image.human - weight * image.judge - remainder)
+            influences[image.item] = influences.get(image.item, 0.0) + influence
+            alone += influence**2
+    together = fsum(influence**2 for influence in influences.values())
+    return max(1.0, together / alone) if alone else 1.0
+
+
 def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
-    if cell.labelled:
-        return corrected_mean(cell.judge, cell.labelled, confidence)
-    mean = fsum(cell.judge) / len(cell.judge)
+    judge, labelled = [image.judge for image in cell], _labelled(cell)
+    if labelled:
+        return corrected_mean(judge, labelled, confidence)
+    mean = fsum(judge) / len(judge)
     return CorrectedRate(mean, 0.0, 1.0, 0, 0.0, mean)
 
 
 def _human_variance(cell: ScoreCell) -> float:
     """Return the variance of the scores by people, with one further at each bound."""
-    scores = [*(human for _, human in cell.labelled), 0.0, 1.0]
+    scores = [*(human for _, human in _labelled(cell)), 0.0, 1.0]
     mean = fsum(scores) / len(scores)
     return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

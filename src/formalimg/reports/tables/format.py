@@ -16,10 +16,10 @@ INCOMPLETE = "†"
 """Marks a number for which some images were not scored."""
 
 INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
-BOUNDS_NOTE = (
-    f"{INCOMPLETE} not all images were scored; in square brackets: the number if all of the others failed, and if all "
-    "passed."
-)
+BOUNDS_NOTE = f"{INCOMPLETE} not all images were scored. ↓ the number if all of the others failed, ↑ if all passed."
+
+
+_WITHOUT_INTERVAL = frozenset({"share", "steps", "p", "decimal", "dollars", "count", "rank", "scored", "text"})
 
 
 def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  # the field's name
@@ -62,13 +62,19 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
     Compact percents have no decimals; they are rounded outwards. Scores keep theirs, as everywhere: the same digits
     must not be two intervals.
     """
-    if interval is None or type in ("share", "steps", "p", "decimal", "dollars", "count", "rank", "scored", "text"):
+    if interval is None or type in _WITHOUT_INTERVAL:
         return ""
     if compact and type == "percent":
-        # Rounded first, because 100 * 0.29 is a little less than 29.
-        return f"{floor(round(100 * interval.low, 9))}–{ceil(round(100 * interval.high, 9))}"
+        low, high = _rounded_outwards(interval)
+        return f"{low}–{high}"
     between = " to " if type in ("number", "difference", "points") else "–"
     return f"{format_value(interval.low, type)}{between}{format_value(interval.high, type)}"
+
+
+def _rounded_outwards(interval: Interval) -> tuple[int, int]:
+    """Return the ends of an interval as whole percents."""
+    # Rounded first, because 100 * 0.29 is a little less than 29.
+    return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
 
 
 def number_text(number: Number, column: Column) -> str:
@@ -96,18 +102,21 @@ def interval_text(number: Number, column: Column, *, compact: bool = False) -> s
 
 
 def bounds_text(number: Number, column: Column) -> str:
-    """Return the bounds for missing verdicts, such as `[55–70]`; empty if no verdict is missing."""
+    """Return the bounds for missing verdicts, such as `↓55 ↑70`; empty if no verdict is missing.
+
+    They are not written as an interval, which says something else.
+    """
     bounds = number.missing_bounds(column)
-    if bounds is None:
+    if bounds is None or column.type in _WITHOUT_INTERVAL - {"share"}:
         return ""
-    if column.type == "share":
-        return f"[{format_value(bounds.low, 'share')}–{format_value(bounds.high, 'share')}]"
-    text = format_interval(bounds, column.type, compact=column.interval == "compact")
-    return f"[{text}]" if text else ""
+    if column.type == "percent" and column.interval == "compact":
+        low, high = _rounded_outwards(bounds)
+        return f"↓{low} ↑{high}"
+    return f"↓{format_value(bounds.low, column.type)} ↑{format_value(bounds.high, column.type)}"
 
 
 def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False) -> str:
-    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) [78–92]`.
+    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) ↓78 ↑92`.
 
     Args:
         cell: the cell.

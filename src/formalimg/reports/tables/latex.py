@@ -45,6 +45,8 @@ _SPECIAL = {
     "±": r"$\pm$",
     "√": r"$\surd$",
     "−": "$-$",
+    "↓": r"$\downarrow$",
+    "↑": r"$\uparrow$",
 }
 
 _LETTERS = (set(map(chr, range(0xA1, 0x180))) - set("ĦħĸĿŀŉŦŧſ")) | set("—‘’“”…•€™")
