@@ -1,8 +1,9 @@
-"""Claims about models that people would reverse: `python benchmarks/decisions.py DSG_FOLDER [REPETITIONS] [ANSWERS.csv …]`.
+"""Claims about models that people would reverse: `python benchmarks/decisions.py DSG_FOLDER [REPETITIONS] [ANSWERS …]`.
 
-Real images, judges and people: the released answers of two judges to the DSG questions about TIFA160, and what five raters
-said of each image (160 prompts, 5 image models; github.com/j-min/DSG). Prompts are drawn with replacement, so the
-people's rates over all prompts are the truth. Each way to decide compares all pairs of models, with Holm's correction:
+Real images, judges and people: the released answers of two judges to the DSG questions about TIFA160, and what five
+raters said of each image (160 prompts, 5 image models; github.com/j-min/DSG). Prompts are drawn with replacement, so
+the people's rates over all prompts are the truth. Each way to decide compares all pairs of models, with Holm's
+correction:
 
 - judge alone: the paired differences of the judge, as in a report without labels;
 - N labelled: the differences corrected by the labels of N of the drawn prompts, as in `report --human`;
@@ -108,7 +109,10 @@ def differences_of(values: Sequence[float]) -> Difference:
 
 
 def _known(paired: PairedDifference | None) -> Difference:
-    assert paired is not None and paired.estimate is not None and paired.p is not None and paired.interval is not None
+    assert paired is not None
+    assert paired.estimate is not None
+    assert paired.p is not None
+    assert paired.interval is not None
     return Difference(paired.estimate, paired.p, paired.interval)
 
 

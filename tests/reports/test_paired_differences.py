@@ -84,7 +84,8 @@ def test_every_pair_is_compared_on_the_items_that_both_have_verdicts_for(
     assert whole.interval == found[1].interval, "nothing is missing"
     assert table.rows[1].cells[4:6] == (found[1].p, found[1].adjusted_p)
     low, high = (number_in(table, table.rows[0], column) for column in (10, 11))
-    assert low is not None and high is not None
+    assert low is not None
+    assert high is not None
     assert (low.value, high.value) == (0.0, 0.125), "all refused images pass, or none"
     assert _texts(table, 0)[6:10] == ["10", "0", "70", "10"], "ten items were refused in one of the runs"
     assert "+14.3 (" in _texts(table, 0)[3]

@@ -35,7 +35,10 @@ def test_a_judge_that_always_agrees_makes_few_labels_enough() -> None:
     items = [PairedItem(1, value, value if n < 30 else None, value) for n, value in enumerate(true)]
     blind = [PairedItem(1, 0.0, value if n < 30 else None, 0.0) for n, value in enumerate(true)]
     seeing, alone = corrected_difference(items), corrected_difference(blind)
-    assert seeing is not None and alone is not None and seeing.error is not None and alone.error is not None
+    assert seeing is not None
+    assert alone is not None
+    assert seeing.error is not None
+    assert alone.error is not None
     assert seeing.estimate == pytest.approx(fmean(true))
     assert alone.estimate == pytest.approx(fmean(true[:30]))
     assert seeing.error.value < 0.6 * alone.error.value
@@ -63,10 +66,13 @@ def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
 def test_missing_verdicts_take_from_the_certainty() -> None:
     items = [PairedItem(1, 1.0, float(n % 4 > 0), 1.0) for n in range(40)]
     certain, doubtful = corrected_difference(items), corrected_difference(items, missing=0.8)
-    assert certain is not None and doubtful is not None and certain.p is not None
+    assert certain is not None
+    assert doubtful is not None
+    assert certain.p is not None
     assert certain.p < 0.001
     assert doubtful.p == 1.0
-    assert doubtful.interval is not None and doubtful.interval.low <= 0
+    assert doubtful.interval is not None
+    assert doubtful.interval.low <= 0
 
 
 def test_without_labels_or_a_level_there_is_none() -> None:
@@ -88,7 +94,9 @@ def test_intervals_cover_people_also_where_the_judge_favours_one_model() -> None
             judge, people = float(seen[0] - seen[1]), float(good[0] - good[1])
             items.append(PairedItem(level, judge, people if n < 80 else None, judge, 80 / 300))
         found = corrected_difference(items, range(1, 11))
-        assert found is not None and found.interval is not None and found.p is not None
+        assert found is not None
+        assert found.interval is not None
+        assert found.p is not None
         covered += found.interval.low <= 0 <= found.interval.high
         alarms += found.p <= 0.05
     assert covered / rounds >= 0.93
