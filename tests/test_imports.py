@@ -42,8 +42,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "human_eval": {*_JUDGED, "reports.tables", "human_eval.agreement"},
     "human_eval.importing": {*_JUDGED, "reports.tables", "human_eval"},
     "reports": {*_REPORTED},
-    "reports.results": {*_REPORTED},
-    "reports.sharing": {*_REPORTED, "reports.results"},
+    "reports.results": {*_REPORTED, "human_eval"},
+    "reports.sharing": {*_REPORTED, "reports.results", "human_eval"},
     "benchmarks folders": {*_REPORTED, "human_eval", "models.builtin", "rewards"},
     "web": {*_REPORTED, "human_eval", "scoring"},
 }

@@ -70,6 +70,65 @@ def _selectors(line: str) -> list[str]:
     return re.sub(r"\([^)]*\)", "", line.partition("{")[0]).split(",")
 
 
+@pytest.fixture(scope="module")
+def votes(result: formalimg.Evaluation, other: formalimg.Evaluation) -> Path:
+    """People reject all images of the first run, and accept all of the other."""
+    lines = [
+        f"{run.folder.name},{item},0,all,ann,{vote}\n"
+        for run, vote in ((result, 0), (other, 1))
+        for item in run.run.items
+    ]
+    path = result.folder.parent / "votes.csv"
+    path.write_text("model,item,sample,question,rater,vote\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def other(result: formalimg.Evaluation) -> formalimg.Evaluation:
+    items = [item for item in formalimg.load("knolling") if item.level <= 3][::60]
+    folder = result.folder.parent / "other"
+    return formalimg.evaluate(
+        lambda prompt, seed, size: Image.new("RGB", (size, size), "white"),
+        items=items,
+        size=256,
+        folder=folder,
+        name="lab/<i>blank",
+        judge="builtin/icons",
+        progress=False,
+    )
+
+
+def test_runs_are_compared_by_the_judge_or_by_people(
+    result: formalimg.Evaluation, other: formalimg.Evaluation, votes: Path
+) -> None:
+    by_judge, by_people = result.compare(other.folder), result.compare(other, human=votes)
+    assert by_judge.claims[0].startswith("By builtin/icons, ")
+    assert by_people.claims[0].startswith("By people, lab/<i>blank is ahead of lab/<b>cup: +100.0 points")
+    (judged,), (rated,) = (compared.to_pandas().to_dict("records") for compared in (by_judge, by_people))
+    assert (judged["by"], rated["by"]) == ("builtin/icons", "people")
+    assert judged["difference"] == rated["judge_difference"] == 0
+    assert rated["difference"] == -1
+    assert rated["low"] <= -1 <= rated["high"] < 0
+    assert rated["is_certain"]
+    shown = by_people._repr_html_()
+    assert "By people, lab/&lt;i&gt;blank is ahead" in shown
+    assert "<i>blank" not in shown
+    assert "By people, " in str(by_people)
+    assert repr(by_people).startswith("<RunComparison: By people, ")
+
+
+def test_labels_are_a_column_of_images(other: formalimg.Evaluation, votes: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "votes.csv"
+    lines = votes.read_text().splitlines(keepends=True)
+    alone.write_text("".join([lines[0], *(line for line in lines if line.startswith("other"))][:-1]))
+    frame = other.to_pandas(human=alone)
+    assert frame["label"].isna().tolist() == [False] * (len(frame) - 1) + [True]
+    assert frame["label"][0]
+    assert "label" not in other.to_pandas().columns
+    with pytest.raises(formalimg.FormalimgError, match="people label images, not parts"):
+        other.to_pandas(parts=True, human=alone)
+
+
 def test_failures_say_in_english_what_is_wrong(result: formalimg.Evaluation) -> None:
     failures = result.failures()
     assert len(failures) == result.summary().overall.scored - result.summary().overall.passed > 2

@@ -13,7 +13,7 @@ _NARROWEST = 0.6
 """How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
 
 
-class ScoredImage(NamedTuple):
+class ImageScores(NamedTuple):
     """An image with its item and the judge's score, 0 to 1, and the score by people where it is labelled."""
 
     item: Hashable
@@ -21,7 +21,7 @@ class ScoredImage(NamedTuple):
     human: float | None = None
 
 
-ScoreCell: TypeAlias = Sequence[ScoredImage]
+ScoreCell: TypeAlias = Sequence[ImageScores]
 """Images among which labels were drawn at random, such as those of one level with the same answer of the judge."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.runs.reader import Judged
 from formalimg.types import RunRecord, Verdict
 
@@ -36,16 +37,24 @@ _PART_COLUMNS = ("suite", "model", "judge", "item", "level", "sample")
 _OF_PART = ("part", "kind", "holds", "part_score", "weight", "about", "reason")
 
 
-def image_frame(run: RunRecord) -> DataFrame:
+def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) -> DataFrame:
     """Return one row for each planned image; `passed` is missing, and `unscored` says why, where there is no verdict.
+
+    Args:
+        run: the run.
+        labels: what people say of images, for a column `label`; missing where they do not.
 
     Raises:
         FormalimgError: if pandas is not installed.
     """
-    pandas = _pandas()
-    frame = pandas.DataFrame([_image_row(run, judged) for judged in run.judged()], columns=[*_IMAGE_COLUMNS])
+    pandas = import_pandas()
+    frame: DataFrame = pandas.DataFrame([_image_row(run, judged) for judged in run.judged()], columns=[*_IMAGE_COLUMNS])
     # Nullable types: a missing verdict is neither False nor 0.
-    return frame.astype({"passed": "boolean", "score": "Float64", "cost": "Float64"})
+    frame = frame.astype({"passed": "boolean", "score": "Float64", "cost": "Float64"})
+    if labels is not None:
+        images = zip(frame["item"], frame["sample"], strict=True)
+        frame["label"] = pandas.array([labels.get(ImageName(*image)) for image in images], dtype="boolean")
+    return frame
 
 
 def part_frame(run: RunRecord) -> DataFrame:
@@ -54,7 +63,7 @@ def part_frame(run: RunRecord) -> DataFrame:
     Raises:
         FormalimgError: if pandas is not installed.
     """
-    pandas = _pandas()
+    pandas = import_pandas()
     return pandas.DataFrame([*_part_rows(run)], columns=[*_PART_COLUMNS, *_OF_PART])
 
 
@@ -99,7 +108,8 @@ def _part_rows(run: RunRecord) -> Iterator[dict[str, object]]:
             }
 
 
-def _pandas() -> Any:
+def import_pandas() -> Any:
+    """Return the module pandas; raise an error with advice if it is not installed."""
     try:
         return import_module("pandas")
     except ImportError as error:

@@ -12,6 +12,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.curve import curve_svg
+from formalimg.reports.findings import claims
 from formalimg.reports.gallery import image_html
 from formalimg.reports.labels import level_name
 from formalimg.reports.page import main_table_html
@@ -28,7 +29,7 @@ MAX_SHOWN = 12
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Return the main table of each suite, and its curve."""
+    """Return the claim, the main table and the curve of each suite."""
     from markupsafe import Markup
 
     sections = [
@@ -36,6 +37,7 @@ def comparison_html(comparison: Comparison) -> str:
             "title": section.suite.title,
             "runs": ", ".join(row.name for row in section.rows),
             "judges": ", ".join(sorted({row.manifest.judge.name for row in section.rows if row.manifest.judge})),
+            "claims": claims(section, comparison) if section.pairs else [],
             "table": Markup(main_table_html(section, comparison)),
             "curve": Markup(curve_svg(section)),
         }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from formalimg.reports.comparison_model import Comparison
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.results.failures import Failures
+    from formalimg.reports.results.run_comparison import RunComparison
 
 _WIDTH = 100
 """The width of the table that `print` shows, in characters."""
@@ -103,18 +104,44 @@ class Evaluation:
 
         return find_failures(self.run, levels, limit)
 
-    def to_pandas(self, *, parts: bool = False) -> DataFrame:
+    def compare(self, *others: Evaluation | str | Path, human: str | Path | None = None) -> RunComparison:
+        """Compare this run with others, pair by pair on the items that both have.
+
+        Args:
+            others: the other runs, or their folders.
+            human: a rating study, or a CSV file of ratings: people decide where they labelled both runs of a pair.
+
+        Raises:
+            FormalimgError: if a folder is no run, or the ratings are not of these runs.
+        """
+        from formalimg.human_eval.labels import human_labels
+        from formalimg.reports.comparison import compare
+        from formalimg.reports.results.run_comparison import RunComparison
+
+        runs = [self.run, *((each if isinstance(each, Evaluation) else Evaluation(Path(each))).run for each in others)]
+        return RunComparison(compare(runs, labels=None if human is None else human_labels(human, runs)))
+
+    def to_pandas(self, *, parts: bool = False, human: str | Path | None = None) -> DataFrame:
         """Return a data frame in long form: one row for each image; an image without a verdict is a row as well.
 
         Args:
             parts: one row for each part of a verdict (clause, concept, question), of the images that have one.
+            human: a rating study, or a CSV file of ratings: adds the column `label`, what people say of the image.
 
         Raises:
             FormalimgError: if pandas is not installed.
         """
+        from formalimg.human_eval.labels import human_labels
         from formalimg.reports.results.data_frames import image_frame, part_frame
 
-        return part_frame(self.run) if parts else image_frame(self.run)
+        if parts:
+            if human is not None:
+                raise FormalimgError("people label images, not parts: leave out parts=True, or human=")
+            return part_frame(self.run)
+        if human is None:
+            return image_frame(self.run)
+        labels = human_labels(human, [self.run]).get(self.run.folder.resolve())
+        return image_frame(self.run, {} if labels is None else labels.passed)
 
     def __str__(self) -> str:
         from formalimg.reports.report import plain_table
