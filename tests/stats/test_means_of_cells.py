@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from formalimg.stats.corrected import corrected_mean
-from formalimg.stats.stratified_mean import ImageScores, ScoreCell, corrected_cell_mean
+from formalimg.stats.stratified_mean import CellScore, ScoreCell, corrected_cell_mean
 from tests.support.sizes import tries
 
 
@@ -23,7 +23,7 @@ def _level(rng: random.Random, skill: float, images: int, labels: int) -> list[S
 
 
 def _cell(scores: Sequence[tuple[float, float]], labelled: Sequence[int]) -> ScoreCell:
-    return [ImageScores(object(), judge, human if n in labelled else None) for n, (judge, human) in enumerate(scores)]
+    return [CellScore(object(), judge, human if n in labelled else None) for n, (judge, human) in enumerate(scores)]
 
 
 @pytest.mark.parametrize(("images", "labels"), [(40, 3), (60, 8)])
@@ -61,10 +61,10 @@ def test_the_true_mean_is_covered_with_four_images_an_item_that_are_alike(labels
         ]
         items = sorted({name for name, _, _ in images})
         chosen = set(rng.sample(items, labels // 4)) if of_items else set(rng.sample(range(len(images)), labels))
-        cells: dict[tuple[int, bool], list[ImageScores]] = {}
+        cells: dict[tuple[int, bool], list[CellScore]] = {}
         for n, (name, level, (human, judge, passed)) in enumerate(images):
             label = human if (name if of_items else n) in chosen else None
-            cells.setdefault((level, passed), []).append(ImageScores(name, judge, label))
+            cells.setdefault((level, passed), []).append(CellScore(name, judge, label))
         corrected = corrected_cell_mean([*cells.values()])
         assert corrected is not None
         held += corrected.low <= truth <= corrected.high
@@ -74,10 +74,10 @@ def test_the_true_mean_is_covered_with_four_images_an_item_that_are_alike(labels
 def test_one_cell_is_a_plain_corrected_mean() -> None:
     judge = [0.25, 0.5, 0.75, 1.0] * 10
     labelled = [(0.25, 0.0), (0.5, 0.5), (0.75, 0.5), (1.0, 1.0), (0.5, 0.25), (1.0, 0.75)]
-    images = [ImageScores(n, score) for n, score in enumerate(judge)]
+    images = [CellScore(n, score) for n, score in enumerate(judge)]
     for pair in labelled:
         place = next(n for n, image in enumerate(images) if image.human is None and image.judge == pair[0])
-        images[place] = ImageScores(place, *pair)
+        images[place] = CellScore(place, *pair)
     found, plain = corrected_cell_mean([images, []]), corrected_mean(judge, labelled)
     assert found is not None
     assert (found.estimate, found.raw, found.labels) == (plain.estimate, plain.raw, 6)
@@ -86,8 +86,8 @@ def test_one_cell_is_a_plain_corrected_mean() -> None:
 
 
 def test_cells_weigh_by_their_images_and_unlabelled_ones_could_have_any_mean() -> None:
-    full = [ImageScores(n, 1.0, 1.0 if n < 6 else None) for n in range(30)]
-    half = [ImageScores(n, 0.5) for n in range(30, 40)]
+    full = [CellScore(n, 1.0, 1.0 if n < 6 else None) for n in range(30)]
+    half = [CellScore(n, 0.5) for n in range(30, 40)]
     found = corrected_cell_mean([full, half])
     assert found is not None
     assert found.estimate == pytest.approx(0.75 * 1 + 0.25 * 0.5)

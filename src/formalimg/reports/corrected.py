@@ -17,7 +17,7 @@ from formalimg.stats.corrected_summary import LabelledObservation, summarize_cor
 from formalimg.stats.intervals import fraction_interval
 from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import ImageScores, ScoreCell, corrected_cell_mean
+from formalimg.stats.stratified_mean import CellScore, ScoreCell, corrected_cell_mean
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark
 
@@ -243,7 +243,7 @@ def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> Cor
 
 def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:
     """Return the images by level and by the judge's answer, within which labels were drawn at random."""
-    cells: dict[tuple[int, bool], list[ImageScores]] = {}
+    cells: dict[tuple[int, bool], list[CellScore]] = {}
     for image in images:
-        cells.setdefault((image.level, image.passed), []).append(ImageScores(image.item, image.judge, image.human))
+        cells.setdefault((image.level, image.passed), []).append(CellScore(image.item, image.judge, image.human))
     return [*cells.values()]

@@ -13,7 +13,7 @@ _NARROWEST = 0.6
 """How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
 
 
-class ImageScores(NamedTuple):
+class CellScore(NamedTuple):
     """An image with its item and the judge's score, 0 to 1, and the score by people where it is labelled."""
 
     item: Hashable
@@ -21,7 +21,7 @@ class ImageScores(NamedTuple):
     human: float | None = None
 
 
-ScoreCell: TypeAlias = Sequence[ImageScores]
+ScoreCell: TypeAlias = Sequence[CellScore]
 """Images among which labels were drawn at random, such as those of one level with the same answer of the judge."""
 
 
