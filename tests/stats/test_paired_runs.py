@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.comparison import (
+    MissingAs,
     PairedDifference,
     PairedItems,
     adjust_for_all,
     compare_paired,
     compare_paired_scores,
     difference_interval,
+    item_rates,
+    pair_items,
     rank_ranges,
+    with_missing,
 )
 from formalimg.stats.observations import Observation, ScoreObservation
 from tests.stats.observing import observations
@@ -259,3 +263,27 @@ def _found(estimate: float, adjusted_p: float, p: float = 0.5) -> PairedDifferen
 
 def _score(group: str, level: int, score: float | None) -> ScoreObservation:
     return ScoreObservation(group, level, 0, score)
+
+
+@given(st.lists(st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None])), min_size=4))
+def test_with_missing_verdicts_the_interval_holds_every_difference_they_could_make(
+    pairs: list[tuple[bool | None, bool | None]],
+) -> None:
+    runs = [[Observation(str(n), 1, pair[side]) for n, pair in enumerate(pairs)] for side in (0, 1)]
+
+    def compared(first: MissingAs, second: MissingAs) -> PairedDifference:
+        return pair_items(item_rates(runs[0], first), item_rates(runs[1], second)).difference()
+
+    plain, worst, best = compared("exclude", "exclude"), compared("fail", "pass"), compared("pass", "fail")
+    both = with_missing(plain, worst, best)
+    if plain.estimate is None:
+        assert both == plain
+        return
+    assert both.interval is not None
+    assert both.p is not None
+    assert worst.estimate is not None
+    assert best.estimate is not None
+    assert both.interval.low <= worst.estimate <= best.estimate <= both.interval.high
+    assert (both.p <= 0.05) <= all((each.p or 0) <= 0.05 for each in (plain, worst, best))
+    (adjusted,) = adjust_for_all([both])
+    assert adjusted.interval == both.interval, "a single comparison needs no adjustment"

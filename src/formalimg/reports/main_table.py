@@ -69,8 +69,9 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         )
     if section.ranks:
         ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
+        is_by_people = any(pair.is_by_people for pair in section.pairs)
         yield _MainColumn(
-            Column("rank", "rank", figure="rank", name=section.ranked_by),
+            Column("rank by people" if is_by_people else "rank", "rank", figure="rank", name=section.ranked_by),
             lambda row: Number(ranks[row.name].best, Interval(*ranks[row.name])),
             lambda _: NOTHING,
         )
@@ -90,8 +91,8 @@ def _level_column(section: Section, level: int) -> _MainColumn:
     column = Column(
         level_name(suite, level),
         suite.scale,
-        # Scores that stand for the whole suite have their intervals beside them in every format.
-        interval="full" if suite.has_scores and not suite.bands else "compact",
+        # Numbers that stand for the whole suite have their intervals beside them in every format.
+        interval="full" if not suite.bands and (suite.has_scores or len(section.levels) == 1) else "compact",
         short=level_head(suite, level),
         group=level_word(suite),
         figure="level",

@@ -54,6 +54,8 @@ class PairedDifference(NamedTuple):
         wins, losses: the number of items on which the first is better, and worse.
         confidence: of the interval; with adjusted p-values, that all intervals of the report hold.
         error: the standard error of the estimate; None where there is no estimate.
+        bounds: the lowest and the highest estimate, whatever the missing verdicts are; None if none is missing. The
+            interval then reaches from that of the lowest to that of the highest.
     """
 
     estimate: float | None
@@ -66,6 +68,7 @@ class PairedDifference(NamedTuple):
     losses: int = 0
     confidence: float = 0.95
     error: MeanError | None = None
+    bounds: Interval | None = None
 
 
 class ItemMean(NamedTuple):
@@ -269,7 +272,8 @@ def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDiffe
 def _adjust(difference: PairedDifference, adjusted_p: float, tests: int) -> PairedDifference:
     interval, confidence = difference.interval, difference.confidence
     if difference.estimate is not None and difference.error is not None:
-        interval = _interval(difference.estimate, difference.error, 1 - (1 - confidence) / tests)
+        level = 1 - (1 - confidence) / tests
+        interval = _interval(difference.estimate, difference.error, level, difference.bounds)
         interval = _reconcile(interval, difference.estimate, adjusted_p, confidence)
     return difference._replace(adjusted_p=adjusted_p, interval=interval)
 
@@ -301,14 +305,25 @@ def with_missing(difference: PairedDifference, worst: PairedDifference, best: Pa
         best: the reverse.
 
     Returns:
-        The difference with the largest p-value of the three; with 1 where the missing verdicts decide who is better.
+        The difference with the largest p-value of the three, or 1 where the missing verdicts decide who is better, and
+        with the lowest and the highest end of their intervals.
     """
-    if difference.estimate is None or difference.p is None:
+    if difference.estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
         return difference
     p_values = [each.p for each in (difference, worst, best) if each.p is not None]
-    p = max(p_values) if (worst.estimate or 0.0) * (best.estimate or 0.0) > 0 else 1.0
-    interval = difference.interval and _reconcile(difference.interval, difference.estimate, p, difference.confidence)
-    return difference._replace(p=p, interval=interval)
+    errors = [each.error for each in (difference, worst, best) if each.error is not None]
+    p = max(p_values) if worst.estimate * best.estimate > 0 else 1.0
+    error, bounds = max(errors), Interval(worst.estimate, best.estimate)
+    return with_bounds(difference._replace(p=p, error=error), bounds)
+
+
+def with_bounds(difference: PairedDifference, bounds: Interval) -> PairedDifference:
+    """Return a difference whose interval allows for every estimate between the bounds."""
+    if difference.estimate is None or difference.error is None or difference.p is None:
+        return difference
+    interval = _interval(difference.estimate, difference.error, difference.confidence, bounds)
+    interval = _reconcile(interval, difference.estimate, difference.p, difference.confidence)
+    return difference._replace(interval=interval, bounds=bounds)
 
 
 class RankRange(NamedTuple):
@@ -373,9 +388,10 @@ def _mean_error(differences: Sequence[float], shares: Sequence[float], mean: flo
     return MeanError(error, int(items - 1 + _NO_SPREAD))
 
 
-def _interval(mean: float, error: MeanError, confidence: float) -> Interval:
+def _interval(mean: float, error: MeanError, confidence: float, bounds: Interval | None = None) -> Interval:
     width = student_quantile(confidence, error.freedom) * error.value
-    return Interval(max(-1.0, mean - width), min(1.0, mean + width))
+    low, high = bounds or (mean, mean)
+    return Interval(max(-1.0, min(low, mean) - width), min(1.0, max(high, mean) + width))
 
 
 def _paired_difference(

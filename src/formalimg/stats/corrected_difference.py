@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate
+from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate, with_bounds
 from formalimg.stats.intervals import student_p
+from formalimg.stats.observations import Interval
 
 _MIN_LABELS = 2
 """Labelled items that a stratum needs: its spread is unknown with fewer."""
@@ -50,7 +51,7 @@ def corrected_difference(
         items: the items that have a verdict in both runs.
         levels: the levels to average, each with the same weight, as in a band; by default all items weigh the same.
         missing: the share of verdicts that are missing, in both runs together: the p-value is that of a difference
-            smaller by so much.
+            smaller by so much, and the interval reaches so much further.
         confidence: of the interval.
 
     Returns:
@@ -75,7 +76,7 @@ def corrected_difference(
     # Two imagined items, as far away as the farthest: few labels that all agree do not show the spread.
     farthest = max(stratum.farthest(weight) for stratum in strata) or 1.0
     error = MeanError(sqrt(variance + 2 * farthest**2 / (labelled * (labelled + 1))), freedom)
-    return paired_estimate(
+    corrected = paired_estimate(
         max(-1.0, min(1.0, estimate)),
         error,
         student_p(max(0.0, abs(estimate) - missing) / error.value, freedom),
@@ -84,6 +85,7 @@ def corrected_difference(
         losses=sum(value < 0 for value in people),
         confidence=confidence,
     )
+    return with_bounds(corrected, Interval(estimate - missing, estimate + missing)) if missing else corrected
 
 
 def _strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:
