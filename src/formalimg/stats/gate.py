@@ -32,8 +32,11 @@ MAX_LOOKS = 40
 _WALK_STEPS = 4_000
 """Steps of the random walk up to the present look: more would make its steps finer."""
 
-_MAX_GROWTH = 100.0
-"""A decision that takes more than this many times the items is out of reach."""
+_MAX_ITEMS = 100_000
+"""A decision that takes more items than this is out of reach."""
+
+_MAX_SAMPLES = 100
+"""The same for images of an item."""
 
 
 class GateDecision(NamedTuple):
@@ -77,7 +80,7 @@ class GateDecision(NamedTuple):
         """
         left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
         needed = ceil(present * noise_share / left) if left > 0 else 0
-        return max(needed, present + 1) if 0 < needed <= present * _MAX_GROWTH else None
+        return max(needed, present + 1) if 0 < needed <= _MAX_SAMPLES else None
 
 
 def decide_gate(
@@ -103,7 +106,7 @@ def decide_gate(
     """
     if not 0 < margin < 1:
         raise FormalimgError(f"a margin of {100 * margin:g} points cannot be tested: give one above 0 and below 100")
-    worst, best = worst or difference, best or difference
+    worst, best = (_with_least_error(each or difference, margin) for each in (worst, best))
     if difference.estimate is None or worst.estimate is None or best.estimate is None:
         raise FormalimgError("the runs have no item in common with verdicts in both: finish and judge both runs")
     low, high = _bound(worst, alpha, -1), _bound(best, alpha, 1)
@@ -138,6 +141,17 @@ def look_alpha(items: Sequence[int], looks: int, alpha: float = ALPHA) -> float:
     return min(alpha, NormalDist().cdf((_WALK_STEPS + 1 - 2 * bounds[-1]) / sqrt(_WALK_STEPS)))
 
 
+def _with_least_error(difference: PairedDifference, margin: float) -> PairedDifference:
+    """Return the difference with an error no smaller than a loss of the margin has, if it comes from single losses.
+
+    Where hardly any items differ, the few that were seen do not show the spread of a loss that large.
+    """
+    if difference.error is None:
+        return difference
+    least = sqrt(margin * (1 - margin) / difference.items)
+    return difference._replace(error=difference.error._replace(value=max(difference.error.value, least)))
+
+
 def _bound(difference: PairedDifference, alpha: float, side: int) -> float:
     if difference.estimate is None or difference.error is None or difference.error.value == inf:
         return float(side)
@@ -151,4 +165,4 @@ def _growth(difference: PairedDifference, distance: float) -> float | None:
         return None
     needed = distance / (normal_quantile(1 - 2 * ALPHA) + normal_quantile(2 * POWER - 1))
     growth = (difference.error.value / needed) ** 2
-    return max(1.0, growth) if growth <= _MAX_GROWTH else None
+    return max(1.0, growth) if growth * difference.items <= _MAX_ITEMS else None
