@@ -18,7 +18,7 @@ from formalimg.reports.tables.format import count_noun, format_interval, format_
 from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names
 from formalimg.runs.plan import judge_key
-from formalimg.stats.gate import ALPHA, GateDecision, decide_gate
+from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate
 from formalimg.stats.observations import Interval
 from formalimg.types import RunRecord
 

@@ -18,7 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.runs.folder import GATE_LOOKS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import utc_now
-from formalimg.stats.gate import GateDecision, GateOutcome, look_alpha
+from formalimg.stats.non_inferiority import GateDecision, GateOutcome, look_alpha
 
 _MAX_BYTES = 10_000_000
 
