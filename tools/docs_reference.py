@@ -33,6 +33,7 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
     "judge": ("guides/runs.md", "guides/vllm.md", "reference/judges.md"),
     "score": ("guides/scoring.md",),
     "report": ("guides/reports.md", "guides/paper-table.md", "explanation/numbers.md"),
+    "gate": ("guides/gate.md",),
     "view": ("guides/viewing.md",),
     "show": ("reference/data.md",),
     "diagnose": ("guides/diagnosis.md",),

@@ -231,6 +231,11 @@ COMMANDS = {
         "Compare runs: pass rates, confidence intervals, and what could not be scored.",
         "report runs/* --out report.html",
     ),
+    "gate": CommandEntry(
+        _RUN,
+        "Test that a new run is no worse than a baseline, for continuous integration.",
+        "gate runs/new --against runs/base --margin 2",
+    ),
     "view": CommandEntry(_RUN, "Browse runs, images and explanations in the browser.", "view runs"),
     "show": CommandEntry(_RUN, "Show an item: its prompt and what it requires.", "show knolling/1207 --draw item.png"),
     "diagnose": CommandEntry(

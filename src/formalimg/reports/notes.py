@@ -251,9 +251,7 @@ def comparison_notes(
         shared = len(set.intersection(*({_item_key(item) for item in run.items.values()} for run in runs)))
         counts = _by_value(rows, lambda row: f"{row.items:,}")
         yield f"The runs are over different items: {counts}; {shared:,} are the same in all. Compare them with care."
-    for what, value_of in _DIFFERENCES.items():
-        if len({value_of(row) for row in rows}) > 1:
-            yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
+    yield from setting_differences(rows)
     yield from _note_on_judges(rows)
     if any(row.manifest.judge is not None and row.manifest.judge.name == DRAWN for row in rows):
         from formalimg.judges.drawn_judge import DRAWN_NOTE  # here, because it comes with what reads drawings
@@ -278,6 +276,13 @@ def comparison_notes(
             "Published numbers are as their authors gave them, on their items and by their judge: "
             f"{'; '.join(sources)}.{_note_on_computed(published, len(sources) > 1)}"
         )
+
+
+def setting_differences(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Yield each setting in which runs differ besides their models and judges."""
+    for what, value_of in _DIFFERENCES.items():
+        if len({value_of(row) for row in rows}) > 1:
+            yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
 
 
 def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:

@@ -54,8 +54,8 @@ class RunPair(NamedTuple):
             adjusted p-value is corrected for all pairs, number by number.
         by: who says so: `people`, or the name of the judge.
         judge: the difference by the judge alone, where people decide.
-        bounds: the lowest and the highest difference by the judge, whatever the missing verdicts are; None if none is
-            missing.
+        worst, best: the difference by the judge with missing verdicts as failures of the first run and passes of the
+            second, and the reverse; None if none is missing.
         is_undone: whether it would be certain on what has a verdict, and is not with the verdicts that are missing.
         tipping: how unequally the judge would have to treat the two models to explain the difference; None where
             people decide, the judge makes no errors, or the suite has scores.
@@ -67,9 +67,17 @@ class RunPair(NamedTuple):
     found: PairedDifference
     by: str = ""
     judge: PairedDifference | None = None
-    bounds: Interval | None = None
+    worst: PairedDifference | None = None
+    best: PairedDifference | None = None
     is_undone: bool = False
     tipping: TippingPoint | None = None
+
+    @property
+    def bounds(self) -> Interval | None:
+        """The lowest and the highest difference by the judge, whatever the missing verdicts are; None if none is."""
+        if self.worst is None or self.worst.estimate is None or self.best is None or self.best.estimate is None:
+            return None
+        return Interval(self.worst.estimate, self.best.estimate)
 
     @property
     def is_by_people(self) -> bool:
@@ -208,25 +216,23 @@ def _compare(
 ) -> RunPair:
     """Return the difference of two runs, by people or by the judge, not adjusted for others."""
     first, second = (runs[each] for each in numbers)
-    plain, bounds = number.difference(pair.items, how.confidence), None
-    by_judge = plain
+    plain = number.difference(pair.items, how.confidence)
+    judged = RunPair(first.name, second.name, name, plain, judge_text([first, second]))
     if pair.worst is not None and pair.best is not None:
         worst, best = (number.difference(each, how.confidence) for each in (pair.worst, pair.best))
-        by_judge = with_missing(plain, worst, best)
-        if worst.estimate is not None and best.estimate is not None:
-            bounds = Interval(worst.estimate, best.estimate)
+        judged = judged._replace(found=with_missing(plain, worst, best), worst=worst, best=best)
+    by_judge, bounds = judged.found, judged.bounds
     missing = bounds.high - bounds.low if bounds else 0.0
     labelled = [*(pair_groups(pair.labelled) if number.of_groups else pair.labelled).values()]
     by_people = corrected_difference(labelled, number.levels, missing=missing / 2, confidence=how.confidence)
     if by_people is not None:
         is_undone = _is_undone(corrected_difference(labelled, number.levels), by_people)
-        return RunPair(first.name, second.name, name, by_people, "people", by_judge, bounds, is_undone)
+        return judged._replace(found=by_people, by="people", judge=by_judge, is_undone=is_undone)
     tipping = None
     if not suite.has_scores and not _makes_no_errors(first) and by_judge.estimate:
         rates = sorted(_rate(run, name, number) for run in (first, second))
         tipping = tipping_point(rates[1], rates[0])
-    who, is_undone = judge_text([first, second]), _is_undone(plain, by_judge)
-    return RunPair(first.name, second.name, name, by_judge, who, None, bounds, is_undone, tipping)
+    return judged._replace(is_undone=_is_undone(plain, by_judge), tipping=tipping)
 
 
 def _is_undone(before: PairedDifference | None, after: PairedDifference) -> bool:

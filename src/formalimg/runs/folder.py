@@ -19,6 +19,8 @@ PREFLIGHT = "preflight.jsonl"
 """The file with what was found about judges before anything was asked of them."""
 LOOKS = "looks.jsonl"
 """The file with the looks of an adaptive run."""
+GATE_LOOKS = "gate.jsonl"
+"""The file with the looks of gates in which the run is the new one."""
 _FILES = (
     _MANIFEST,
     _RESULTS,
@@ -28,6 +30,7 @@ _FILES = (
     REWRITES,
     PREFLIGHT,
     LOOKS,
+    GATE_LOOKS,
 )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable, Sequence
+from functools import lru_cache
 from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sqrt
 from typing import NamedTuple
 
@@ -180,6 +181,7 @@ def jeffreys_interval(passed: float, n: float, confidence: float) -> Interval:
     return Interval(min(low, passed / n), max(high, passed / n))
 
 
+@lru_cache(maxsize=4096)
 def student_quantile(confidence: float, freedom: float) -> float:
     """Return how many standard errors Student's interval extends on either side: 2.06 for 95 % and 25."""
     # (freedom / (freedom + t^2)) has a beta distribution.

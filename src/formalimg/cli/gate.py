@@ -1,0 +1,124 @@
+"""`formalimg gate`: let a pipeline go on only with a model that is no worse than a baseline."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from formalimg.cli.comparisons import read_human_ratings
+from formalimg.cli.streams import echo, print_data
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.reports.gate import Gate
+
+
+def gate_command(
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run folder of the new model.", show_default=False)],
+    against: Annotated[Path, typer.Option(metavar="BASE", help="The run folder of the baseline.", show_default=False)],
+    margin: Annotated[
+        float, typer.Option(min=0.1, max=50, metavar="POINTS", help="The loss that is tolerated, in points of 100.")
+    ] = 2.0,
+    looks: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=40,
+            metavar="N",
+            help="Decide after each of N batches: each call with more items is one look, stored in NEW. "
+            "Default: look once.",
+            show_default=False,
+        ),
+    ] = None,
+    human: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="STUDY|FILE",
+            help="Decide by human ratings of both runs: the folder of a study by `formalimg annotate`, or a CSV file; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Decide by human labels in a CSV file with the columns run, item, sample, label (yes or no).",
+            show_default=False,
+        ),
+    ] = None,
+    exclude_inattentive: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --human: exclude raters who missed more than this share of their attention checks.",
+            show_default=False,
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Write the decision, or why there is none, as JSON; - for standard output.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Test that a new run is no worse than a baseline by more than a margin, for continuous integration.
+
+    Exit codes: 0 passes, 1 is worse by more than the margin, 2 cannot tell yet. Wrong usage is 2 as well: it prints
+    an error, and no line that begins with `gate:`.
+    """
+    try:
+        if not human and exclude_inattentive is not None:
+            raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
+        gate = _decide(new, against, margin / 100, looks, human or [], labels or [], exclude_inattentive)
+    except FormalimgError as error:
+        if json_file is not None:
+            from formalimg.cli.application import error_text
+
+            _write(json_file, {"schema": 1, "gate": "error", "exit_code": 2, "error": error_text(error)})
+        raise
+    for note in gate.notes:
+        echo(f"note: {note}", err=True)
+    echo(gate.line(), err=json_file == Path("-"))
+    if json_file is not None:
+        _write(json_file, gate.record())
+    raise typer.Exit(gate.exit_code)
+
+
+def _decide(
+    new: Path,
+    against: Path,
+    margin: float,
+    looks: int | None,
+    human: list[Path],
+    labels: list[Path],
+    exclude_inattentive: float | None,
+) -> Gate:
+    from formalimg.reports.gate import decide_runs
+    from formalimg.runs.reader import open_run
+
+    with ExitStack() as opened:
+        first, second = (opened.enter_context(closing(open_run(folder))) for folder in (new, against))
+        judge = first.manifest.judge
+        if judge is not None and judge in second.judges():  # another one may have judged the baseline since
+            second = opened.enter_context(closing(open_run(against, judge)))
+        read = read_human_ratings([new, against], human, labels, exclude_inattentive, "paper")
+        names = (str(new), str(against))
+        return decide_runs(first, second, margin, names=names, labels=read.labels, looks=looks)
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    from formalimg._util.io import atomic_write_text
+
+    text = f"{json.dumps(record, indent=2, ensure_ascii=False)}\n"
+    if path == Path("-"):
+        print_data(text)
+    else:
+        atomic_write_text(path, text)

@@ -1,0 +1,239 @@
+"""The gate of a new run against a baseline: who may be compared, the decision, and its line and record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from pathlib import Path
+from statistics import variance
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.image_labels import RunLabels
+from formalimg.reports.comparison import compare
+from formalimg.reports.notes import setting_differences
+from formalimg.reports.paired_runs import RunPair, same_items
+from formalimg.reports.tables.format import count_noun, format_interval, format_value
+from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
+from formalimg.runs.manifest import judge_names
+from formalimg.runs.plan import judge_key
+from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate
+from formalimg.stats.observations import Interval
+from formalimg.types import RunRecord
+
+EXIT_CODES = {"pass": 0, "worse": 1, "cannot tell": 2}
+SCHEMA = 1
+"""The version of the record that pipelines read."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate that was decided.
+
+    Attributes:
+        new, base: the names of the runs, as the user gave them.
+        suite: the name of their suite.
+        pair: the comparison of the two runs.
+        decision: the decision.
+        missing: the number of images without a verdict, of both runs on their common items.
+        samples_per_item: how many images of each item would tell, instead of more items; None if no number would.
+        look: the number of this look, from 1; None for a gate that looks once.
+        looks: the number of planned looks; None for a gate that looks once.
+        notes: what else a reader should know.
+    """
+
+    new: str
+    base: str
+    suite: str
+    pair: RunPair
+    decision: GateDecision
+    missing: int
+    samples_per_item: int | None
+    look: int | None
+    looks: int | None
+    notes: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 for a pass, 1 for worse, 2 if the gate cannot tell."""
+        return EXIT_CODES[self.decision.outcome]
+
+    def line(self) -> str:
+        """Return the decision in one line for a log."""
+        decision = self.decision
+        difference = format_value(decision.difference, "points")
+        bounds = format_interval(Interval(decision.low, decision.high), "points")
+        over = f" over {self.looks} looks" if self.looks else ""
+        items = count_noun(decision.items, "labelled item" if self.pair.is_by_people else "item")
+        look = f", look {self.look} of {self.looks}" if self.looks else ""
+        text = (
+            f"gate: {decision.outcome}: {self.new} − {self.base} = {difference} points by {self.pair.by} "
+            f"({bounds}, one-sided {100 * (1 - ALPHA):g} %{over}), margin {100 * decision.margin:g}, {items}{look}"
+        )
+        return "; ".join([text, *self._remarks()])
+
+    def record(self) -> dict[str, Any]:
+        """Return the decision as a record for a pipeline; differences are in points."""
+        decision = self.decision
+        return {
+            "schema": SCHEMA,
+            "gate": decision.outcome,
+            "exit_code": self.exit_code,
+            "new": self.new,
+            "base": self.base,
+            "suite": self.suite,
+            "number": self.pair.number,
+            "by": self.pair.by,
+            "difference": _points(decision.difference),
+            "low": _points(decision.low),
+            "high": _points(decision.high),
+            "confidence": 1 - ALPHA,
+            "margin": _points(decision.margin),
+            "items": decision.items,
+            "missing": self.missing,
+            "worse_than_base": decision.high < 0,
+            "more_items": decision.more_items,
+            "samples_per_item": self.samples_per_item,
+            "look": self.look,
+            "looks": self.looks,
+            "notes": list(self.notes),
+        }
+
+    def _remarks(self) -> Iterator[str]:
+        decision = self.decision
+        if decision.high < 0 and decision.outcome == "pass":
+            yield f"worse than {self.base}, but within the margin"
+        if decision.outcome != "cannot tell":
+            return
+        if decision.high < 0:
+            yield f"worse than {self.base}, by more or less than the margin"
+        if decision.is_open:
+            yield f"{count_noun(self.missing, 'missing verdict')} can decide: resume the runs, or judge them again"
+        elif decision.more_items is None:
+            yield "the difference is too close to the margin: no realistic number of items will tell"
+        else:
+            kind = "labelled item" if self.pair.is_by_people else "item"
+            samples = f", or {self.samples_per_item:,} images of each," if self.samples_per_item else ""
+            yield f"about {count_noun(decision.more_items, f'more {kind}')}{samples} would tell"
+        if self.looks and self.look == self.looks:
+            yield "no look is left"
+
+
+def decide_runs(
+    new: RunRecord,
+    base: RunRecord,
+    margin: float,
+    *,
+    names: tuple[str, str],
+    labels: Mapping[Path, RunLabels] | None = None,
+    looks: int | None = None,
+) -> Gate:
+    """Decide whether a run is no worse than a baseline by more than a margin.
+
+    Args:
+        new: the new run.
+        base: the baseline; it may have more items.
+        margin: the tolerated loss, from 0 to 1.
+        names: how the two runs are called.
+        labels: human labels of both runs, by their resolved folders; they decide instead of the judge.
+        looks: the number of planned looks, each of which is stored beside the new run; None looks once.
+
+    Raises:
+        FormalimgError: if the runs cannot be compared, the labels do not correct them, or the looks do not fit.
+    """
+    require_comparable(new, base)
+    (section,) = compare([new, base], baseline=base.folder, labels=labels).sections
+    (pair,) = section.pairs
+    if labels and not pair.is_by_people:
+        raise FormalimgError(
+            "the labels do not correct the difference: label three items or more in both runs, as "
+            "`formalimg annotate NEW BASE --for-correction` draws them, or leave the labels out"
+        )
+    worst, best = pair.worst, pair.best
+    if pair.is_by_people and pair.bounds and pair.found.estimate is not None:
+        shift = (pair.bounds.high - pair.bounds.low) / 2
+        worst, best = (pair.found._replace(estimate=pair.found.estimate + side * shift) for side in (-1, 1))
+
+    def decide(alpha: float) -> GateDecision:
+        return decide_gate(pair.found, margin, worst=worst, best=best, alpha=alpha)
+
+    owner, number = base.manifest.image_owner, None
+    if looks is None:
+        if any(look.design.against == owner for look in read_gate_looks(new.folder)):
+            raise FormalimgError(f"{names[0]} has looks of a gate with several looks: give --looks as then")
+        decision = decide(ALPHA)
+    else:
+        decide(ALPHA)  # what cannot be decided is no look
+        by = "people" if pair.is_by_people else judge_key(new.manifest.judge) if new.manifest.judge else ""
+        design = GateDesign(owner, by, pair.number, margin, looks)
+        look = take_gate_look(new.folder, design, pair.found.items, decide)
+        decision, number = look.decision, look.number
+    shared = new.items.keys() & base.items.keys()
+    missing = sum(bool(seen.reason) for run in (new, base) for seen in run.outcomes() if seen.item in shared)
+    return Gate(
+        *names,
+        new.manifest.suite,
+        pair,
+        decision,
+        missing,
+        None if pair.is_by_people or section.suite.has_scores else _samples_to_tell(new, base, decision),
+        number,
+        looks,
+        (*_subset_note(new, base, names), *setting_differences(section.rows)),
+    )
+
+
+def require_comparable(new: RunRecord, base: RunRecord) -> None:
+    """Refuse runs whose difference would not be one of the models.
+
+    Raises:
+        FormalimgError: if suite, judge or items differ, or a run is adaptive.
+    """
+    first, second = new.manifest, base.manifest
+    if new.folder.resolve() == base.folder.resolve():
+        raise FormalimgError("NEW and BASE are the same run: give the run of the baseline with --against")
+    if first.suite != second.suite:
+        raise FormalimgError(f"the runs are of {first.suite} and {second.suite}: compare runs of one suite")
+    if first.adaptive or second.adaptive:
+        raise FormalimgError("an adaptive run ends where its own looks say so: give plain runs, and --looks")
+    if first.judge is None or second.judge is None:
+        raise FormalimgError("a run has no verdicts: judge both runs with `formalimg judge`")
+    if judge_key(first.judge) != judge_key(second.judge):
+        judges = " and ".join(judge_names([first.judge, second.judge]))
+        raise FormalimgError(f"the runs have different judges ({judges}): judge both with one, by the same settings")
+    others = len(new.items) - len(same_items([new, base]))
+    if others:
+        raise FormalimgError(
+            f"{count_noun(others, 'item')} of the new run are not in the baseline, or ask for something else there: "
+            "run both over the same items"
+        )
+
+
+def _subset_note(new: RunRecord, base: RunRecord, names: tuple[str, str]) -> Iterator[str]:
+    if len(base.items) > len(new.items):
+        yield f"{names[0]} has {len(new.items):,} of the {len(base.items):,} items of {names[1]}: they are compared."
+
+
+def _samples_to_tell(new: RunRecord, base: RunRecord, decision: GateDecision) -> int | None:
+    """Return how many images of each item would tell; None if unknown, because items have one image."""
+    runs = [_passes_by_item(run) for run in (new, base)]
+    pairs = [(runs[0][item], runs[1][item]) for item in runs[0].keys() & runs[1].keys()]
+    fewest = min((len(images) for pair in pairs for images in pair), default=0)
+    if fewest < 2 or len(pairs) < 2:
+        return None
+    spread = variance([fsum(first) / len(first) - fsum(second) / len(second) for first, second in pairs])
+    noise = fsum(variance(images) / len(images) for pair in pairs for images in pair) / len(pairs)
+    return decision.samples(fewest, min(1.0, noise / spread)) if spread else None
+
+
+def _passes_by_item(run: RunRecord) -> dict[str, Sequence[float]]:
+    passes: dict[str, list[float]] = {}
+    for seen in run.outcomes():
+        if seen.passed is not None:
+            passes.setdefault(seen.item, []).append(float(seen.passed))
+    return {**passes}
+
+
+def _points(value: float) -> float:
+    return round(100 * value, 6)

@@ -1,0 +1,168 @@
+"""Non-inferiority of a new run: decide by one-sided bounds of its paired difference from a baseline.
+
+The run passes if the lower bound lies above minus the margin, and is worse if the upper bound lies below it. Each bound
+has an error probability of its own, so a loss as large as the margin passes at most that often, and a loss within the
+margin is called worse at most that often.
+
+Whoever decides again after each batch spends the error probability over the planned looks (`spent_by`). The boundaries
+follow from a random walk with as many steps between two looks as there were new items (`bounds_of_trials`): a mean over
+growing data moves like one, so they hold for rates and scores, weighted or corrected by labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, inf, sqrt
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.comparison import PairedDifference
+from formalimg.stats.intervals import normal_quantile, student_quantile
+from formalimg.stats.sequential import bounds_of_trials
+
+GateOutcome: TypeAlias = Literal["pass", "worse", "cannot tell"]
+
+ALPHA = 0.05
+"""The error probability of each bound, over all looks."""
+
+POWER = 0.8
+"""How likely a decision is with the further items that `GateDecision` names."""
+
+MAX_LOOKS = 40
+_WALK_STEPS = 4_000
+"""Steps of the random walk up to the present look: more would make its steps finer."""
+
+_MAX_ITEMS = 100_000
+"""A decision that takes more items than this is out of reach."""
+
+_MAX_SAMPLES = 100
+"""The same for images of an item."""
+
+
+class GateDecision(NamedTuple):
+    """What a gate decides; differences are those of the new run minus the baseline, from -1 to 1.
+
+    Attributes:
+        outcome: the decision.
+        difference: the estimate.
+        low, high: its one-sided bounds, each with the error probability `alpha`, whatever missing verdicts are.
+        margin: the loss that is tolerated.
+        alpha: the error probability of each bound at this look.
+        items: the number of items that decide: those compared, or those with labels in both runs.
+        growth: how many times as much data would tell, if the difference is as observed; None where no data would.
+        is_open: whether the missing verdicts alone can decide.
+    """
+
+    outcome: GateOutcome
+    difference: float
+    low: float
+    high: float
+    margin: float
+    alpha: float
+    items: int
+    growth: float | None = None
+    is_open: bool = False
+
+    @property
+    def more_items(self) -> int | None:
+        """The number of further items that would tell with a power of `POWER`."""
+        return None if self.growth is None else max(1, ceil(self.items * (self.growth - 1)))
+
+    def samples(self, present: int, noise_share: float) -> int | None:
+        """Return how many images of each item would tell instead.
+
+        Args:
+            present: images of an item now.
+            noise_share: the share of the difference's variance that comes from images of the same item.
+
+        Returns:
+            The number; None where more images of the same items would not tell.
+        """
+        left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
+        needed = ceil(present * noise_share / left) if left > 0 else 0
+        return max(needed, present + 1) if 0 < needed <= _MAX_SAMPLES else None
+
+
+def decide_gate(
+    difference: PairedDifference,
+    margin: float,
+    *,
+    worst: PairedDifference | None = None,
+    best: PairedDifference | None = None,
+    alpha: float = ALPHA,
+) -> GateDecision:
+    """Decide whether a new run is no worse than a baseline by more than a margin.
+
+    Args:
+        difference: the new run minus the baseline.
+        margin: the loss that is tolerated, above 0 and below 1.
+        worst: the same, with missing verdicts as failures of the new run and passes of the baseline; None if none is
+            missing.
+        best: the reverse.
+        alpha: the error probability of each bound.
+
+    Raises:
+        FormalimgError: if the margin is not valid, or there is no difference.
+    """
+    if not 0 < margin < 1:
+        raise FormalimgError(f"a margin of {100 * margin:g} points cannot be tested: give one above 0 and below 100")
+    worst, best = (_with_least_error(each or difference, margin) for each in (worst, best))
+    if difference.estimate is None or worst.estimate is None or best.estimate is None:
+        raise FormalimgError("the runs have no item in common with verdicts in both: finish and judge both runs")
+    low, high = _bound(worst, alpha, -1), _bound(best, alpha, 1)
+    outcome: GateOutcome = "pass" if low > -margin else "worse" if high < -margin else "cannot tell"
+    growth, is_open = None, False
+    if outcome == "cannot tell":
+        is_open = worst.estimate <= -margin <= best.estimate and worst.estimate < best.estimate
+        growth = _growth(worst, worst.estimate + margin) or _growth(best, -margin - best.estimate)
+    return GateDecision(outcome, difference.estimate, low, high, margin, alpha, difference.items, growth, is_open)
+
+
+def look_alpha(items: Sequence[int], looks: int, alpha: float = ALPHA) -> float:
+    """Return the error probability that a bound may have at the last of these looks.
+
+    Args:
+        items: the number of items at each look so far, rising.
+        looks: how many looks are planned.
+        alpha: the error probability of a bound over all looks.
+
+    Raises:
+        FormalimgError: if there are no looks, more than planned, or their items do not rise.
+    """
+    from statistics import NormalDist  # here, because it takes long to load
+
+    if not 1 <= len(items) <= looks <= MAX_LOOKS:
+        raise FormalimgError(f"{len(items)} of {looks} looks cannot be: plan 1 to {MAX_LOOKS} of them")
+    if any(later <= earlier for earlier, later in zip((0, *items), items, strict=False)):
+        raise FormalimgError(f"the items of the looks {list(items)} do not rise: look again when there are more")
+    steps = [round(_WALK_STEPS * count / items[-1]) for count in items]
+    bounds = bounds_of_trials(steps, [number / looks for number in range(1, len(items) + 1)], 0.5, alpha)
+    # The chance to reach the bound is that of a normal value half a step lower.
+    return min(alpha, NormalDist().cdf((_WALK_STEPS + 1 - 2 * bounds[-1]) / sqrt(_WALK_STEPS)))
+
+
+def _with_least_error(difference: PairedDifference, margin: float) -> PairedDifference:
+    """Return the difference with an error no smaller than a loss of the margin has, if it comes from single losses.
+
+    Where hardly any items differ, the few that were seen do not show the spread of a loss that large.
+    """
+    if difference.error is None:
+        return difference
+    least = sqrt(margin * (1 - margin) / difference.items)
+    return difference._replace(error=difference.error._replace(value=max(difference.error.value, least)))
+
+
+def _bound(difference: PairedDifference, alpha: float, side: int) -> float:
+    if difference.estimate is None or difference.error is None or difference.error.value == inf:
+        return float(side)
+    width = student_quantile(1 - 2 * alpha, difference.error.freedom) * difference.error.value
+    return max(-1.0, min(1.0, difference.estimate + side * width))
+
+
+def _growth(difference: PairedDifference, distance: float) -> float | None:
+    """Return how many times as much data tells that a difference lies so far from the margin."""
+    if distance <= 0 or difference.error is None or difference.error.value == inf:
+        return None
+    needed = distance / (normal_quantile(1 - 2 * ALPHA) + normal_quantile(2 * POWER - 1))
+    growth = (difference.error.value / needed) ** 2
+    return max(1.0, growth) if growth * difference.items <= _MAX_ITEMS else None
