@@ -2,9 +2,9 @@
 
     python tools/draw_trust.py docs/images/trust.svg
 
-The counts are those of the released answers and ratings of DSG on 795 images, by the judge's verdict and by people's. A
-hundred labels are drawn from them at random, twenty times for each judge. It also prints in how many of 2,000 draws
-each interval covers what people say of all images, and how wide it is.
+The counts are those of the released answers and ratings of DSG on 795 images, by the judge's verdict and by people's
+(the majority of raters gives 4 or 5 of 5). A hundred labels are drawn from them at random, twenty times for each
+judge. It also prints in how many of 2,000 draws each interval covers what people say of all images, and how wide it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from formalimg.stats.corrected import corrected_rate
 
 LABELS, SHOWN, ROUNDS = 100, 20, 2000
 LEFT, RIGHT, TOP, STEP = 8.0, WIDTH - 12, 24.0, 4.5
-LOW, HIGH = 0.35, 0.9
+LOW, HIGH = 0.45, 0.9
 RAW, CORRECTED, PEOPLE = "#b3402a", "#2b6cb0", "#1c1e21"
 
 
@@ -50,8 +50,8 @@ class JudgedByPeople(NamedTuple):
 
 
 JUDGES = (
-    JudgedByPeople("mPLUG", 388, 202, 40, 165, (0.692, 0.788)),
-    JudgedByPeople("InstructBLIP", 404, 232, 24, 135, (0.751, 0.843)),
+    JudgedByPeople("mPLUG", 449, 141, 78, 127, (0.692, 0.788)),
+    JudgedByPeople("InstructBLIP", 482, 154, 45, 114, (0.751, 0.843)),
 )
 
 
@@ -75,7 +75,7 @@ def draw(judges: tuple[JudgedByPeople, ...]) -> Figure:
         y += 8
     bottom = y
     axis: list[Markup] = []
-    for percent in range(40, 91, 10):
+    for percent in range(50, 91, 10):
         axis.append(draw_line((_x(percent / 100), TOP - 6, _x(percent / 100), bottom), RULE))
         axis.append(text_at(f"{percent} %", _x(percent / 100), bottom + 9, "middle", color=QUIET))
     axis.append(draw_line((_x(truth), TOP - 8, _x(truth), bottom), PEOPLE, 0.9, "3 2"))
