@@ -36,8 +36,8 @@ from formalimg.stats.design_power import Design, Goal, power_of
 from formalimg.stats.observations import Observation
 from formalimg.stats.variance_components import (
     DEFAULT_SPREAD,
-    Answer,
     AnswerSpread,
+    BinaryAnswer,
     Components,
     ItemAnswers,
     estimate_components,
@@ -46,11 +46,11 @@ from formalimg.stats.variance_components import (
 
 RATERS = 40
 ALPHA = 0.05
-PROMPT_CORRELATION = 0.5
+PROMPT_CORRELATION = 0.8
 """Of what is hard for the judge and for people; it cancels in differences."""
 
 STRONG_JUDGE = DEFAULT_SPREAD._replace(correlation=0.5)
-SHARED_IMAGES = AnswerSpread(Components(0.08, 0.05, 0.04, 0.0, 0.08), Components(0.09, 0.09, 0.07), 0.5)
+SHARED_IMAGES = AnswerSpread(Components(0.08, 0.05, 0.04, 0.0, 0.08), Components(0.09, 0.09, 0.07), 0.4)
 """What a pilot may find: hard prompts for one model matter more than images."""
 
 Latent = NDArray[np.float64]
@@ -190,22 +190,22 @@ def print_power(repetitions: int) -> None:
 
 def read_ratings(path: Path) -> dict[str, ItemAnswers]:
     """Return whether each rater of DSG accepts each image, by model."""
-    models: dict[str, dict[str, list[list[Answer]]]] = {}
+    models: dict[str, dict[str, list[list[BinaryAnswer]]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             (image,) = models.setdefault(row["t2i_model"], {}).setdefault(row["item_id"], [[]])
-            image.append(Answer(row["worker_id"], float(int(row["answer"]) >= ACCEPTED)))
+            image.append(BinaryAnswer(row["worker_id"], float(int(row["answer"]) >= ACCEPTED)))
     return {model: models[model] for model in sorted(models)}
 
 
 def read_annotations(path: Path, accepted: int) -> ItemAnswers:
     """Return whether each rater of GenEval gives so many points of 4 to each image of a model."""
-    images: dict[str, dict[str, list[Answer]]] = {}
+    images: dict[str, dict[str, list[BinaryAnswer]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if points := row["Answer.task-quality"]:
                 image = images.setdefault(row["Input.prompt_id"], {}).setdefault(row["Input.image_id"], [])
-                image.append(Answer("", float(int(points) >= accepted)))
+                image.append(BinaryAnswer("", float(int(points) >= accepted)))
     return {prompt: list(by_image.values()) for prompt, by_image in images.items()}
 
 
@@ -218,13 +218,16 @@ def print_components(folder: Path, annotations: Sequence[Path]) -> None:
     for name in ("mplug_dsg", "instructblip_dsg"):
         answers = read_answers(folder / f"{name}.csv")
         models: list[ItemAnswers] = [
-            {item: [[Answer("", float(answers[model][item]))]] if item in answers[model] else [[]] for item in items}
+            {item: [[BinaryAnswer("", float(by_item[item]))]] for item in items if item in by_item}
             for model, items in people.items()
+            for by_item in (answers[model],)
         ]
         judge = estimate_components(models, prior.judge)
         spread = AnswerSpread(rated, judge, 1.0)
         pairs = combinations(range(len(models)), 2)
-        ratings = [*people.values()]
+        ratings = [
+            {item: items[item] for item in verdicts} for verdicts, items in zip(models, people.values(), strict=True)
+        ]
         correlation = fmean(
             estimate_correlation([models[a], models[b]], [ratings[a], ratings[b]], spread) for a, b in pairs
         )

@@ -102,11 +102,6 @@ def corrected_design(
     return _smallest_design(lambda labelled: full._replace(labelled=labelled), least, items, goal, spread, levels)
 
 
-def variance_ratio(fewer: tuple[int, int], more: tuple[int, int], variance: Callable[[float, float], float]) -> float:
-    """Return how many times the variance of a mean is that of another design, each as items and raters per image."""
-    return (variance(1, fewer[1]) / fewer[0]) / (variance(1, more[1]) / more[0])
-
-
 def require_goal(goal: Goal) -> None:
     """Refuse a difference or a power that no design has."""
     if not 0 < goal.difference < 1:

@@ -40,6 +40,11 @@ class MajorityLabels(NamedTuple):
     components: Components
     gain: float
 
+    @property
+    def relative_variance(self) -> float:
+        """The variance of an item's difference, for two models that are equally far apart by one rater."""
+        return self.components.difference_variance() / self.gain**2
+
 
 @cache
 def majority_labels(rating: Components, raters: int) -> MajorityLabels:

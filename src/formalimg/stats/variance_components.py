@@ -19,14 +19,14 @@ _MIN_ITEMS = 10
 """Items that two runs must share: the spread of fewer says nothing."""
 
 
-class Answer(NamedTuple):
+class BinaryAnswer(NamedTuple):
     """The answer to one image, 0 or 1, and whose it is: empty for a judge."""
 
     rater: str
     value: float
 
 
-ItemAnswers: TypeAlias = Mapping[str, Sequence[Sequence[Answer]]]
+ItemAnswers: TypeAlias = Mapping[str, Sequence[Sequence[BinaryAnswer]]]
 """The answers about one model: by item, for each of its images."""
 
 
@@ -169,7 +169,7 @@ def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnsw
     return max(0.0, min(1.0, covariance / possible)) if possible else 0.0
 
 
-_Cell: TypeAlias = Sequence[Sequence[Answer]]
+_Cell: TypeAlias = Sequence[Sequence[BinaryAnswer]]
 
 
 def _answered_cells(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
@@ -186,7 +186,7 @@ def _answered_cells(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
     return [[model[item] for item in items] for model in answered]
 
 
-def _image_mean(image: Sequence[Answer]) -> float:
+def _image_mean(image: Sequence[BinaryAnswer]) -> float:
     return _mean(answer.value for answer in image)
 
 
